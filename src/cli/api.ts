@@ -5,16 +5,16 @@ import { type CommandError, notSignedIn, refused, wrongUsage } from './errors.ts
 import { boundedFetch, retryAfter } from './http.ts';
 import { USER_AGENT } from './version.ts';
 
-/** The operations of one service, as its API describes them. A call rejects with CommandError where nobody answers it. */
+/** The operations of one service, as its API describes them. A call rejects with CommandError where nothing answers. */
 export type Operations = Client<paths>;
 
-/** The operations with one key: a call also rejects where there is none, or the service does not know it. */
+/** The operations with one key: a call also rejects where there is no key, or the service does not accept it. */
 export interface Api extends Operations {
   /** Base address of the service. */
   readonly url: string;
 }
 
-/** `key` undefined: nobody is signed in, and no call is made. `signal` ends whatever is in flight. */
+/** `key` undefined: nobody is signed in, and no call is made. `signal` ends calls in flight. */
 export function createApi(url: string, key: string | undefined, signal: AbortSignal): Api {
   const operations = openOperations(url, signal, { 'x-api-key': key });
   operations.use({
@@ -23,9 +23,9 @@ export function createApi(url: string, key: string | undefined, signal: AbortSig
     },
     onResponse({ response }) {
       if (response.status !== 401) return;
-      // The variable wins over whatever was signed in with.
+      // The variable wins over the stored key.
       const orCorrect = '(or correct DORMOUSE_KEY, where it is set)';
-      throw notSignedIn(`Your key is not valid at ${url}, or no longer. Run: npx dormouse login ${orCorrect}`);
+      throw notSignedIn(`Your key is not valid (any more) at ${url}. Run: npx dormouse login ${orCorrect}`);
     },
   });
   return { ...operations, url };
@@ -37,7 +37,7 @@ export function openOperations(url: string, signal: AbortSignal, headers: { 'x-a
     baseUrl: url,
     fetch: boundedFetch(url, signal),
     headers: { accept: 'application/json', 'user-agent': USER_AGENT, ...headers },
-    // Followed by itself, a redirect would carry the key to whomever it names.
+    // Following a redirect would send the key to another address.
     redirect: 'manual',
     pathSerializer(path, params) {
       const { id = 'none' } = params;
@@ -47,21 +47,21 @@ export function openOperations(url: string, signal: AbortSignal, headers: { 'x-a
   });
 }
 
-/** What a call's answer is made of: `data` where it was done, else `error`. */
+/** The answer of a call: `data` after success, otherwise `error`. */
 interface Answer<Reply> {
   data?: Reply;
   error?: unknown;
   response: Response;
 }
 
-/** The reply to a call. It is what it ought to be: `read` checks it. Throws CommandError where the service refuses it. */
+/** The reply to a call, unchecked: `read` checks it. Throws CommandError where the service refuses the call. */
 export async function done<Reply>(call: Promise<Answer<Reply>>): Promise<Reply> {
   const { data, error, response } = await call;
   if (data === undefined) throw refusal(error, response);
   return data;
 }
 
-/** The body of an answer that is no success, as the error it is. */
+/** The CommandError for an answer of the service that is not a success. */
 export function refusal(body: unknown, response: Response): CommandError {
   const { code, message, details } = body as { code?: unknown; message?: unknown; details?: unknown };
   return refused({

@@ -3,12 +3,12 @@ import type { Credentials } from './credentials.ts';
 import type { Terminal } from './terminal.ts';
 import type { Readable } from 'node:stream';
 
-/** One option as `parseArgs` of `node:util` takes it, and as help tells it. */
+/** An option as `parseArgs` of `node:util` takes it, with its text in help. */
 export interface Option {
   type: 'string' | 'boolean';
   short?: string;
   multiple?: boolean;
-  /** What stands for the value in help; for `string` only. */
+  /** The placeholder of the value in help; for `string` only. */
   value?: string;
   help: string;
 }
@@ -41,7 +41,7 @@ export interface Context {
 export interface CommandSpec<Options extends Record<string, Option>> {
   name: string;
   summary: string;
-  /** Names of its arguments; one in brackets may be left out; the last may end in `…` and takes all the rest as written. */
+  /** Names of its arguments. One in brackets is optional; a last one that ends in `…` takes all the rest as written. */
   args?: readonly string[];
   options?: Options;
   /** Paragraphs and examples for its help. */
@@ -52,7 +52,7 @@ export interface CommandSpec<Options extends Record<string, Option>> {
 /** The values of a command's options, by their names. */
 export type OptionValues = Record<string, string | boolean | string[] | undefined>;
 
-/** A command whose options are known when it runs only. */
+/** A command whose options are known only when it runs. */
 export interface Command extends Omit<CommandSpec<Record<string, Option>>, 'run'> {
   run(context: Context, args: string[], values: OptionValues): Promise<void> | void;
 }

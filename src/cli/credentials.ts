@@ -11,14 +11,14 @@ export interface Credentials {
   keys: Record<string, string>;
 }
 
-/** Where the keys lie (XDG Base Directory Specification: a relative XDG_CONFIG_HOME is to be ignored). */
+/** The path of the file of keys (XDG Base Directory Specification: a relative XDG_CONFIG_HOME is ignored). */
 export function credentialsFile(env: Readonly<{ XDG_CONFIG_HOME?: string; HOME?: string }>): string {
   const given = env.XDG_CONFIG_HOME ?? '';
   const base = isAbsolute(given) ? given : join(env.HOME || homedir(), '.config');
   return join(base, 'dormouse', 'credentials.json');
 }
 
-/** Reads the file; one that is not there, or is not what `save` writes, holds no keys. Throws where it may not be read. */
+/** Reads the file; a missing or damaged one holds no keys. Throws where it may not be read. */
 export async function loadCredentials(file: string): Promise<Credentials> {
   let text: string;
   try {
@@ -30,7 +30,7 @@ export async function loadCredentials(file: string): Promise<Credentials> {
   return parse(text);
 }
 
-/** Replaces the file at once or not at all; nobody but its owner can read it at any time. */
+/** Replaces the file atomically; only its owner can ever read it. */
 export async function saveCredentials(file: string, credentials: Credentials): Promise<void> {
   const directory = dirname(file);
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -59,7 +59,7 @@ function parse(text: string): Credentials {
     const entries = Object.entries(typeof keys === 'object' && keys !== null ? keys : {});
     none.keys = Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
   } catch {
-    // Damaged, by hand most likely: signing in again writes it anew.
+    // Damaged, most likely by hand: the next sign-in replaces it.
   }
   return none;
 }

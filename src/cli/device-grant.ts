@@ -10,7 +10,7 @@ const LEAST_INTERVAL_S = 1;
 const MOST_INTERVAL_S = 60;
 const MOST_LIFETIME_S = 3600;
 
-/** Asks for a grant of the command-line client's own kind: it names no client_id, and yields a key with all scopes. */
+/** Asks for a grant for the command line: without a client_id, it yields a key with all scopes. */
 export async function startDeviceGrant(url: string, signal: AbortSignal): Promise<Device> {
   const { data, error, response } = await openOperations(url, signal).POST('/v1/public/device/start', { body: {} });
   const device = read(DEVICE, data ?? {});
@@ -27,8 +27,8 @@ export async function startDeviceGrant(url: string, signal: AbortSignal): Promis
 }
 
 /**
- * Polls until the user has decided (RFC 8628 §3.4): resolves with the key. A service that fails, or is away, is asked again
- * until the grant ends. Throws a CommandError where the user declined or the time ran out.
+ * Polls until the user has decided (RFC 8628 §3.4): resolves with the key. A service that fails or is unreachable is
+ * asked again until the grant ends. Throws a CommandError where the user declined or the time ran out.
  */
 export async function pollDeviceGrant(url: string, device: Device, signal: AbortSignal): Promise<string> {
   const endsAt = Date.now() + Math.min(device.expires_in, MOST_LIFETIME_S) * 1000;
@@ -39,7 +39,7 @@ export async function pollDeviceGrant(url: string, device: Device, signal: Abort
     waitS = intervalS;
     const answer = await poll(url, device.device_code, signal);
     if (answer === undefined) {
-      // §3.5: a client that gets no answer asks less and less often.
+      // §3.5: a client that gets no answer polls less and less often.
       waitS = intervalS = Math.min(MOST_INTERVAL_S, intervalS * 2);
       continue;
     }
@@ -69,7 +69,7 @@ async function poll(url: string, code: string, signal: AbortSignal) {
 }
 
 function grantError(body: unknown, response: Response, url: string): CommandError {
-  if (response.ok) return unreachable(`What answers at ${url} is no Dormouse service. Check --url.`);
+  if (response.ok) return unreachable(`What answers at ${url} is not a Dormouse service. Check --url.`);
   const { error } = read(DEVICE_POLL, body as object);
   return error === ''
     ? refusal(body, response)

@@ -1,6 +1,6 @@
 import type { CODES, Code as ServiceCode, Detail } from '../kernel/status.ts';
 
-/** Of google.rpc.Code, what this program says or looks for: the numbers that the service uses. */
+/** The codes of google.rpc.Code that this program uses or looks for, with the service's numbers. */
 const CODE = {
   CANCELLED: 1,
   INVALID_ARGUMENT: 3,
@@ -17,17 +17,17 @@ type Code = keyof typeof CODE;
 
 const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo';
 
-/** Refused by the service; wrong usage; not signed in, or nothing that can be talked to. */
+/** Exit codes: refused by the service; wrong usage; not signed in, or no service there; Ctrl-C. */
 export const EXIT = { refused: 1, usage: 2, noAccess: 3, interrupted: 130 } as const;
 
-/** An error as the API words it (google.rpc.Status). What this program itself finds has the same form. */
+/** An error as the API words it (google.rpc.Status). This program's own errors have the same form. */
 export interface WireStatus {
   code: number;
   message: string;
   details: Detail[];
 }
 
-/** Whatever ends a command early. The message is for the person at the terminal and never holds a key. */
+/** An error that ends a command early. The message is for the person at the terminal and never holds a key. */
 export class CommandError extends Error {
   override name = 'CommandError';
   readonly exitCode: number;
@@ -65,12 +65,12 @@ export function noCredentialsFile(message: string): CommandError {
   return own(EXIT.noAccess, 'FAILED_PRECONDITION', 'NO_CREDENTIALS_FILE', message);
 }
 
-/** What was asked for was accepted, but did not come about. */
+/** The request was accepted, but failed later. */
 export function failed(reason: string, message: string, metadata: Record<string, string> = {}): CommandError {
   return own(EXIT.refused, 'FAILED_PRECONDITION', reason, message, metadata);
 }
 
-/** Ctrl-C, with a word about what goes on without us. */
+/** Ctrl-C, with a sentence on what goes on in the service. */
 export function interrupted(message: string): CommandError {
   return own(EXIT.interrupted, 'CANCELLED', 'INTERRUPTED', message);
 }
@@ -83,7 +83,7 @@ const TRANSIENT: ReadonlySet<number> = new Set([
   CODE.INTERNAL,
 ]);
 
-/** Whether asking again later may well succeed: for whatever polls. */
+/** Whether a poll may succeed if it is repeated later. */
 export function isTransient(error: unknown): error is CommandError {
   return error instanceof CommandError && TRANSIENT.has(error.status.code);
 }

@@ -14,7 +14,7 @@ const POLL_MS = 1000;
 const ASLEEP_POLL_MS = 2000;
 const LEAST_RETRY_MS = 1000;
 const MOST_RETRY_MS = 15_000;
-/** The service sends a comment every 15 s: after three of them are missing, nobody is there any more. */
+/** The service sends a comment every 15 s: after three missing ones the connection is dead. */
 const SILENCE_MS = 45_000;
 const ASLEEP = new Set(['hibernated', 'start_failed', 'install_failed']);
 
@@ -23,14 +23,14 @@ export interface Follow {
   id: string;
   /** Lines to begin with. */
   tail: number;
-  /** Told what the reader should know about the connection. */
+  /** Called with notes for the reader about the connection. */
   note: (sentence: string) => void;
   signal: AbortSignal;
 }
 
 /**
- * A log as it grows, without end: by the event stream where the service has one, else by asking again and again. Survives
- * the stream's end, lost connections and the server's sleep. Throws CommandError where the server is not there (any more).
+ * A log as it grows, without end: by the event stream where the service has one, otherwise by polling. Survives the
+ * stream's end, lost connections and the server's sleep. Throws CommandError where the server is not there (any more).
  */
 export async function* followLog(follow: Follow): AsyncGenerator<string> {
   const stream = await open(follow, follow.tail);
@@ -57,7 +57,7 @@ async function* streamLog(follow: Follow, first: AsyncGenerator<string>): AsyncG
   }
 }
 
-/** Opens the stream anew, once the server is awake and the service answers. */
+/** Opens the stream again, once the server is awake and the service answers. */
 async function again(follow: Follow, tail: Tail): Promise<AsyncGenerator<string>> {
   const { signal } = follow;
   await awake(follow);
@@ -93,7 +93,7 @@ async function open({ api, id, signal }: Follow, tail: number): Promise<AsyncGen
     headers: { accept: 'text/event-stream' },
     parseAs: 'stream',
   });
-  // An unknown server is a 404 as well; whoever reads its log by other means will hear of it.
+  // An unknown server is a 404 too; polling its log then reports that.
   if (response.status === 404) return undefined;
   if (!data) throw refusal(error, response);
   return eventData(unlessSilent(data, api.url, signal));
@@ -142,7 +142,7 @@ async function* pollLog({ api, id, tail, note, signal }: Follow): AsyncGenerator
   }
 }
 
-/** The lines of a reply of the log, as they are. */
+/** The lines of a reply of the log, unchanged. */
 export function logLines({ lines }: Pick<Messages['GetServerLogsResponse'], 'lines'>): string[] {
   return (Array.isArray(lines) ? lines : []).filter((line) => typeof line === 'string');
 }

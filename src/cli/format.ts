@@ -34,7 +34,7 @@ export function words(name: string): string {
   return name.replaceAll('_', ' ').toLowerCase();
 }
 
-/** What runs there: `paper 1.21.8`. */
+/** A server's software: `paper 1.21.8`. */
 export function software({ type, version }: Pick<Server, 'type' | 'version'>): string {
   return `${type} ${version}`.trim();
 }
@@ -49,7 +49,7 @@ const COLOURS = {
   hibernated: 'dim',
 } as const;
 
-/** A server's state in words and in its colour. States that are not known yet have none. */
+/** A server's state in words and in its colour. Unknown states have none. */
 export function stateWord(state: string, out: Output): string {
   return Object.hasOwn(COLOURS, state) ? out.style(COLOURS[state as keyof typeof COLOURS], words(state)) : words(state);
 }

@@ -2,7 +2,7 @@ import type { Command, Option } from './command.ts';
 import { GLOBAL_OPTIONS } from './parse.ts';
 import { aligned } from './table.ts';
 
-/** What there is, a line a command. */
+/** The help of the program: a line per command. */
 export function programHelp(commands: readonly Command[]): string {
   return lines(
     'Minecraft servers that sleep until somebody joins.',
@@ -18,11 +18,11 @@ export function programHelp(commands: readonly Command[]): string {
     }),
     '',
     'Exit codes: 0 done; 1 the service refused; 2 wrong usage; 3 not signed in, or no service there.',
-    'DORMOUSE_KEY is used in place of a stored key. NO_COLOR switches colours off.',
+    'DORMOUSE_KEY is used in place of a stored key. NO_COLOR turns colours off.',
   );
 }
 
-/** One command in full. */
+/** The help of one command. */
 export function commandHelp({ name, summary, args = [], options = {}, details }: Command): string {
   return lines(
     summary,

@@ -4,8 +4,9 @@ const ANSWER_MS = 30_000;
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 /**
- * `fetch` within bounds: the answer comes in time and is one JSON object, whatever its status, or the stream of events that was
- * asked for. Else it rejects with an `unreachable` CommandError, or with the reason of `givenUp` where the caller gave up.
+ * `fetch` within bounds: the answer comes in time and is one JSON object, whatever its status, or the stream of events
+ * that was asked for. Otherwise it rejects with an `unreachable` CommandError, or with the reason of `givenUp` where
+ * the caller gave up.
  */
 export function boundedFetch(base: string, givenUp: AbortSignal): (request: Request) => Promise<Response> {
   return async (request) => {
@@ -50,7 +51,7 @@ function isJsonObject(text: string): boolean {
   }
 }
 
-/** What went wrong on the way, in a sentence that says what to do. What the caller's own signal caused stays as it is. */
+/** A network error as a sentence that says what to do. The reason of the caller's own signal stays as it is. */
 export function unanswered(error: unknown, base: string, givenUp: AbortSignal): Error {
   if (givenUp.aborted) return givenUp.reason as Error;
   if (!(error instanceof Error) || error.name === 'CommandError') return error as Error;
@@ -58,21 +59,25 @@ export function unanswered(error: unknown, base: string, givenUp: AbortSignal): 
   const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
   const why = code === undefined ? error.message : code;
   return unreachable(
-    `Nothing answers at ${base} (${why}). Start the service, or name another one by --url or DORMOUSE_URL.`,
+    `Nothing answers at ${base} (${why}). Start the service, or name another with --url or DORMOUSE_URL.`,
   );
 }
 
 function strange({ status, headers }: Response, base: string): Error {
   const location = headers.get('location');
   if (location !== null) {
-    return unreachable(`${base} redirects to ${location}. Use that address by --url or DORMOUSE_URL if you trust it.`);
+    return unreachable(
+      `${base} redirects to ${location}. Use that address with --url or DORMOUSE_URL if you trust it.`,
+    );
   }
   if (status >= 500)
     return unreachable(`The service behind ${base} does not answer (HTTP ${status}). Try again later.`);
-  return unreachable(`What answers at ${base} is no Dormouse service (HTTP ${status}). Check --url or DORMOUSE_URL.`);
+  return unreachable(
+    `What answers at ${base} is not a Dormouse service (HTTP ${status}). Check --url or DORMOUSE_URL.`,
+  );
 }
 
-/** The seconds of `Retry-After`; undefined where it is not said. */
+/** The seconds of `Retry-After`; undefined where it is missing. */
 export function retryAfter({ headers }: Response): number | undefined {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;

@@ -5,8 +5,8 @@ import type { Context } from './command.ts';
 const MAX_LINE = 4096;
 
 /**
- * The first line that comes in; '' where none does. Rejects when the signal is aborted. The input is closed afterwards, as
- * whoever feeds it may keep it open for long.
+ * The first line of the input; '' where there is none. Rejects when the signal is aborted. The input is closed
+ * afterwards, as its writer may keep it open.
  */
 export async function firstLine(input: Context['input'], signal: AbortSignal): Promise<string> {
   let text = '';
@@ -22,8 +22,8 @@ export async function firstLine(input: Context['input'], signal: AbortSignal): P
 }
 
 /**
- * The same without showing what is typed. On a terminal `ask` is called as soon as nothing is shown any more: who answers at
- * once, a program that pastes, must not be faster than that. The terminal is as it was in any case afterwards.
+ * The same without echo. On a terminal `ask` is called once the echo is off, so that a program that pastes at once is
+ * not shown. The terminal's mode is restored in any case.
  */
 export async function secretLine(input: Context['input'], signal: AbortSignal, ask: () => void): Promise<string> {
   if (!input.isTTY || input.setRawMode === undefined) return firstLine(input, signal);
@@ -34,7 +34,7 @@ export async function secretLine(input: Context['input'], signal: AbortSignal, a
     for await (const chunk of chunks(input, signal)) {
       for (const letter of chunk) {
         if (letter === '\r' || letter === '\n' || letter === '\u0004') return text;
-        // In raw mode the terminal makes no signal of Ctrl-C.
+        // In raw mode Ctrl-C sends no signal.
         if (letter === '\u0003') process.kill(process.pid, 'SIGINT');
         else if (letter === '\u007f' || letter === '\b') text = text.slice(0, -1);
         else if (text.length < MAX_LINE) text += letter;
@@ -50,6 +50,6 @@ export async function secretLine(input: Context['input'], signal: AbortSignal, a
 async function* chunks(input: Context['input'], signal: AbortSignal): AsyncGenerator<string> {
   input.setEncoding('utf8');
   addAbortSignal(signal, input);
-  // Left open, so that the terminal can be set back.
+  // Left open, so that the terminal's mode can be restored.
   yield* input.iterator({ destroyOnReturn: false }) as AsyncIterable<string>;
 }

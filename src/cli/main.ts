@@ -13,7 +13,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // Whoever reads has seen enough (`dormouse logs … | head`).
+    // The reader has closed the pipe (`dormouse logs … | head`).
     process.exit(error.code === 'EPIPE' ? 0 : 1);
   });
 }

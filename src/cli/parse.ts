@@ -4,7 +4,11 @@ import { wrongUsage } from './errors.ts';
 
 /** Options that every command takes. */
 export const GLOBAL_OPTIONS = {
-  url: { type: 'string', value: 'address', help: 'The service (or DORMOUSE_URL; else where you signed in last).' },
+  url: {
+    type: 'string',
+    value: 'address',
+    help: 'The service (or DORMOUSE_URL; by default where you last signed in).',
+  },
   json: { type: 'boolean', help: "Print the API's JSON; errors as JSON on standard error." },
   help: { type: 'boolean', short: 'h', help: 'Show this help.' },
 } as const satisfies Record<string, Option>;
@@ -15,19 +19,19 @@ export interface GlobalValues {
   url?: string;
   json?: boolean;
   help?: boolean;
-  /** Only before the command: behind it, the word may be the command's own option. */
+  /** Only before the command: after it, the word may be the command's own option. */
   version?: boolean;
 }
 
-/** A command line taken apart: what stands before the command, its name, and what follows. */
+/** A command line: the options before the command, its name, and the rest. */
 export interface CommandLine {
   globals: GlobalValues;
-  /** Undefined: none is named. */
+  /** Undefined: no command is named. */
   name: string | undefined;
   rest: string[];
 }
 
-/** Throws wrong usage where an unknown option stands before the command. */
+/** Throws wrong usage for an unknown option before the command. */
 export function splitCommandLine(argv: readonly string[]): CommandLine {
   let at = 0;
   while (at < argv.length && argv[at]?.startsWith('-')) at += argv[at] === '--url' ? 2 : 1;
@@ -55,8 +59,8 @@ export function parseCommand(command: Command, rest: readonly string[]): Parsed 
 }
 
 /**
- * What is behind the arguments with a name is not for us to understand (`tp Steve -10 64 -3`), save options that every
- * command takes; behind `--` not even those.
+ * Words after the named arguments are passed on as they are (`tp Steve -10 64 -3`), but for options of every command;
+ * after `--` those too.
  */
 function apart(rest: readonly string[], named: number): { ours: string[]; raw: string[] } {
   const ours: string[] = [];
@@ -84,7 +88,7 @@ function apart(rest: readonly string[], named: number): { ours: string[]; raw: s
 function checkCount({ name }: Command, names: readonly string[], args: string[], takesRest: boolean): void {
   const missing = names.filter((each) => !each.startsWith('['))[args.length];
   if (missing !== undefined) throw wrongUsage(`${name} needs <${missing}>. See: npx dormouse ${name} --help`);
-  // What is too much is not repeated: it may be a key.
+  // The extra word is not repeated: it may be a key.
   if (args.length > names.length && !takesRest)
     throw wrongUsage(`Too many arguments. See: npx dormouse ${name} --help`);
 }

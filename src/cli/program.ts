@@ -11,7 +11,7 @@ import { DEFAULT_URL, serviceUrl } from './service-url.ts';
 import { type Terminal, createTerminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 
-/** The variables this program heeds. */
+/** The environment variables that this program reads. */
 export type Env = Readonly<
   Partial<
     Record<'DORMOUSE_URL' | 'DORMOUSE_KEY' | 'XDG_CONFIG_HOME' | 'HOME' | 'NO_COLOR' | 'TERM', string | undefined>
@@ -24,14 +24,14 @@ export interface Host {
   stdin: Context['input'];
   stdout: Writable & { isTTY?: boolean; columns?: number };
   stderr: Writable & { isTTY?: boolean; columns?: number };
-  /** Aborted by Ctrl-C and by being told to end. */
+  /** Aborted by Ctrl-C and by signals to end. */
   signal: AbortSignal;
 }
 
 /** Runs one command line to its end, errors printed, and resolves with the exit code. Never rejects. */
 export async function run(argv: readonly string[], host: Host): Promise<number> {
   const terminal = createTerminal(host, host.env);
-  // Also where the line cannot be parsed: a program that asked for JSON reads JSON.
+  // Also where the line cannot be parsed: a caller that asked for JSON reads JSON.
   let json = argv.includes('--json');
   try {
     const { globals, name, rest } = splitCommandLine(argv);
@@ -59,7 +59,7 @@ function named(name: string): Command {
   return command;
 }
 
-/** Asked for, help is the result; shown because nothing was asked for, it is an error. */
+/** Help that was asked for is the result; help shown because no command was named is an error. */
 function help({ out, err }: Terminal, text: string, asked = false): number {
   (asked ? out : err).line(text);
   return asked ? 0 : EXIT.usage;
@@ -95,7 +95,9 @@ function fileError(error: unknown, file: string): Error {
   const { code } = error as NodeJS.ErrnoException;
   return code === undefined
     ? (error as Error)
-    : noCredentialsFile(`${file} cannot be used to keep keys in (${code}). Make it yours, or set XDG_CONFIG_HOME.`);
+    : noCredentialsFile(
+        `${file} cannot be used to store keys (${code}). Change its owner or mode, or set XDG_CONFIG_HOME.`,
+      );
 }
 
 function commandError(thrown: unknown, signal: AbortSignal): CommandError {

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** So many lines are enough to know a place in a log again. */
+/** How many lines are kept to find a place in a log again. */
 const KEPT = 50;
-/** A backlog comes in one go: after so long a silence, what follows is new. */
+/** A backlog comes in one go: what follows this silence is new. */
 const QUIET_MS = 300;
 /** The most a stream replays. */
 export const MAX_TAIL = 1000;
 
-/** The last lines of a log that were passed on: where to go on in a stream that begins with lines from before. */
+/** The last lines of a log that were passed on, to find where to go on in a stream that repeats earlier lines. */
 export class Tail {
   #lines: string[] = [];
 
@@ -22,13 +22,14 @@ export class Tail {
   }
 
   /**
-   * What of a replay is new: what is behind the lines seen last. Where they occur more than once, behind the first place,
-   * as lines twice are better than lines lost; all of it where they do not occur: too much was missed, or it is another log.
+   * The new lines of a replay: those after the lines seen last. Where these occur more than once, those after the first
+   * place, as repeated lines are better than lost ones; where they do not occur, all: too much was missed, or it is
+   * another log.
    */
   unseen(replay: readonly string[]): string[] {
     const seen = this.#lines;
     for (let end = seen.length; end <= replay.length; end++) if (this.#endsAt(end, replay)) return replay.slice(end);
-    // The replay may begin amid them.
+    // The replay may begin in the middle of them.
     for (let end = Math.min(seen.length, replay.length); end > 0; end--) {
       if (this.#endsAt(end, replay)) return replay.slice(end);
     }
@@ -41,7 +42,7 @@ export class Tail {
   }
 }
 
-/** A stream that begins with a replay, without the lines in it that were seen before. */
+/** A stream that begins with a replay, without the lines that were seen before. */
 export async function* withoutSeen(lines: AsyncGenerator<string>, tail: Tail): AsyncGenerator<string> {
   const replay: string[] = [];
   let next = lines.next();

@@ -1,6 +1,6 @@
 import { wrongUsage } from './errors.ts';
 
-/** Where a service listens that was started without any settings. */
+/** The address of a service that was started without settings. */
 export const DEFAULT_URL = 'http://localhost:8080';
 
 /** The base address of a service in the form under which its key is kept: no slash at the end. Throws on wrong usage. */
@@ -14,7 +14,7 @@ export function serviceUrl(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 }
 
-/** Whether anybody on the way can read what is sent there. */
+/** Whether what is sent there can be read on the network. */
 export function isReadableOnTheWay(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === 'http:' && !/^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);

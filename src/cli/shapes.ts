@@ -4,7 +4,7 @@ import { printable } from './text.ts';
 /** The API's messages by their names. */
 export type Messages = components['schemas'];
 
-/** What may come where `Shape` is wanted: the API's own messages, in which null is unset. */
+/** The API's message for `Shape`, in which null is unset. */
 type Wire<Shape> = Shape extends string
   ? string | null
   : Shape extends readonly (infer Element)[]
@@ -30,7 +30,7 @@ function fitted(shape: unknown, value: unknown): unknown {
   return Object.fromEntries(Object.entries(shape).map(([key, each]) => [key, fitted(each, given[key])]));
 }
 
-/** The messages as this program uses them: of each, the fields it reads, and what stands for unset. */
+/** The messages with the fields that this program reads, each with its unset value. */
 export const SERVER = {
   id: '',
   name: '',

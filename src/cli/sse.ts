@@ -16,7 +16,7 @@ export async function* eventData(chunks: AsyncIterable<Uint8Array>): AsyncGenera
   }
 }
 
-/** Lines that are ended by CR, LF or CR LF; what is behind the last end is no line yet. */
+/** Lines that end in CR, LF or CR LF; what follows the last end is not a line yet. */
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';

@@ -3,10 +3,10 @@ import type { Server } from './shapes.ts';
 import type { Terminal } from './terminal.ts';
 
 const BAR_COLUMNS = 24;
-/** Without a terminal, a line for each so many percent: a start is a few lines in a build's log, not a hundred. */
+/** Without a terminal, one line per so many percent, so that a start takes few lines in a build's log. */
 const PLAIN_STEP = 10;
 
-/** Shows how far a start has come: one line redrawn on a terminal, else a line per phase and per ten percent. */
+/** Shows how far a start has come: one redrawn line on a terminal, otherwise a line per phase and per ten percent. */
 export function startProgress(terminal: Terminal): (server: Server) => void {
   const begun = Date.now();
   return ({ id, state, startupPhase, startupPercent }) => {

@@ -8,7 +8,7 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   return aligned([headings, ...rows].map((row) => row.filter((_, column) => used[column])));
 }
 
-/** Cells padded so that each column begins below itself; no spaces at the lines' ends. */
+/** Rows with their cells padded to align the columns; no spaces at the lines' ends. */
 export function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {

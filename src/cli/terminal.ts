@@ -4,11 +4,13 @@ import { cut } from './text.ts';
 
 type Format = Parameters<typeof styleText>[0];
 
-/** The two streams a command writes to: results to `out`, everything about the way there to `err`. */
+/** The two streams of a command: results go to `out`, progress and notes to `err`. */
 export interface Terminal {
   out: Output;
   err: Output;
-  /** One line that changes: redrawn in place on a terminal, else `plain` once per change. Cleared by the next note. */
+  /**
+   * One line that changes: redrawn in place on a terminal, otherwise `plain` once per change. Cleared by the next note.
+   */
   progress(line: string, plain?: string): void;
   /** A line for the person at the terminal; ends the progress line. */
   note(line: string): void;
@@ -18,11 +20,11 @@ export interface Terminal {
 
 /** One stream, and what it can show. */
 export interface Output {
-  /** 80 where nobody says. */
+  /** 80 where it is unknown. */
   readonly columns: number;
   readonly isTerminal: boolean;
   readonly colours: boolean;
-  /** The text in a style where the stream shows colours, else as it is. */
+  /** The text in a style where the stream shows colours, otherwise as it is. */
   style(format: Format, text: string): string;
   line(text: string): void;
   write(text: string): void;

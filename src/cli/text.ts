@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** Controls, and the marks that turn the direction of text: what others wrote must not move the cursor or hide anything. */
+/** Controls, and marks that change the direction of text: others' text must not move the cursor or hide anything. */
 const UNSHOWABLE = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu;
 const ESCAPE = '\u001b';
 const COLOUR = new RegExp(`(${ESCAPE}\\[[\\d;]{0,32}m)`);
@@ -10,7 +10,7 @@ const WIDE =
 
 const graphemes = new Intl.Segmenter();
 
-/** A text of the service's as it may be shown: without anything that steers the terminal. */
+/** A text of the service without anything that controls the terminal. */
 export function printable(text: string): string {
   return stripVTControlCharacters(text).replace(UNSHOWABLE, '');
 }
@@ -20,7 +20,7 @@ export function oneLine(text: string): string {
   return printable(text).replace(/\s+/g, ' ').trim();
 }
 
-/** A line of a game's log: its colours are kept where the terminal shows any, all else that steers it is not. */
+/** A line of a game's log without anything that controls the terminal but, where it shows them, colours. */
 export function logLine(text: string, colours: boolean): string {
   if (!colours || !COLOUR.test(text)) return printable(text);
   const parts = text.split(COLOUR).map((part) => (COLOUR.test(part) ? part : printable(part)));
@@ -39,7 +39,7 @@ export function width(text: string): number {
   return columns;
 }
 
-/** As much of a text as fits, its colours dropped where it does not. */
+/** A text cut to fit; a cut text loses its colours. */
 export function cut(text: string, room: number): string {
   if (width(text) <= room) return text;
   let kept = '';
@@ -50,7 +50,7 @@ export function cut(text: string, room: number): string {
   return kept;
 }
 
-/** Nothing that looks like a key, a token or a device_code leaves in an error. */
+/** The text without what looks like a key, a token or a device_code, for errors. */
 export function withoutSecrets(text: string): string {
   return text.replace(/\bdm[kad]_[0-9A-Za-z]+/g, (secret) => `${secret.slice(0, 4)}…`);
 }

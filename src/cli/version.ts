@@ -8,7 +8,7 @@ const manifest = readFileSync(join(import.meta.dirname, 'package.json'), 'utf8')
 export const VERSION = (JSON.parse(manifest) as { version: string }).version;
 
 /**
- * What calls say of their caller (RFC 9110 §10.1.5). The page that asks whether to let this program in shows it, and the key
- * it gets is called so: hence the machine's name.
+ * The User-Agent of calls (RFC 9110 §10.1.5). The page that asks for consent shows it, and it names the key: hence the
+ * machine's name.
  */
 export const USER_AGENT = `dormouse-cli/${VERSION} (${hostname().replace(/[^\w.-]/g, '-')}; ${platform()})`;

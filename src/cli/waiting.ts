@@ -6,10 +6,10 @@ import { SERVER, type Server, read } from './shapes.ts';
 const EAGER_MS = 250;
 const PATIENT_MS = 1000;
 const EAGER_FOR_MS = 5000;
-/** The service may be restarted meanwhile: games do not notice, and neither need we. */
+/** How long the service may be away, as during a restart, which games survive. */
 const OUTAGE_MS = 60_000;
 
-/** A server as the API gave it, and what of it is used here. */
+/** A server as the API sent it, and the fields used here. */
 export interface Seen {
   reply: object;
   server: Server;
@@ -21,7 +21,7 @@ export async function readServer(api: Api, id: string): Promise<Seen> {
   return { reply, server: read(SERVER, reply) };
 }
 
-/** Polls a server until `settled` says so, showing each reading to `progress`. Bears a minute without the service. */
+/** Polls a server until `settled` is true; `progress` gets each reading. Tolerates a minute without the service. */
 export async function untilSettled(
   api: Api,
   id: string,

@@ -12,18 +12,18 @@ export type EngineSetting = 'docker' | 'process' | 'auto';
 
 export interface EngineChoice {
   docker?: DockerEngineOptions['docker'];
-  /** The image without which containers are of no use here: that of the sandbox core. */
+  /** The sandbox core's image; where it cannot be had, `auto` does not take Docker. */
   image: string;
   provideImage?: ImageProvider;
-  /** Games of this installation have been containers before. */
+  /** Whether games of this installation have run in containers before. */
   usedDocker?: boolean;
   log: Logger;
 }
 
 /**
- * Which engine to use. `auto` takes Docker where the engine answers and the image is there, or can be had, and else child
- * processes, and says in one log line why; never those where Docker was used before, whose rules hold what was uploaded in
- * check: then Docker is waited for. A setting that names an engine is followed without a look.
+ * Which engine to use. `auto` takes Docker where the engine answers and the image is there or can be had, otherwise
+ * child processes, and logs the reason in one line. An installation that has used Docker waits for it: its containers
+ * confine code that tenants have uploaded. A setting that names an engine is followed without a check.
  */
 export async function chooseEngine(setting: EngineSetting, choice: EngineChoice): Promise<'docker' | 'process'> {
   if (setting !== 'auto') return setting;
@@ -34,7 +34,9 @@ export async function chooseEngine(setting: EngineSetting, choice: EngineChoice)
     return 'docker';
   }
   if (choice.usedDocker) {
-    log.error(`games were containers here before, so they wait for Docker: ${why}; ENGINE=process gives that up`);
+    log.error(
+      `games ran in containers here before, so they wait for Docker: ${why}; set ENGINE=process to run them as processes`,
+    );
     return 'docker';
   }
   log.info({ engine: 'process' }, `games run as processes of this machine: ${why}`);

@@ -1,6 +1,6 @@
 import type { Address } from '../kernel/address.ts';
 
-/** A port of a game that strangers reach on this machine. */
+/** A port of a game that is open to the outside on this machine. */
 export interface PublishedPort {
   hostPort: number;
   /** Where the game listens. */
@@ -17,15 +17,15 @@ export interface GameSpec {
   ramMb: number;
   /** The most CPU time it may use at once, in cores (ignored by engines that cannot bound it). */
   cpus: number;
-  /** Given to the outside while the game runs. */
+  /** Open to the outside while the game runs. */
   ports: readonly PublishedPort[];
-  /** What it runs on, as far as is known here (ignored by engines whose image brings it). Absent: any. */
+  /** The versions of Java it runs on (ignored by engines whose image brings Java). Absent: any. */
   java?: JavaRange | undefined;
   /** Container image (ignored by engines without images). */
   image: string;
   /** Absolute path of the server's data root on this machine; mounted at /data, or the working directory. */
   dataDir: string;
-  /** The image contract (`EULA`, `TYPE`, `VERSION`, `MEMORY`, …); the `process` engine hands it on as it is. */
+  /** The image contract (`EULA`, `TYPE`, `VERSION`, `MEMORY`, …); the `process` engine passes it on as it is. */
   env: Record<string, string>;
 }
 
@@ -54,8 +54,8 @@ export interface Game {
 }
 
 /**
- * `up`/`down`: one game changed. `away`: the engine went out of reach, or so it seems. `resync`: the engine was out of reach and is back (or an event may have been missed):
- * ask `list()` and compare everything.
+ * `up`, `down`: one game changed. `away`: the engine seems out of reach. `resync`: it is back, or an event may have
+ * been missed: ask `list()` and compare everything.
  */
 export type EngineEvent = { type: 'up' | 'down'; game: Game } | { type: 'away' } | { type: 'resync' };
 
@@ -66,14 +66,16 @@ export interface GameStats {
   memLimitMb: number;
 }
 
-/** One line a game printed (no line end), and an opaque place in the log: `logs({ after: position })` goes on behind it. */
+/**
+ * One line a game printed (no line end), and an opaque place in the log: `logs({ after: position })` goes on after it.
+ */
 export interface LogLine {
   position: string;
   text: string;
 }
 
 export interface LogQuery {
-  /** Only lines behind this position; unknown or too old: from the oldest kept line. */
+  /** Only lines after this position; unknown or too old: from the oldest kept line. */
   after?: string;
   /** At most this many of the newest lines before following. */
   tail?: number;
@@ -131,7 +133,7 @@ export interface Engine {
   logs(serverId: string, query?: LogQuery): AsyncIterable<LogLine>;
   /**
    * Types a line into the standard input of the game whose console would be at this address, and resolves with what it
-   * prints in the next moment; undefined where no game reads its input there. Absent: the engine does not own it.
+   * prints next; undefined where no game reads its input there. Absent: the engine does not own it.
    */
   type?(rcon: Address, line: string): Promise<string | undefined>;
   /**
@@ -139,7 +141,7 @@ export interface Engine {
    * each game has an address of its own.
    */
   listeners?(serverId: string): Promise<Listeners | undefined>;
-  /** The addresses that connections of this machine have for a game: as it sees it, all players come from there. */
+  /** The addresses that connections from this machine come from, as a game sees it; all players come from there. */
   proxyAddresses(): Promise<readonly string[]>;
 }
 
@@ -149,10 +151,10 @@ export interface JavaRange {
   most: number;
 }
 
-/** Who listens on this machine, as far as a game is concerned: TCP ports of its loopback. */
+/** Who listens on this machine's loopback (TCP ports), as one game is concerned. */
 export interface Listeners {
-  /** Where the game's own processes listen, and nobody else does. */
+  /** Ports where the game's own processes listen, and nobody else. */
   own: readonly number[];
-  /** Those of the game's own addresses at which somebody else listens. */
+  /** Ports that the game was given and at which somebody else listens. */
   taken: readonly number[];
 }

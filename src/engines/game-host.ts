@@ -26,31 +26,33 @@ import { getMeta, setMeta } from '../store/meta.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Store } from '../store/store.ts';
 
-/** What games run on, and how they are talked to. */
+/** Where games run, and how the service talks to them. */
 export interface GameHost {
-  /** The consoles that games open. */
+  /** The consoles of games (RCON). */
   console: Console;
-  /** For commands of people: the same, and the standard input of games that open none. */
+  /** For commands that people type: the same, or standard input where a game opens no console. */
   typed: Console;
   management: Management;
-  /** Of the games' consoles. */
   passwords: ConsolePasswords;
   engine: Engine;
-  /** Whom servers' files are handed over to; undefined: they stay this process's own. */
+  /** The owner of servers' files; undefined: this process's own user. */
   owner: FileOwner | undefined;
-  /** Whose servers may run what was uploaded. */
+  /** Whose servers may run uploaded code. */
   trusted: TrustedWithCode;
 }
 
-/** What the engine is chosen and opened by. */
+/** The settings by which the engine is chosen and opened. */
 export interface GameHostSettings {
   dataDir: string;
   engine: EngineSetting;
   dockerHost: string;
   sandboxImage: string;
-  /** Processes: code that others than operators upload is run as well. */
+  /** For processes: whether code that others than operators upload is run too. */
   trustTenants: boolean;
-  /** Processes: folders of Javas; none: `javaHome`, the java of the search path, and what distributions put in place. */
+  /**
+   * For processes: homes of Java. Where none is named: `javaHome`, the `java` of the search path, and those of the
+   * distribution.
+   */
   javaHomes: readonly string[];
   javaHome: readonly string[];
   versionManifestUrl: string;
@@ -69,7 +71,7 @@ export interface GameHostOptions {
 /** The user of the game image. */
 const GAME_USER: FileOwner = { uid: 1_000, gid: 1_000 };
 
-/** That games have been containers, among what is known of the installation. */
+/** The key of the note that games have run in containers. */
 const USED_DOCKER = 'engine.docker';
 
 /** Opens the engine that is set, or that is there. Rejects with StatusError where neither can be had. */
@@ -92,13 +94,13 @@ async function openEngine(options: GameHostOptions, installation: string): Promi
   const image = settings.sandboxImage;
   const provideImage: ImageProvider = async (docker, wanted) => {
     if (wanted !== image) return false;
-    // Only here, so that nobody else pays for it.
+    // Loaded only here: it takes time that other starts are spared.
     const { buildSandboxImage } = await import('./docker/sandbox-image.ts');
     await buildSandboxImage({ docker, tag: image, progress: (line) => log.info({ image }, line) });
     return true;
   };
   const logDir = join(settings.dataDir, 'logs');
-  // Earlier versions left no note, but only Docker's logs of ended games lie there.
+  // Earlier versions left no note, but only the Docker engine keeps logs there.
   const usedDocker = (await getMeta(store, USED_DOCKER)) !== undefined || existsSync(logDir);
   const kind = await chooseEngine(settings.engine, { docker, image, provideImage, usedDocker, log });
   if (kind === 'docker') {
@@ -139,7 +141,9 @@ async function openProcesses({ settings, log, clock }: GameHostOptions, installa
   return { engine, owner: confinement.user, trusted };
 }
 
-/** Where a Java is that nobody has named: where it says, where a shell finds it, and where Linux distributions put them. */
+/**
+ * Where to look for Java when no home is named: in JAVA_HOME, on the search path, and where Linux distributions put it.
+ */
 function javaPlaces(homes: readonly string[]): JavaPlaces {
   return { homes, command: 'java', searchPath: searchPath(), roots: ['/usr/lib/jvm'] };
 }

@@ -2,8 +2,8 @@
 const OUTSIDE_MB = 288;
 
 /**
- * The Java heap for a memory limit, both in MB: what the JVM keeps outside of it must fit into the rest. That part hardly shrinks
- * with the limit, so that a small one leaves more than a quarter of itself, but never more than half.
+ * The Java heap for a memory limit, both in MB: what the JVM keeps outside of it must fit into the rest. That part
+ * hardly shrinks with the limit, so a small limit leaves more than a quarter for it, but never more than half.
  */
 export function heapMb(ramMb: number): number {
   const share = Math.floor(ramMb * (ramMb < 4096 ? 0.75 : 0.8));

@@ -5,7 +5,7 @@ import type { Engine } from './engine.ts';
 
 /** Whether the engine answers. */
 export interface Reachability {
-  /** Asked at most once in a few seconds, and once a second while it does not. */
+  /** Asks the engine at most every 5 s, every second while it does not answer. */
   reachable(): Promise<boolean>;
 }
 

@@ -10,7 +10,7 @@ export interface Progress {
   etaSeconds: number | null;
 }
 
-/** What the log of one start tells, read line by line. */
+/** Follows one start by its log, line by line. */
 export interface BootLog {
   /** Takes one line; the new progress where the line changed phase or percent. */
   read(line: string, at: number): Progress | undefined;
@@ -34,7 +34,7 @@ const PHASES: readonly StartupPhase[] = ['starting', 'loading_mods', 'generating
 
 /** Time alone never says that a start is over. */
 const MAX_PERCENT_BY_TIME = 95;
-/** Nor does a finished spawn area: plugins come up behind it. */
+/** Nor does a finished spawn area: plugins start after it. */
 const MAX_PERCENT_BY_LOG = 99;
 
 /** Cores that prepare overworld, nether and end one after the other, each counting from 0. */
@@ -51,7 +51,7 @@ const DIMENSION = /^(?:Preparing start region for dimension |Selecting (?:global
 const DIMENSION_DONE = /^Time elapsed: \d{1,9} ms/;
 const MODS =
   /^(?:Loading Minecraft \S{1,40} with (?:Fabric|Quilt) Loader|Loading \d{1,5} mods?\b|ModLauncher running|Found mod file |Forge Mod Loader version )/;
-/** These begin like something said in the game, which cannot be forged to any use: nobody is in a game that has no world yet. */
+/** These begin like chat, which nobody can forge here: nobody is in a game that has no world yet. */
 const PLUGINS = /^\[(?:PluginInitializerManager\] Initializing plugins|[^\]]{1,64}\] Loading server plugin )/;
 const PLAIN_MODS = /^Starting (?:net\.fabricmc|org\.quiltmc)\./;
 

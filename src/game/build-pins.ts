@@ -1,25 +1,28 @@
 import type { OwnerSettings } from './settings.ts';
 
-/** How a core's build is named to the game image, and by what its installer's work tells which one it has put there. */
+/** How to pin a core's build in the game image, and how to tell which build its installer has put in place. */
 export interface BuildPin {
   /** The image's variable. */
   variable: string;
-  /** All that a build may be called: it reaches the image's shell scripts. */
+  /** What a build's name must match: it reaches the image's shell scripts. */
   pattern: RegExp;
   /** Name of the manifest that the installer leaves; absent: none. */
   manifest?: string;
-  /** What is named after the build: a folder, and what stands before and behind the build in a name there. */
-  named: (version: string) => { folder: string; before: string; behind: string };
+  /**
+   * Where a file or folder is named after the build: the folder it lies in, and what stands before and after the build
+   * in its name.
+   */
+  named: (version: string) => { folder: string; before: string; after: string };
 }
 
-/** What of a row decides whether a build fits. */
+/** The part of a row that decides whether a build fits. */
 export type BuildOf = Pick<OwnerSettings, 'type' | 'version' | 'modpackPlatform'>;
 
 const NUMBER = /^[1-9]\d{0,8}$/;
 const LOADER = /^\d[0-9A-Za-z.+-]{0,47}$/;
 
 function jar(core: string, variable: string, manifest?: string): BuildPin {
-  const named = (version: string) => ({ folder: '', before: `${core}-${version}-`, behind: '.jar' });
+  const named = (version: string) => ({ folder: '', before: `${core}-${version}-`, after: '.jar' });
   return { variable, pattern: NUMBER, named, ...(manifest !== undefined && { manifest }) };
 }
 
@@ -35,7 +38,7 @@ const PINS: ReadonlyMap<string, BuildPin> = new Map([
       variable: 'FABRIC_LOADER_VERSION',
       pattern: LOADER,
       manifest: '.fabric-manifest.json',
-      named: (version) => ({ folder: '', before: `fabric-server-mc.${version}-loader.`, behind: '-launcher.' }),
+      named: (version) => ({ folder: '', before: `fabric-server-mc.${version}-loader.`, after: '-launcher.' }),
     },
   ],
   [
@@ -44,7 +47,7 @@ const PINS: ReadonlyMap<string, BuildPin> = new Map([
       variable: 'QUILT_LOADER_VERSION',
       pattern: LOADER,
       manifest: '.quilt-manifest.json',
-      named: (version) => ({ folder: '', before: `quilt-server-${version}-`, behind: '-launcher.jar' }),
+      named: (version) => ({ folder: '', before: `quilt-server-${version}-`, after: '-launcher.jar' }),
     },
   ],
   [
@@ -53,7 +56,7 @@ const PINS: ReadonlyMap<string, BuildPin> = new Map([
       variable: 'FORGE_VERSION',
       pattern: LOADER,
       manifest: '.forge-manifest.json',
-      named: (version) => ({ folder: 'libraries/net/minecraftforge/forge', before: `${version}-`, behind: '' }),
+      named: (version) => ({ folder: 'libraries/net/minecraftforge/forge', before: `${version}-`, after: '' }),
     },
   ],
   [
@@ -62,7 +65,7 @@ const PINS: ReadonlyMap<string, BuildPin> = new Map([
       variable: 'NEOFORGE_VERSION',
       pattern: LOADER,
       manifest: '.neoforge-manifest.json',
-      named: () => ({ folder: 'libraries/net/neoforged/neoforge', before: '', behind: '' }),
+      named: () => ({ folder: 'libraries/net/neoforged/neoforge', before: '', after: '' }),
     },
   ],
 ]);
@@ -72,7 +75,7 @@ export function buildPin({ type, modpackPlatform }: Omit<BuildOf, 'version'>): B
   return modpackPlatform === '' ? PINS.get(type) : undefined;
 }
 
-/** The game image's variable for a pinned build; nothing for what is no build of such a server. */
+/** The game image's variable for a pinned build; empty for what is not a build of such a server. */
 export function buildEnv(row: BuildOf, build: string | undefined): Record<string, string> {
   const pin = buildPin(row);
   return pin !== undefined && build !== undefined && pin.pattern.test(build) ? { [pin.variable]: build } : {};

@@ -6,9 +6,10 @@ import { readPlain, replaceFile } from './plain-files.ts';
 const SETTING = /^([ \t]+connection-throttle:)[^\n]*$/m;
 
 /**
- * Has Bukkit servers take players as fast as they come: all come from the proxy's address, and by default a second one within
- * four seconds is turned away (`settings.connection-throttle` of `bukkit.yml`). How fast an address may come is the proxy's to
- * say. To be called before each boot; the rest of the file stays as it is, and what is not there the core fills in.
+ * Turns off the connection throttle of Bukkit servers (`settings.connection-throttle` of `bukkit.yml`): all players
+ * come from the proxy's address, and by default a second connection within four seconds is refused. The proxy limits
+ * connections by address instead. To be called before each boot; the rest of the file stays as it is, and the core adds
+ * what is missing.
  */
 export async function liftConnectionThrottle(dataDir: string, type: string, owner?: FileOwner): Promise<void> {
   if (!BUKKIT_CORES.has(type)) return;

@@ -34,7 +34,7 @@ export const CORES: readonly string[] = [
   CUSTOM,
 ];
 
-/** Those of them that are made on Bukkit, plugins and all. */
+/** The cores based on Bukkit, which run its plugins. */
 export const BUKKIT_CORES: ReadonlySet<string> = new Set(
   CORES.filter((core) => ![SANDBOX, CUSTOM, 'vanilla', 'fabric', 'quilt', 'forge', 'neoforge'].includes(core)),
 );
@@ -61,19 +61,19 @@ export interface GameSettings {
   /** The most CPU time it may use at once, in cores. */
   cpus: number;
   rconPassword: string;
-  /** Of the core: the one that ran before. Absent: the image's installer takes the newest. */
+  /** The build of the core that ran before. Absent: the image's installer takes the newest. */
   build?: string | undefined;
-  /** Given to the outside. */
+  /** Open to the outside. */
   ports: readonly PublishedPort[];
 }
 
-/** What an engine needs to run the server. Rejects, as EngineError, a row that names no core, version or pack of ours. */
+/** What an engine needs to run the server. Throws EngineError for a row with an unknown core, version or pack. */
 export function gameSpec(row: GameRow, settings: GameSettings): GameSpec {
   if (!isAbsolute(settings.dataDir)) throw new TypeError(`the data root must be absolute: ${settings.dataDir}`);
   if (!CORES.includes(row.type)) throw new EngineError('core_unavailable', `There is no core called "${row.type}".`);
   // A version reaches the image's shell scripts, so it may hold nothing a shell or a path would read.
   if (row.version !== '' && !/^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$/.test(row.version)) {
-    throw new EngineError('core_unavailable', `"${row.version}" is no Minecraft version.`);
+    throw new EngineError('core_unavailable', `"${row.version}" is not a Minecraft version.`);
   }
   const sandbox = row.type === SANDBOX;
   return {

@@ -3,8 +3,8 @@ import { StatusError } from '../kernel/status.ts';
 import { SANDBOX } from './container.ts';
 
 /**
- * Which servers may run what. Every core but the sandbox runs jars, plugins and mods that its owner has brought; where games
- * are processes of this machine, that is code which the machine itself runs.
+ * Which servers may run what. Every core but the sandbox runs jars, plugins and mods that its owner has uploaded; where
+ * games are processes, the machine itself runs that code.
  */
 export interface CoreRules {
   /** PERMISSION_DENIED UPLOADED_CODE_NOT_ALLOWED for a server that may not run code of its owner here. */
@@ -31,9 +31,9 @@ export function createCoreRules({ trusted, isOperatorAccount }: CoreRulesOptions
 
 const SENTENCES = {
   operators:
-    'Here games are processes of the machine itself, so that only operators may have servers of this type, which run ' +
-    'code of their owners. Take the type sandbox, or ask the operator for the Docker engine.',
+    'Games are processes of the machine itself here, so only operators may have servers of this type, which run ' +
+    'code of their owners. Choose the type sandbox, or ask the operator for the Docker engine.',
   nobody:
-    'Here games would run with all rights of the machine, so that only the type sandbox is offered. The operator can use ' +
+    'Games would run with all rights of the machine here, so only the type sandbox is offered. The operator can use ' +
     'the Docker engine, install bubblewrap, or run the service as a user of its own.',
 };

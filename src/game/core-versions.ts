@@ -1,7 +1,7 @@
 import { compareVersions } from './minecraft-version.ts';
 import type { OwnerSettings } from './settings.ts';
 
-/** The first release of the game that a core was ever made for, as its project's downloads list it. */
+/** The first release of the game that a core was made for, by its project's downloads. */
 const FIRST: Record<string, string> = {
   paper: '1.7.10',
   purpur: '1.14.1',
@@ -15,19 +15,22 @@ const FIRST: Record<string, string> = {
   arclight: '1.14.4',
   ketting: '1.20.1',
 };
-/** Cores whose projects have ended and give nothing out any more, and what goes on in their place. */
+/** Cores whose projects have ended and offer no downloads any more, and what to use instead. */
 const ENDED: Record<string, string> = { magma: 'mohist, or ketting from 1.20.1 on' };
 
 /** Why there is no such core, or none of it for a version of the game; undefined: there may be one. */
 export function missingCore({ type, version }: Pick<OwnerSettings, 'type' | 'version'>): string | undefined {
   const instead = ENDED[type];
-  if (instead !== undefined) return `${type} is not given out any more: its project has ended. Choose ${instead}`;
+  if (instead !== undefined) return `${type} is not available any more: its project has ended. Choose ${instead}`;
   const first = FIRST[type];
   if (first === undefined || (compareVersions(version, first) ?? 0) >= 0) return undefined;
   return `there is no ${type} for ${version}: its first is for ${first}`;
 }
 
-/** The loader on which Arclight is made for a version: Forge, and NeoForge since that goes its own way. Fabric's is not offered here. */
+/**
+ * The loader on which Arclight is made for a version: Forge, then NeoForge since the two parted. Fabric's is not
+ * offered here.
+ */
 export function arclightLoader(version: string): 'forge' | 'neoforge' {
   return (compareVersions(version, '1.20.5') ?? 0) >= 0 ? 'neoforge' : 'forge';
 }

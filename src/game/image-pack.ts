@@ -6,7 +6,7 @@ import { CORES, CUSTOM, SANDBOX } from './container.ts';
 import { MINECRAFT_VERSION } from './minecraft-version.ts';
 import type { PackSoftware, PackRef } from './settings.ts';
 
-/** FTB's list of a pack's files is the longest that is read. */
+/** The longest of the files is FTB's list of a pack's files. */
 const MAX_BYTES = 16 * MIB;
 
 const word = z.string().max(128).catch('');
@@ -26,8 +26,9 @@ const Ftb = z.object({
 });
 
 /**
- * What the game image has made of a server with a pack, as its installer has left it in the server's folder: how a pack is
- * told that no registry here knows. Only what makes sense is taken, as a pack or a game may write there, too.
+ * The software that the game image has installed for a server with a pack, from the files that its installer leaves in
+ * the server's folder: the way to know a pack that no registry here knows. Only valid values are taken, as a pack or a
+ * game may write there too.
  */
 export async function packOfImage(
   root: string,

@@ -6,14 +6,14 @@ import { StatusError } from '../kernel/status.ts';
 import { type BuildOf, type BuildPin, buildPin } from './build-pins.ts';
 import { jsonIn } from './image-pack.ts';
 
-/** Lies with the files it speaks of, hidden from owners, and goes along with backups. */
+/** Lies with the files that it describes, hidden from owners, and is part of backups. */
 const NOTE = '.dormouse-build.json';
-/** No more names of a folder are looked at. */
+/** The most names of a folder that are looked at. */
 const MOST_NAMES = 10_000;
 
 const word = z.string().max(64);
 const Note = z.object({ type: word, version: word, build: word });
-/** Of all installers; each writes some of it. */
+/** The fields of all installers' manifests; each writes some of them. */
 const Manifest = z.object({
   project: word.optional(),
   minecraftVersion: word.optional(),
@@ -24,8 +24,8 @@ const Manifest = z.object({
 });
 
 /**
- * The build that this server has been noted to run; undefined where none is noted for just this core and version. A game may
- * write to the note: what is no build is none.
+ * The build that this server has been noted to run; undefined where none is noted for just this core and version. A
+ * game may write to the note, so what is not a build is ignored.
  */
 export async function notedBuild(root: string, row: BuildOf): Promise<string | undefined> {
   const pin = buildPin(row);
@@ -37,7 +37,9 @@ export async function notedBuild(root: string, row: BuildOf): Promise<string | u
   });
 }
 
-/** Notes which build the image's installer has put there, for later starts. Where that cannot be told, nothing is noted. */
+/**
+ * Notes which build the image's installer has put in place, for later starts. Where that is unknown, nothing is noted.
+ */
 export async function noteBuild(root: string, row: BuildOf, owner?: FileOwner): Promise<void> {
   const pin = buildPin(row);
   if (pin === undefined) return;
@@ -65,9 +67,12 @@ async function manifestBuild(jail: Jail, pin: BuildPin, row: BuildOf): Promise<s
   return pin.pattern.test(build) ? build : undefined;
 }
 
-/** By what is named after it. Of several numbers the greatest is what was newest; of several loaders none is to be trusted. */
+/**
+ * The build by which a file or folder is named. Of several numbers the greatest is the newest; of several loaders none
+ * is certain.
+ */
 async function namedBuild(jail: Jail, pin: BuildPin, row: BuildOf): Promise<string | undefined> {
-  const { folder, before, behind } = pin.named(row.version);
+  const { folder, before, after } = pin.named(row.version);
   const found = new Set<string>();
   let looked = 0;
   try {
@@ -76,7 +81,7 @@ async function namedBuild(jail: Jail, pin: BuildPin, row: BuildOf): Promise<stri
       if (looked > MOST_NAMES) return undefined;
       for (const { name, kind } of entries) {
         if (kind !== (folder === '' ? 'file' : 'directory') || !name.startsWith(before)) continue;
-        const end = behind === '' ? name.length : name.indexOf(behind, before.length);
+        const end = after === '' ? name.length : name.indexOf(after, before.length);
         const build = name.slice(before.length, Math.max(end, before.length));
         if (pin.pattern.test(build)) found.add(build);
       }

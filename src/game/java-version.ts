@@ -1,7 +1,7 @@
 import type { JavaRange } from '../engines/engine.ts';
 import { compareVersions } from './minecraft-version.ts';
 
-/** Cores that load mods as Forge does, whose loader reads Java's own insides. */
+/** Cores that load mods as Forge does, whose loader uses Java's internals. */
 const FORGE_FAMILY = new Set(['forge', 'neoforge', 'mohist', 'magma', 'arclight', 'ketting']);
 /** Cores whose 1.16.5 runs on a newer Java than the game's own. */
 const PAPER_FAMILY = new Set(['paper', 'purpur', 'pufferfish']);
@@ -23,9 +23,9 @@ export function javaFor(version: string, core: string): number {
 }
 
 /**
- * The versions of Java that a core can run on. A newer Java runs what was made for an older one, with two exceptions: Forge
- * needs Java 8 itself up to 1.12.2, and less than 16 up to 1.16.5 (its loader reads what Java 9 and 16 have closed); Bukkit's
- * cores refuse more than 16 up to 1.16.5.
+ * The versions of Java that a core can run on. A newer Java runs what was made for an older one, with two exceptions:
+ * Forge needs Java 8 itself up to 1.12.2, and less than 16 up to 1.16.5 (its loader uses internals that Java 9 and 16
+ * have closed); Bukkit's cores refuse more than 16 up to 1.16.5.
  */
 export function javaRange(version: string, core: string): JavaRange {
   const isUpTo = (last: string) => (compareVersions(version, last) ?? 1) <= 0;

@@ -16,8 +16,8 @@ export function hasManagement({ type, version }: ManagedRow): boolean {
 }
 
 /**
- * What opens a server's management port: 40 letters and digits, as games demand. Made of the password of its console, which
- * allows as much and lies in the same file, and which it does not reveal.
+ * The secret of a server's management port: 40 letters and digits, as games demand. Derived from the password of its
+ * console, which it does not reveal; both open as much and lie in the same file.
  */
 export function managementSecret(rconPassword: string): string {
   return createHmac('sha256', rconPassword).update('management').digest('hex').slice(0, 40);
@@ -34,7 +34,7 @@ export function managementProperties(row: ManagedRow, rconPassword: string): [st
     ['management-server-secret', managementSecret(rconPassword)],
     // It is on by default and would need a certificate; the way is one network of this machine.
     ['management-server-tls-enabled', 'false'],
-    // Pages in browsers, which alone name an origin, have no business there.
+    // Only pages in browsers send an origin, and none may use the port.
     ['management-server-allowed-origins', ''],
   ];
 }

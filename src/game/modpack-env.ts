@@ -3,7 +3,7 @@ import type { OwnerSettings } from './settings.ts';
 
 type Pack = Pick<OwnerSettings, 'modpackPlatform' | 'modpackRef' | 'modpackVersion' | 'version'>;
 
-/** What a pack's name may be made of to be handed to the image. */
+/** The form of a pack's name that may be given to the image. */
 export const SLUG = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 const NUMBER = /^[0-9]{1,12}$/;
 

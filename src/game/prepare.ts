@@ -17,7 +17,7 @@ export async function prepareDataRoot(
   await mkdir(root, { recursive: true, mode: 0o750 });
   const isRoot = process.getuid?.() === 0;
   if (owner !== undefined) await handOver(root, owner);
-  // So that a later owner is seen to be another one.
+  // So that `handOver` later sees that the owner has changed.
   else if (isRoot) await chown(root, 0, 0);
   await acceptEula(root, owner);
   await writeProperties(root, row, rconPassword, owner);

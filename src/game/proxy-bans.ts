@@ -6,8 +6,8 @@ import { PLAYER_LISTS, formatList } from './players/changes.ts';
 import { entryOf } from './players/files.ts';
 
 /**
- * Lifts bans of the addresses that the proxy has for games: an operator in the game who bans a player's address bans these, and
- * so everybody. Bans of other addresses stay. To be called before each boot; a file that is no list is left to the game.
+ * Lifts bans of the proxy's addresses: an operator in the game who bans a player's address bans one of these, and so
+ * everybody. Other bans stay. To be called before each boot; an invalid file is left to the game.
  */
 export async function liftProxyBans(dataDir: string, proxies: readonly string[], owner?: FileOwner): Promise<void> {
   const path = join(dataDir, PLAYER_LISTS.bannedIps);

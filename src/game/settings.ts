@@ -2,12 +2,12 @@
 export interface OwnerSettings {
   /** The server software: one of `CORES`. */
   type: string;
-  /** Of Minecraft; '' only where a pack or the sandbox decides it. */
+  /** The version of Minecraft; '' only where a pack or the sandbox decides it. */
   version: string;
   ramMb: number;
-  /** In the formats of `parseMotd`; '' for the default. */
+  /** The description in the server list, in the formats of `parseMotd`; '' for the default. */
   motd: string;
-  /** Of `server.properties`, by name; those that Dormouse sets itself are never among them. */
+  /** Entries of `server.properties`, by name; never those that Dormouse sets itself. */
   properties: Record<string, string>;
   /** `modrinth`, `curseforge`, `ftb`; '' for a server without a mod pack. */
   modpackPlatform: string;
@@ -17,7 +17,7 @@ export interface OwnerSettings {
   modpackVersion: string;
 }
 
-/** Which pack, in the words of a server's row. */
+/** Which pack a server has, as in its row. */
 export type PackRef = Pick<OwnerSettings, 'modpackRef' | 'modpackVersion' | 'version'>;
 
 /** The server software that an installed pack brings, for the server's row. */

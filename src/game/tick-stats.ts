@@ -7,7 +7,7 @@ export interface TickStats {
 
 const FULL_TPS = 20;
 const TICK_MS = 50;
-/** Replies are the game's, or a plugin's in its stead: what is longer is none of these. */
+/** Replies come from the game or from a plugin; a longer one is not understood. */
 const MAX_REPLY_CHARS = 16 * KIB;
 
 const TPS_AND_MSPT = new Set('paper purpur pufferfish leaf folia'.split(' '));
@@ -47,7 +47,7 @@ function stats(tps: string, mspt: string): TickStats {
   return { tps: rounded(Math.min(FULL_TPS, numberOf(tps))), mspt: rounded(numberOf(mspt)) };
 }
 
-/** Written with a comma where the game runs in such a locale. */
+/** Some locales of games write a decimal comma. */
 function numberOf(text: string): number {
   return Number(text.replace(',', '.'));
 }

@@ -17,12 +17,12 @@ export interface World {
   folders: string[];
 }
 
-/** A world of that name could be in a server's folder, directly. */
+/** Whether a world may have this name: it lies directly in the server's folder. */
 export function isWorldName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && !name.includes('/') && !name.startsWith('.dormouse-');
 }
 
-/** The active world: what its owner has set, else what the file says, else the game's own word. */
+/** The name of the active world: the owner's setting, else the file's, else the game's default. */
 export async function levelNameOf(
   row: { properties: Readonly<Record<string, string>> },
   jail: Jail | undefined,
@@ -30,7 +30,7 @@ export async function levelNameOf(
   return row.properties[PROPERTY] || (jail ? await loadedLevelName(jail) : DEFAULT_LEVEL);
 }
 
-/** The world a game has loaded that was booted with what lies in `server.properties` now. */
+/** The name of the world that a game booted with the present `server.properties` has loaded. */
 export async function loadedLevelName(jail: Jail): Promise<string> {
   return (await levelNameInFile(jail)) || DEFAULT_LEVEL;
 }
@@ -53,7 +53,7 @@ export function withLevelName(properties: Record<string, string>, name: string):
   return { ...properties, [PROPERTY]: name };
 }
 
-/** As `withLevelName`, but only where something else would be active otherwise. */
+/** As `withLevelName`, but only where another world would be active otherwise. */
 export function restoredProperties(properties: Record<string, string>, name: string): Record<string, string> {
   const untouched = name === DEFAULT_LEVEL && properties[PROPERTY] === undefined;
   return untouched || name === '' ? properties : withLevelName(properties, name);
@@ -93,7 +93,7 @@ export async function worldBytes(jail: Jail, { folders }: Pick<World, 'folders'>
   return bytes;
 }
 
-/** Removes a world with its dimensions; what is not there is fine. Each folder is out of sight in one step. */
+/** Removes a world with its dimensions; missing folders are fine. Each folder disappears in one step. */
 export async function removeWorld(
   jail: Jail,
   name: string,

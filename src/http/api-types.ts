@@ -602,7 +602,7 @@ export interface paths {
         put?: never;
         /**
          * Install a mod pack
-         * @description On a stopped server. Where there is a world, a backup is made first, and this answers when that is done; then the server is `installing`, and afterwards `hibernated` or `install_failed`, from which `:retryInstall` leads back. The pack brings its loader and its Minecraft version; files of the server's pack before this one give way, but for those that were changed since.
+         * @description On a stopped server. Where there is a world, a backup is made first, and this answers when that is done; then the server is `installing`, and afterwards `hibernated` or `install_failed`, from which `:retryInstall` leads back. The pack brings its loader and its Minecraft version; files of the server's earlier pack are removed, but for those changed since.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -688,7 +688,7 @@ export interface paths {
         };
         /**
          * Read the log
-         * @description The newest `tail` lines, or with a `cursor` the next ones behind it, at most `tail`. An unknown cursor is none.
+         * @description The newest `tail` lines, or with a `cursor` the next ones after it, at most `tail`. An unknown cursor is ignored.
          *
          *     Needs the scope `servers:read`. On the server, needs the role `limited`.
          */
@@ -712,7 +712,7 @@ export interface paths {
          * Follow the log
          * @description Server-sent events: the newest `tail` lines, then new ones as they are printed. A server that does not run ends the
          *     stream after those. A comment `: ping` comes every 15 seconds; a stream ends after 30 minutes. Three may be open at
-         *     once with one key, ten on one account (429). Lines are cut at 8 KiB; who reads too slowly is told how many are missing.
+         *     once with one key, ten on one account (429). Lines are cut at 8 KiB; a slow reader is told how many are missing.
          *
          *     Needs the scope `servers:read`. Takes API keys only; a Bearer token is no credential here (401). On the server, needs the role `limited`.
          */
@@ -733,7 +733,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what it needs and how it runs
+         * Read its use of CPU and memory, and its pace
          * @description The newest reading of a running server, taken every minute, and those of the last 24 hours.
          *
          *     Needs the scope `servers:read`. On the server, needs the role `limited`.
@@ -791,9 +791,9 @@ export interface paths {
          *     `tps`, `mspt`, `players`; or `tps.ended` with `slowSeconds`, where a slow server stops; or `game.hung`, where one that does not
          *     answer any more is ended; or `stop.forced`, where one that did not end in time is killed.
          *
-         *     With `Last-Event-ID` the stream goes on behind that event; of `tick` only the newest is kept. Where that event is not known
-         *     any more, as after a restart of the service, the stream begins with a `gap`, which has no id: what happened in between is
-         *     not told. Behind it, and without `Last-Event-ID`, comes a `state` that also has `quota`, as above, and `alert`: null, or `alert` and `at` of
+         *     With `Last-Event-ID` the stream goes on after that event; of `tick` only the newest is kept. Where that event is not known
+         *     any more, as after a restart of the service, the stream begins with a `gap`, which has no id: events in between are
+         *     missing. After it, and without `Last-Event-ID`, comes a `state` that also has `quota`, as above, and `alert`: null, or `alert` and `at` of
          *     the one that is open. So nothing needs to be polled beside it. Pings, the end after 30 minutes and the number of streams
          *     are those of StreamServerLogs, counted apart.
          *
@@ -1052,7 +1052,7 @@ export interface paths {
         put?: never;
         /**
          * Add a mod or plugin
-         * @description Chooses the version for the server's core and Minecraft version, and what it needs, downloads and checks all of it, and then puts it into `mods/` or `plugins/`. Answers when that is done; after an error nothing has changed. A game that is awake goes on with what it has loaded: the new files count from its next start. A project that is there already gets the new `versionSpec`.
+         * @description Chooses the version for the server's core and Minecraft version, and what it needs, downloads and checks all of it, and then puts it into `mods/` or `plugins/`. Answers when that is done; after an error nothing has changed. A game that is awake goes on with what it has loaded: the new files load at its next start. A project that is there already gets the new `versionSpec`.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -1074,7 +1074,7 @@ export interface paths {
         put?: never;
         /**
          * Remove a mod or plugin
-         * @description With what only it needed. One that others need stays until they go. A game that is awake has it until its next start.
+         * @description Removes what only it needed, too. A mod that others need stays until they are removed. A game that is awake keeps it until its next start.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -1096,7 +1096,7 @@ export interface paths {
         put?: never;
         /**
          * Update mods and plugins
-         * @description Chooses anew by each one's `versionSpec`, as after a change of the server's version. Tells what changes; with `dryRun` it only tells.
+         * @description Chooses again by each one's `versionSpec`, as after a change of the server's version. Returns what changes; with `dryRun` nothing is changed.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -1116,7 +1116,7 @@ export interface paths {
         };
         /**
          * Search mods, plugins and mod packs
-         * @description In a registry, for what runs on servers; the most fitting first.
+         * @description Searches a registry for what runs on servers, best match first.
          *
          *     Needs the scope `servers:read`.
          */
@@ -2006,7 +2006,7 @@ export interface paths {
         put?: never;
         /**
          * Drain a node
-         * @description From now on, also after a restart of the service, it starts no servers and takes no new ones. Those that are awake stay until they stop; their owners may still restart them.
+         * @description The node starts no servers and takes no new ones from now on, also after a restart of the service. Those that are awake stay awake until they stop; their owners may still restart them.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -2028,7 +2028,7 @@ export interface paths {
         put?: never;
         /**
          * Resume a node
-         * @description It takes new starts again.
+         * @description The node takes new starts again.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -2048,7 +2048,7 @@ export interface paths {
         };
         /**
          * List proxies
-         * @description The processes that players connect to, those included that only keep the players they have.
+         * @description The processes that players connect to, including those that only keep the players they have.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -2072,7 +2072,7 @@ export interface paths {
         put?: never;
         /**
          * Set a server's disk quota
-         * @description In place of the quota of the installation, in MB; 0 takes it away again. In force at once: a running server that takes more is stopped, one that was stopped for it may wake.
+         * @description Replaces the installation's quota, in MB; 0 restores that. In force at once: a running server that takes more is stopped, one that was stopped for it may wake.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -2116,7 +2116,7 @@ export interface paths {
         put?: never;
         /**
          * End the suspension of a server
-         * @description It may wake again, and is not started by this. Nothing happens to a server that is not suspended.
+         * @description The server may wake again; this does not start it. Does nothing for a server that is not suspended.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -2136,9 +2136,9 @@ export interface paths {
         };
         /**
          * List state machines
-         * @description Every server and device grant, a page at a time: ask again with `after` the `next` of the last page until it is empty.
-         *     First those on their way somewhere, the one that has been there longest at the top; then failed, running, waiting
-         *     grants, sleeping servers, and grants that are over. Read from what is stored: looking wakes nothing.
+         * @description Every server and device grant, in pages: repeat with `next` as `after` until it is empty.
+         *     First those in a passing state, the longest there at the top; then failed and running servers, waiting
+         *     grants, sleeping servers, and grants that are over. Read from the store: this wakes nothing.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -2159,8 +2159,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look into any machine
-         * @description As InspectMachine, of every account, with the persisted snapshot and the events that an operator may send.
+         * Inspect any machine
+         * @description As InspectMachine, for all accounts, with the stored snapshot and the events that an operator may send.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -2185,8 +2185,8 @@ export interface paths {
         /**
          * Send an event to a machine
          * @description Only an event that would do something now (`legalEvents`); others are refused with FAILED_PRECONDITION EVENT_NOT_LEGAL,
-         *     which names those. It is kept in the history and in the audit log of the account, as an operator’s deed, with the reason,
-         *     which the owner can read. ALARM does at once what is due when the time is up, or tries again what hangs; KILL ends the
+         *     which names those. It is recorded in the history and in the audit log of the account, as an operator’s action, with the reason,
+         *     which the owner can read. ALARM ends a wait: it does at once what its time-out would do, or retries what hangs; KILL ends the
          *     game without saving. Other facts cannot be sent: the engine is asked, not believed. Grants take DENY.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
@@ -2208,7 +2208,7 @@ export interface paths {
         /**
          * Follow every transition
          * @description Server-sent events `transition`, each once it is stored: `id` of the machine, `kind`, `event`, `from` and `to` (states),
-         *     `fromPath` and `toPath` (places in the statechart), `cause`, `at`. A client that does not keep up is cut off: connect
+         *     `fromPath` and `toPath` (places in the statechart), `cause`, `at`. A client that reads too slowly is cut off: connect
          *     again, then read the list. Pings, the end after 30 minutes and the number of streams are those of StreamServerLogs,
          *     counted apart.
          *
@@ -2304,7 +2304,7 @@ export interface paths {
         };
         /**
          * List accounts
-         * @description All accounts by id, a page at a time: ask again with `after` the last id until none comes.
+         * @description All accounts by id, in pages: repeat with the last id as `after` until none comes.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -2327,7 +2327,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let somebody make an account
+         * Invite somebody to make an account
          * @description Makes a link by which this e-mail address can make an account within seven days, once, also where sign-up is closed, and sends it there.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
@@ -2350,7 +2350,7 @@ export interface paths {
         put?: never;
         /**
          * Change an account's balance
-         * @description Books a credit, a refund or an adjustment, signed, with a note that the owner reads in the ledger. With a `ref`, asking again changes nothing.
+         * @description Books a credit, a refund or an adjustment, signed, with a note that the owner reads in the ledger. With a `ref`, a repeated call changes nothing.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -2372,7 +2372,7 @@ export interface paths {
         put?: never;
         /**
          * Set an account's limits
-         * @description What is absent stays as it is; -1: as the installation has it. What is awake already stays awake.
+         * @description An absent limit stays as it is; -1: the installation's limit. Servers that are awake stay awake.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -2438,7 +2438,7 @@ export interface paths {
         put?: never;
         /**
          * Remove an orphan
-         * @description For good. Only what the list names; a game that runs goes before its files, a database by itself.
+         * @description Removes it for good. Only what the list names; a running game must be removed before its files. A database is removed automatically.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -3955,12 +3955,12 @@ export interface components {
              */
             players: number;
             /**
-             * @description The game itself answered of late.
+             * @description The game itself answered recently.
              * @default false
              */
             live: boolean;
             /**
-             * @description One a minute for which it ran, of the last 24 h, oldest first.
+             * @description One for each minute in which it ran, of the last 24 h, oldest first.
              * @default []
              */
             series: components["schemas"]["MetricSample"][];
@@ -4010,7 +4010,7 @@ export interface components {
             /** @default [] */
             entries: components["schemas"]["AuditEntry"][];
         };
-        /** @description Without an id: what came before it is not told. */
+        /** @description Has no id. Events before it are missing. */
         GapEvent: {
             /** Format: date-time */
             at: string;
@@ -4018,20 +4018,20 @@ export interface components {
         StateEvent: {
             /** Format: date-time */
             at: string;
-            /** @description As of a Server. */
+            /** @description As in Server. */
             state: string;
-            /** @description Who or what led there, as of InspectMachine. */
+            /** @description Who or what caused it, as in InspectMachine. */
             cause: {
                 kind: string;
                 id: string;
                 note: string;
             };
-            /** @description While it starts; else empty. */
+            /** @description While it starts; otherwise empty. */
             phase: string;
             percent: number;
             /** @description Null: not known. */
             players: number | null;
-            /** @description Where it failed. */
+            /** @description Set where it failed. */
             error: {
                 code: string;
                 summary: string;
@@ -4043,7 +4043,7 @@ export interface components {
                 diskQuotaEffectiveMb: number;
                 quotaExceeded: boolean;
             };
-            /** @description With the first: the one that is open. */
+            /** @description With the first: the open one. */
             alert?: {
                 alert: string;
                 /** Format: date-time */
@@ -4130,12 +4130,12 @@ export interface components {
             /** @default  */
             suggestion: string;
             /**
-             * @description The lines of the log around what shows it.
+             * @description The lines of the log around the cause.
              * @default []
              */
             evidence: string[];
             /**
-             * @description Everything that the log shows, weightiest first: each missing mod, say. Empty where nothing was recognised.
+             * @description Everything that the log shows, most important first: each missing mod, for example. Empty where nothing was recognised.
              * @default []
              */
             insights: components["schemas"]["Insight"][];
@@ -4409,12 +4409,12 @@ export interface components {
              */
             version: string;
             /**
-             * @description Its place among the server's files.
+             * @description Its path among the server's files.
              * @default
              */
             file: string;
             /**
-             * @description Nobody asked for it: another mod needs it, and it goes with that.
+             * @description Nobody asked for it: another mod needs it, and it is removed with that.
              * @default false
              */
             dependency: boolean;
@@ -4434,7 +4434,7 @@ export interface components {
              */
             source?: "modrinth" | "curseforge";
             /**
-             * @description Empty: the newest that fits the server, releases first. `release`, `beta`, `alpha`: the newest that is at least so steady. Anything else: the id or number of one version, which updates leave alone.
+             * @description Empty: the newest that fits the server, releases first. `release`, `beta`, `alpha`: the newest that is at least as stable. Anything else: the id or number of one version, which updates leave alone.
              * @default
              */
             versionSpec?: string;
@@ -4454,7 +4454,7 @@ export interface components {
              */
             from: string;
             /**
-             * @description Version; empty: it goes.
+             * @description Version; empty: it is removed.
              * @default
              */
             to: string;
@@ -5038,7 +5038,7 @@ export interface components {
             /** @default  */
             name: string;
             /**
-             * @description The release, and what its program is made of.
+             * @description The release, and a digest of its program.
              * @default
              */
             version: string;
@@ -5065,7 +5065,7 @@ export interface components {
              */
             port: number;
             /**
-             * @description It takes nobody new, and ends with its last player.
+             * @description It takes no new players, and ends with its last one.
              * @default false
              */
             draining: boolean;
@@ -5083,7 +5083,7 @@ export interface components {
             waiting: number;
             /**
              * Format: int32
-             * @description The way to it and back when it was last measured, rounded up.
+             * @description The last round trip to it, rounded up.
              * @default 0
              */
             lagMs: number;
@@ -5133,7 +5133,7 @@ export interface components {
              */
             state: string;
             /**
-             * @description Where in the statechart: `stopping.halting`.
+             * @description Its path in the statechart: `stopping.halting`.
              * @default
              */
             path: string;
@@ -5147,7 +5147,7 @@ export interface components {
              * @default false
              */
             passing: boolean;
-            /** @description Who or what led here. */
+            /** @description Who or what caused it. */
             cause: {
                 /**
                  * @description `key`, `user`, `player`, `schedule`, `operator` or `system`.
@@ -5162,7 +5162,7 @@ export interface components {
             /** @default [] */
             waitsFor: {
                 /**
-                 * @description The active invoke, or the event that is awaited.
+                 * @description The active invoke, or the awaited event.
                  * @default
                  */
                 name: string;
@@ -5173,7 +5173,7 @@ export interface components {
                 what: string;
                 /**
                  * Format: date-time
-                 * @description When it is given up.
+                 * @description When the wait ends.
                  */
                 until: string | null;
             }[];
@@ -5204,7 +5204,7 @@ export interface components {
              */
             state: string;
             /**
-             * @description Where in the statechart: `stopping.halting`.
+             * @description Its path in the statechart: `stopping.halting`.
              * @default
              */
             path: string;
@@ -5218,7 +5218,7 @@ export interface components {
              * @default false
              */
             passing: boolean;
-            /** @description Who or what led here. */
+            /** @description Who or what caused it. */
             cause: {
                 /**
                  * @description `key`, `user`, `player`, `schedule`, `operator` or `system`.
@@ -5233,7 +5233,7 @@ export interface components {
             /** @default [] */
             waitsFor: {
                 /**
-                 * @description The active invoke, or the event that is awaited.
+                 * @description The active invoke, or the awaited event.
                  * @default
                  */
                 name: string;
@@ -5244,7 +5244,7 @@ export interface components {
                 what: string;
                 /**
                  * Format: date-time
-                 * @description When it is given up.
+                 * @description When the wait ends.
                  */
                 until: string | null;
             }[];
@@ -5287,7 +5287,7 @@ export interface components {
                     note: string;
                 };
             }[];
-            /** @description As persisted; what could be secret is redacted. */
+            /** @description As stored; possible secrets are redacted. */
             snapshot: unknown;
             /** @description The statechart. */
             definition: unknown;
@@ -5312,7 +5312,7 @@ export interface components {
             to: string;
             fromPath: string;
             toPath: string;
-            /** @description Who or what led there, as of InspectMachine. */
+            /** @description Who or what caused it, as in InspectMachine. */
             cause: {
                 kind: string;
                 id: string;
@@ -5364,7 +5364,7 @@ export interface components {
             /** @default  */
             name: string;
             /**
-             * @description Of its first user.
+             * @description The e-mail address of its first user.
              * @default
              */
             email: string;
@@ -5414,7 +5414,7 @@ export interface components {
             kind?: "credit" | "refund" | "adjustment";
             note: string;
             /**
-             * @description Of your choice; one entry of a kind each. Empty: none.
+             * @description Your own reference; one entry of each kind has it. Empty: none.
              * @default
              */
             ref?: string;
@@ -5446,7 +5446,7 @@ export interface components {
             /** @default [] */
             orphans: components["schemas"]["Orphan"][];
             /**
-             * @description Kinds that could not be looked for now.
+             * @description Kinds that could not be listed now.
              * @default []
              */
             unread: string[];
@@ -5458,7 +5458,7 @@ export interface components {
              */
             kind: string;
             /**
-             * @description Of the server it once belonged to; the name of a database.
+             * @description The id of the server it belonged to, or the name of a database.
              * @default
              */
             id: string;
@@ -6855,7 +6855,7 @@ export interface operations {
     GetServerLogs: {
         parameters: {
             query?: {
-                /** @description Of the reply before: only lines behind it. */
+                /** @description From an earlier reply: only lines after it. */
                 cursor?: string;
                 /** @description Clamped to 0..1000. */
                 tail?: number;
@@ -9153,7 +9153,7 @@ export interface operations {
             query?: {
                 /** @description As in `state` of the reply. */
                 state?: string;
-                /** @description Only those that have been at least so long in a state that is meant to pass. */
+                /** @description Only those in a passing state for at least so long. */
                 stuckForSeconds?: number;
                 /** @description Empty: all. */
                 kind?: "" | "server" | "grant";
@@ -9161,7 +9161,7 @@ export interface operations {
                 search?: string;
                 /** @description Default 50, at most 200. */
                 limit?: number;
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 after?: string;
             };
             header?: never;
@@ -9380,7 +9380,7 @@ export interface operations {
             query?: {
                 /** @description Default 100, at most 1000. */
                 limit?: number;
-                /** @description The last id of the page before. */
+                /** @description The last id of the previous page. */
                 after?: string;
             };
             header?: never;

@@ -1,10 +1,10 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** What is read where it lies whenever somebody asks; nothing is counted for Prometheus alone. */
+/** Figures that are read from their source at each scrape; none is counted for Prometheus alone. */
 export interface TelemetrySources {
   serversByState: () => Promise<{ state: string; count: number }[]>;
   playersOnline: () => number;
-  /** Of all proxies since they were made; `unrouted`, `held` and `piped` are of this moment. */
+  /** The sums of all proxies since they started; `unrouted`, `held` and `piped` are of this moment. */
   proxy: () => {
     accepted: number;
     unrouted: number;
@@ -16,7 +16,7 @@ export interface TelemetrySources {
     bytesUp: number;
     bytesDown: number;
   };
-  /** Those that run, each; `lagMs`: the way there and back. */
+  /** The running proxies; `lagMs`: the round trip. */
   proxies: () => readonly {
     name: string;
     id: string;
@@ -29,7 +29,7 @@ export interface TelemetrySources {
   /** Writes that wait for the store. */
   storeWrites: () => number;
   webhookMessages: () => Promise<number>;
-  /** Ticks and what they have cost since the process began. */
+  /** Ticks and their cost since the process began. */
   charged: () => Promise<{ ticks: number; micros: number }>;
   /** How long ago the last minute was charged. */
   meterAgeMs: () => number;
@@ -56,7 +56,7 @@ interface Collected {
   read: () => Reading[] | Promise<Reading[]>;
 }
 
-/** Adds the figures that are read when somebody asks. One that cannot be read is missing from that answer. */
+/** Adds the figures that are read at each scrape. One that cannot be read is missing from that answer. */
 export function registerCollected(registry: Registry, sources: TelemetrySources): void {
   const { proxy } = sources;
   const gauges: Collected[] = [
@@ -85,7 +85,7 @@ export function registerCollected(registry: Registry, sources: TelemetrySources)
     },
     {
       name: 'dormouse_proxy_players',
-      help: 'Players joined to a game, by proxy; one that drains takes nobody new.',
+      help: 'Players joined to a game, by proxy; a draining proxy takes no new ones.',
       labelNames: ['proxy', 'id', 'version', 'draining'],
       read: () =>
         sources
@@ -97,13 +97,13 @@ export function registerCollected(registry: Registry, sources: TelemetrySources)
     },
     {
       name: 'dormouse_proxy_linked',
-      help: 'Whether a proxy is linked to the service: 1, or 0 while it is missed.',
+      help: 'Whether a proxy is linked to the service: 1, or 0 while it is missing.',
       labelNames: ['proxy', 'id'],
       read: () => sources.proxies().map(({ name: proxy, id, connected }) => [Number(connected), { proxy, id }]),
     },
     {
       name: 'dormouse_proxy_lag_seconds',
-      help: 'The way from the service to a proxy and back, through what keeps either busy.',
+      help: 'Round trip from the service to a proxy, with the time that either is busy.',
       labelNames: ['proxy', 'id'],
       read: () => sources.proxies().map(({ name: proxy, id, lagMs }) => [(lagMs ?? 0) / 1_000, { proxy, id }]),
     },
@@ -140,7 +140,7 @@ export function registerCollected(registry: Registry, sources: TelemetrySources)
     },
     {
       name: 'dormouse_proxy_kicks_total',
-      help: 'Joins that were not served, by the rule.',
+      help: 'Joins that were refused, by rule.',
       labelNames: ['rule'],
       read: () => Object.entries(proxy().kicks).map(([rule, value]) => [value, { rule }]),
     },

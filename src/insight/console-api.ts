@@ -42,7 +42,7 @@ const runCommand = (needs: Needs) =>
     async run({ server, body, principal }) {
       const command = withoutSlash(body.command);
       rconOf(server);
-      // Before the command: what it does is done by the game, and may be the end of it. Its arguments may hold a secret.
+      // Recorded before the command, which may end the game. Without arguments, which may hold a secret.
       const entry = {
         action: 'console.command',
         detail: /^[\w:.-]{1,64}/.exec(command)?.[0] ?? '',

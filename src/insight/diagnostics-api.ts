@@ -29,12 +29,12 @@ const Diagnostic = z
     code: reply.text.describe('As in `startErrorCode` and `installErrorCode`.'),
     summary: reply.text.describe('Title, then detail.'),
     suggestion: reply.text,
-    evidence: z.array(z.string()).default([]).describe('The lines of the log around what shows it.'),
+    evidence: z.array(z.string()).default([]).describe('The lines of the log around the cause.'),
     insights: z
       .array(Insight)
       .default([])
       .describe(
-        'Everything that the log shows, weightiest first: each missing mod, say. Empty where nothing was recognised.',
+        'Everything that the log shows, most important first: each missing mod, for example. Empty where nothing was recognised.',
       ),
   })
   .meta({ id: 'Diagnostic' });

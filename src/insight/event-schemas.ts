@@ -5,24 +5,24 @@ const at = z.string().meta({ format: 'date-time' });
 const number = z.number().meta({ format: 'double' });
 const Cause = z
   .object({ kind: z.string(), id: z.string(), note: z.string() })
-  .describe('Who or what led there, as of InspectMachine.');
+  .describe('Who or what caused it, as in InspectMachine.');
 const Quota = { diskUsageMb: z.number(), diskQuotaEffectiveMb: z.number(), quotaExceeded: z.boolean() };
 const failure = z.object({ code: z.string(), summary: z.string(), suggestion: z.string() });
 
-/** What is in the data of each kind of event of a server. More kinds and fields may come. */
+/** The data of each kind of a server's event. More kinds and fields may come. */
 export const SERVER_EVENTS = {
-  gap: z.object({ at }).meta({ id: 'GapEvent', description: 'Without an id: what came before it is not told.' }),
+  gap: z.object({ at }).meta({ id: 'GapEvent', description: 'Has no id. Events before it are missing.' }),
   state: z
     .object({
       at,
-      state: z.string().describe('As of a Server.'),
+      state: z.string().describe('As in Server.'),
       cause: Cause,
-      phase: z.string().describe('While it starts; else empty.'),
+      phase: z.string().describe('While it starts; otherwise empty.'),
       percent: z.number(),
       players: z.number().nullable().describe('Null: not known.'),
-      error: failure.nullable().describe('Where it failed.'),
+      error: failure.nullable().describe('Set where it failed.'),
       quota: z.object(Quota).optional().describe('With the first event of a stream.'),
-      alert: z.object({ alert: z.string(), at }).nullish().describe('With the first: the one that is open.'),
+      alert: z.object({ alert: z.string(), at }).nullish().describe('With the first: the open one.'),
     })
     .meta({ id: 'StateEvent' }),
   progress: z.object({ at, phase: z.string(), percent: z.number() }).meta({ id: 'ProgressEvent' }),
@@ -61,7 +61,7 @@ export const SERVER_EVENTS = {
     .meta({ id: 'AlertEvent' }),
 } satisfies Record<ServerEventType, z.ZodType>;
 
-/** The same of every machine, for operators. */
+/** The data of events of all machines, for operators. */
 export const MACHINE_EVENTS = {
   transition: z
     .object({

@@ -41,9 +41,9 @@ const streamServerEvents = ({ serverOperation, serverEvents, disk, store }: Need
       '`tps`, `mspt`, `players`; or `tps.ended` with `slowSeconds`, where a slow server stops; or `game.hung`, where one that does not',
       'answer any more is ended; or `stop.forced`, where one that did not end in time is killed.',
       '',
-      'With `Last-Event-ID` the stream goes on behind that event; of `tick` only the newest is kept. Where that event is not known',
-      'any more, as after a restart of the service, the stream begins with a `gap`, which has no id: what happened in between is',
-      'not told. Behind it, and without `Last-Event-ID`, comes a `state` that also has `quota`, as above, and `alert`: null, or `alert` and `at` of',
+      'With `Last-Event-ID` the stream goes on after that event; of `tick` only the newest is kept. Where that event is not known',
+      'any more, as after a restart of the service, the stream begins with a `gap`, which has no id: events in between are',
+      'missing. After it, and without `Last-Event-ID`, comes a `state` that also has `quota`, as above, and `alert`: null, or `alert` and `at` of',
       'the one that is open. So nothing needs to be polled beside it. Pings, the end after 30 minutes and the number of streams',
       'are those of StreamServerLogs, counted apart.',
     ].join('\n'),
@@ -64,7 +64,7 @@ const streamServerEvents = ({ serverOperation, serverEvents, disk, store }: Need
             if (event === null) sink.end();
             else sink.send(eventFrame(event));
           }),
-        // A gap would be taken for the whole: who is cut off comes back with the last id instead.
+        // A silent gap would go unnoticed: a client that is cut off comes back with its last id instead.
         overflow: 'end',
       };
     },

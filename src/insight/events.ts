@@ -3,33 +3,33 @@ import type { Clock } from '../kernel/clock.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 
-/** What can happen to a server that its watchers are told. */
+/** The kinds of events that a server's watchers are told. */
 export type ServerEventType = 'gap' | 'state' | 'progress' | 'players' | 'tick' | 'quota' | 'backup' | 'alert';
 
-/** One thing that happened. Its id says where a watcher who was away goes on. */
+/** An event. A watcher who was away goes on after its id. */
 export interface TypedEvent {
-  /** '' for a `gap`: whoever is cut off before the state behind it is told of it again. */
+  /** '' for a `gap`: a watcher who is cut off before the `state` that follows gets the gap again. */
   id: string;
   type: ServerEventType;
   data: object;
 }
 
-/** What a server's machine does not know and its watchers are told at first. */
+/** What a watcher is told at first besides the machine's state. */
 export interface Besides {
-  /** As of its last `quota`. */
+  /** As in its last `quota`. */
   quota: object;
   /** Its open alert. */
   alert: { alert: string; at: string } | null;
 }
 
-/** What happens to servers, told live and kept for a while for those who come back. In memory only. */
+/** The events of servers, live and kept for a while for watchers who come back. In memory only. */
 export interface ServerEvents {
-  /** Tells something that is not read off the machine. */
+  /** Publishes an event that does not come from the machine. */
   publish(serverId: string, type: ServerEventType, data: object): void;
   /**
-   * Gives what came after the event of that id, or, where that is not known (any more), a `gap` and the server's state,
-   * `besides` included; then everything new, and null once the server is gone. `now` and `besides` are of a moment ago. Returns the
-   * cancellation.
+   * Replays what came after the event of that id or, where that id is unknown, a `gap` and the server's state with
+   * `besides`; then tells everything new, and null once the server is gone. `now` and `besides` may be a moment old.
+   * Returns the cancellation.
    */
   follow(
     now: ServerNow,
@@ -50,9 +50,9 @@ interface History {
   events: { nth: number; event: TypedEvent }[];
   /** Events up to this number may have been forgotten. */
   floor: number;
-  /** As last seen; undefined: not since it is watched here. */
+  /** The state last seen; undefined: none yet. */
   now: ServerNow | undefined;
-  /** The alert that is open after the last one told; undefined: none was told. */
+  /** The open alert after the last alert event; undefined: there was no such event. */
   alert: Besides['alert'] | undefined;
 }
 
@@ -62,11 +62,11 @@ export function createServerEvents(servers: Pick<Servers, 'observe'>, clock: Clo
   const histories = new Map<string, History>();
   const listeners = new Map<string, Set<Listener>>();
   let newest = 0;
-  /** The newest event that went with a history nobody keeps any more. */
+  /** The newest event of all dropped histories. */
   let forgotten = 0;
   const close = servers.observe((id, now) => (now === null || now.state === 'deleting' ? remove(id) : compare(now)));
 
-  /** The one that nothing has happened to for longest goes first. */
+  /** The history of a server. The one unused for longest is dropped first. */
   function historyOf(id: string): History {
     const history = histories.get(id) ?? { events: [], floor: forgotten, now: undefined, alert: undefined };
     histories.delete(id);
@@ -85,7 +85,7 @@ export function createServerEvents(servers: Pick<Servers, 'observe'>, clock: Clo
     const history = historyOf(id);
     newest += 1;
     const event = { id: `${run}.${newest}`, type, data: { at: instant(clock.now()), ...data } };
-    // Each tick says all that the ones before said; hours of them would push out what happened.
+    // Only the newest tick is kept; hours of them would push out other events.
     if (type === 'tick') history.events = history.events.filter((kept) => kept.event.type !== 'tick');
     if (type === 'alert') history.alert = openAlert(event.data);
     history.events.push({ nth: newest, event });
@@ -110,7 +110,7 @@ export function createServerEvents(servers: Pick<Servers, 'observe'>, clock: Clo
     for (const listener of listeners.get(id) ?? []) listener(null);
   }
 
-  /** What came after an event; undefined where that cannot be told for sure. */
+  /** The events after one; undefined where some may be missing. */
   function after(id: string, lastEventId: string): TypedEvent[] | undefined {
     const [, ofRun, number] = EVENT_ID.exec(lastEventId) ?? [];
     const history = histories.get(id);
@@ -125,7 +125,7 @@ export function createServerEvents(servers: Pick<Servers, 'observe'>, clock: Clo
       const { id } = given.row;
       const history = historyOf(id);
       const now = (history.now ??= given);
-      // One that was told since `besides` was looked up is the newer.
+      // An alert published since `besides` was read is newer.
       const { alert = besides.alert } = history;
       const data = { at: instant(clock.now()), ...stateOf(now), quota: besides.quota, alert };
       const whole = [{ id: `${run}.${newest}`, type: 'state' as const, data }];
@@ -164,7 +164,7 @@ function stateOf(now: ServerNow): object {
   };
 }
 
-/** Everything but the beginning of an alert is its end. */
+/** The alert that is open after this event: any other kind ends it. */
 function openAlert({ at, alert }: { at: string; alert?: unknown }): Besides['alert'] {
   return alert === 'tps.low' ? { alert, at } : null;
 }

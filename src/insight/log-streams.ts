@@ -6,22 +6,25 @@ import { KIB } from '../kernel/units.ts';
 /** The most lines a stream may begin with. */
 export const MAX_TAIL = 1_000;
 const BACKLOG_MS = 10_000;
-/** So much of a log that comes all at once is passed on before whoever reads gets a turn. */
+/** After this many characters at once, readers get a turn. */
 const BREATH_CHARS = 64 * KIB;
 
-/** Somebody who follows a log; hears of its end once, after which nothing comes. */
+/** A follower of a log; `end` is called once, and nothing after it. */
 export interface LogFollower {
   replay(frames: readonly string[]): void;
   send(frame: string): void;
   end(): void;
 }
 
-/** Begins with the newest `tail` lines and goes on with new ones. To be called once; gives what ends it, to be called once. */
+/**
+ * Begins with the newest `tail` lines and goes on with new ones. To be called once; returns the cancellation, to be
+ * called once.
+ */
 export type Follow = (follower: LogFollower, tail: number) => () => void;
 
 /** The logs of servers as they grow. However many follow one, it is read from the engine once. */
 export interface LogStreams {
-  /** Resolves when the recent lines are there. Whoever asked must then follow. Rejects with EngineError. */
+  /** Resolves when the recent lines are there. The caller must then follow. Rejects with EngineError. */
   open(serverId: string): Promise<Follow>;
   /** How many logs are being read now. */
   tailers(): number;
@@ -37,7 +40,10 @@ interface Tailer {
   stop: AbortController;
 }
 
-/** `frame` makes of a line what followers get; done once a line. A log that is not written to ends after its recent lines. */
+/**
+ * `frame` turns a line into what followers get, once per line. The log of a game that does not run ends after its
+ * recent lines.
+ */
 export function createLogStreams(engine: Pick<Engine, 'logs'>, frame: (line: string) => string, log: Log): LogStreams {
   const tailers = new Map<string, Tailer>();
 

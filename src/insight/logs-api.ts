@@ -36,10 +36,10 @@ const getServerLogs = (needs: Needs) =>
     tag: 'control',
     summary: 'Read the log',
     description:
-      'The newest `tail` lines, or with a `cursor` the next ones behind it, at most `tail`. An unknown cursor is none.',
+      'The newest `tail` lines, or with a `cursor` the next ones after it, at most `tail`. An unknown cursor is ignored.',
     params: ServerParams,
     query: message({
-      cursor: z.string().max(1024).default('').describe('Of the reply before: only lines behind it.'),
+      cursor: z.string().max(1024).default('').describe('From an earlier reply: only lines after it.'),
       tail: int32().default(100).describe('Clamped to 0..1000.'),
     }),
     reply: GetServerLogsResponse,
@@ -80,7 +80,7 @@ const streamServerLogs = ({ serverOperation, logStreams }: Needs) =>
     description: [
       'Server-sent events: the newest `tail` lines, then new ones as they are printed. A server that does not run ends the',
       'stream after those. A comment `: ping` comes every 15 seconds; a stream ends after 30 minutes. Three may be open at',
-      'once with one key, ten on one account (429). Lines are cut at 8 KiB; who reads too slowly is told how many are missing.',
+      'once with one key, ten on one account (429). Lines are cut at 8 KiB; a slow reader is told how many are missing.',
     ].join('\n'),
     params: ServerParams,
     query: message({ tail: int32().default(100).describe('Clamped to 0..1000.') }),
@@ -105,7 +105,7 @@ function unavailable(error: unknown): unknown {
   return new StatusError('UNAVAILABLE', 'LOGS_UNAVAILABLE', 'The log cannot be read now. Try again.', { cause: error });
 }
 
-/** Lines, and the place in the log behind them; '' is the place before the first line. */
+/** Lines, and the position after them in the log; '' is before the first line. */
 interface Page {
   lines: LogLine[];
   position: string;
@@ -119,7 +119,7 @@ async function readPage(
   signal: AbortSignal,
 ): Promise<Page> {
   if (after === undefined) {
-    // One line is read even where none is wanted: its position is where the next call goes on.
+    // One line is read even where none is wanted: the next call goes on at its position.
     const newest = await take(engine.logs(id, { tail: Math.max(1, tail), signal }), MAX_TAIL);
     return {
       lines: newest.slice(newest.length - Math.min(tail, newest.length)),
@@ -140,7 +140,7 @@ async function take(lines: AsyncIterable<LogLine>, most: number): Promise<LogLin
   return taken;
 }
 
-/** Colours stay; line ends inside a line do not, and nothing without bound leaves. */
+/** Removes line ends within a line, and bounds it; colours stay. */
 function plainLine({ text }: LogLine): string {
   return text.replaceAll(/[\r\n]/g, '').slice(0, LINE_CHARS);
 }

@@ -27,11 +27,11 @@ const MetricSample = z.object({ ts: reply.text.describe('RFC 3339.'), ...figures
 const ServerMetrics = z
   .object({
     ...figures,
-    live: reply.flag.describe('The game itself answered of late.'),
+    live: reply.flag.describe('The game itself answered recently.'),
     series: z
       .array(MetricSample)
       .default([])
-      .describe('One a minute for which it ran, of the last 24 h, oldest first.'),
+      .describe('One for each minute in which it ran, of the last 24 h, oldest first.'),
   })
   .meta({ id: 'ServerMetrics' });
 
@@ -43,7 +43,7 @@ const getServerMetrics = ({ serverOperation, metrics }: Needs) =>
     scope: 'servers:read',
     role: 'limited',
     tag: 'control',
-    summary: 'Read what it needs and how it runs',
+    summary: 'Read its use of CPU and memory, and its pace',
     description: 'The newest reading of a running server, taken every minute, and those of the last 24 hours.',
     params: ServerParams,
     reply: ServerMetrics,

@@ -12,7 +12,7 @@ import type { Store, Tx } from '../store/store.ts';
 import type { ServerEvents } from './events.ts';
 import { type StoredSample, deleteSamplesBefore, insertSample, listSamples } from './metric-rows.ts';
 
-/** What a running server needed, and how it kept its pace, at an instant. */
+/** A running server's use of CPU and memory, and its pace, at an instant. */
 export interface MetricSample {
   at: number;
   /** -1: unknown. */
@@ -26,7 +26,7 @@ export interface MetricSample {
   players: number;
 }
 
-/** The figures of an instant, of which nothing is stored but the sample. */
+/** The figures of an instant; only the sample is stored. */
 export interface Reading {
   sample: MetricSample;
   /** Whether the game itself answered. */
@@ -36,14 +36,14 @@ export interface Reading {
 /** A minute of a running server, as it is stored. */
 export interface Minute {
   serverId: string;
-  /** Since when this run of the game takes players. */
+  /** When this run of the game began to take players. */
   readyAt: number;
   sample: MetricSample;
 }
 
 /** The figures of running servers: read every minute, kept for 24 hours. */
 export interface Metrics {
-  /** The newest reading of a server that runs since an instant; undefined where there is none of late, or of this run. */
+  /** The newest reading of a server that runs since an instant; undefined where none is recent and of this run. */
   latest(serverId: string, since: number): Reading | undefined;
   /** One sample a minute for which the server ran, at most 24 h of them, oldest first. */
   series(serverId: string): Promise<MetricSample[]>;
@@ -61,8 +61,8 @@ export interface MetricsOptions {
   /** Told each reading. */
   serverEvents: Pick<ServerEvents, 'publish'>;
   /**
-   * Looks at each minute, with all servers that run, in the write that stores it; what it gives is called once it is
-   * stored. After the last server has stopped it is called once more.
+   * Called for each minute, with all running servers, in the write that stores it; the function it returns is called
+   * once that is stored. It is called once more after the last server has stopped.
    */
   onMinute?: (tx: Tx, at: number, minutes: readonly Minute[]) => Promise<() => void>;
 }
@@ -71,18 +71,18 @@ export const SAMPLE_MS = MINUTE_MS;
 const SERIES = 1_440;
 const SERIES_MS = SERIES * SAMPLE_MS;
 const PURGE_MS = HOUR_MS;
-/** A reading older than this is none: two in a row are missing. */
+/** An older reading does not count: two in a row are missing. */
 const FRESH_MS = 2.5 * SAMPLE_MS;
 /** Servers asked at the same time: an engine may take a second or two for each, and there may be hundreds. */
 const AT_ONCE = 64;
-/** Who has not answered by then has no figures in this minute. Longer than the console's own patience. */
+/** A server that has not answered by then has no figures for this minute. Longer than the console's own limit. */
 const PATIENCE_MS = 15_000;
 
 /** Reads every running server each minute, over the console that is kept open anyway, until closed. */
 export function createMetrics(options: MetricsOptions): Metrics {
   const { servers, engine, console, clock, store, log, serverEvents, onMinute = async () => () => {} } = options;
   let readings = new Map<string, Reading>();
-  /** The last minute that was stored had servers in it. */
+  /** Whether the last stored minute had servers in it. */
   let hadServers = false;
   let purgedAt = 0;
   let reading = false;
@@ -90,7 +90,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const cancel = every(clock, SAMPLE_MS, beat);
 
   function beat(): void {
-    if (reading) return log.warn('metrics left out a minute: the one before is not read yet');
+    if (reading) return log.warn('metrics skipped a minute: the previous one is not read yet');
     reading = true;
     void round()
       .catch((error: unknown) => log.warn({ err: error }, 'metrics could not be stored'))
@@ -125,7 +125,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     if (isPurge) purgedAt = at;
   }
 
-  /** One that has stopped while others were read has said so; figures would contradict it. */
+  /** Skips servers that have stopped meanwhile: figures would contradict their state. */
   function publish(next: typeof readings): void {
     for (const { row, state, context } of servers.live()) {
       const found = next.get(row.id);
@@ -144,7 +144,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     return { sample: { at, cpuPercent, memUsedMb, memLimitMb, mspt, tps, players }, live: ticks !== undefined };
   }
 
-  /** Undefined for what fails or takes too long: nobody's figures wait for a game that hangs. */
+  /** Undefined for what fails or takes too long: figures must not wait for a game that hangs. */
   async function inTime<T>(work: Promise<T | undefined>): Promise<T | undefined> {
     return await withTimeout(work, PATIENCE_MS, { clock }).catch(() => undefined);
   }

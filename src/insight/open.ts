@@ -30,7 +30,7 @@ import { mountConsole } from './pages/console.ts';
 import { type Exposition, prometheusOperations } from './prometheus.ts';
 import type { Telemetry } from './telemetry.ts';
 
-/** Sends what waits for webhooks from now on. `onStep` puts down, with a server's step, what its owner is to be told of at once. */
+/** Sends waiting messages to webhooks from now on. `onStep` stores, with a server's step, the alerts for its owner. */
 export function openWebhooks({
   store,
   clock,
@@ -56,12 +56,12 @@ export function countSteps({ stepped }: Pick<Telemetry, 'stepped'>): OnStep {
   return async (_, now, step) => stepped(step, startMs(now));
 }
 
-/** From the wish for a server to its readiness; null where it has not come to that. */
+/** From the wake of a server to its readiness; null where it is not ready. */
 function startMs({ context: { wokenAt, readyAt } }: ServerNow): number | null {
   return wokenAt === null || readyAt === null ? null : readyAt - wokenAt;
 }
 
-/** What owners are told of how their servers run. */
+/** How owners see what their servers do. */
 export interface Insight {
   serverEvents: ServerEvents;
   alerts: Alerts;
@@ -74,9 +74,9 @@ export interface InsightOptions {
   store: Store;
   servers: Servers;
   engine: Engine;
-  /** The consoles that games open. */
+  /** The consoles of games (RCON). */
   console: Console;
-  /** For commands of people: the same, and the standard input of games that open none. */
+  /** For commands that people type: the same, or standard input where a game opens no console. */
   typed: Console;
   rconPassword: (serverId: string) => string;
   /** Who is joined to a game, as the proxy knows them. */
@@ -93,7 +93,7 @@ export interface InsightOptions {
   onClose: OnClose;
 }
 
-/** Reads running servers each minute from now on, and tells their webhooks and those who follow them what is amiss. */
+/** Reads running servers each minute from now on, and alerts their webhooks and followers. */
 export function openInsight(options: InsightOptions): Insight {
   const { store, servers, engine, console, rconPassword, outbox, serverOperation, clock, log, onClose } = options;
   const { typed, joined, disk, telemetry, transferSlots } = options;

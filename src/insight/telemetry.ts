@@ -10,7 +10,7 @@ export interface AnsweredRequest {
   ms: number;
 }
 
-/** A step of a server's machine, as far as it is counted. */
+/** The counted part of a step of a server's machine. */
 export interface CountedStep {
   from: string;
   to: string;
@@ -18,16 +18,16 @@ export interface CountedStep {
 }
 
 /**
- * The figures of this process for Prometheus, in a registry of their own. Labels take values that the program names, so that
- * nobody outside decides how many series there are.
+ * The figures of this process for Prometheus, in a registry of their own. Labels take only values that the program
+ * names, so that nobody outside decides how many series there are.
  */
 export interface Telemetry {
   answered: (request: AnsweredRequest) => void;
-  /** Counts what a step means for starts and crashes; `startMs` is how long a start that is through has taken. */
+  /** Counts starts and crashes; `startMs` is the duration of a start that has finished. */
   stepped: (step: CountedStep, startMs: number | null) => void;
-  /** Somebody or something wanted to wake a server, and a rule (the stable reason of its error) did not let them. */
+  /** Counts a wake that a rule refused; `reason` is the stable reason of its error. */
   refusedWake: (reason: string) => void;
-  /** Says where the figures come from that are read when somebody asks. */
+  /** Sets the sources of the figures that are read at each scrape. */
   watch(sources: TelemetrySources): void;
   /** All figures in Prometheus' text format, whose media type is `contentType`. */
   expose(): Promise<string>;
@@ -37,10 +37,10 @@ export interface Telemetry {
 const START_SECONDS = [0.5, 1, 2, 5, 10, 20, 30, 45, 60, 90, 120, 300, 600];
 const REQUEST_SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS']);
-/** How often the event loop is looked at; each look is a timer of its own. */
+/** How often the event loop's delay is sampled, by a timer. */
 const LOOP_MS = 50;
 
-/** Gauges of prom-client's that are named like counters; Prometheus adds up what they are the sums of. */
+/** Gauges of prom-client that are named like counters; Prometheus can sum up the gauges behind them. */
 const SUMS = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 export function createTelemetry(): Telemetry {
@@ -64,13 +64,13 @@ export function createTelemetry(): Telemetry {
   });
   const starts = new Counter({
     name: 'dormouse_starts_total',
-    help: 'Starts of servers, by who asked for them and what became of them: ready, failed, called_off.',
+    help: 'Starts of servers, by cause and outcome: ready, failed, called_off.',
     labelNames: ['cause', 'outcome'],
     registers,
   });
   const startSeconds = new Histogram({
     name: 'dormouse_start_duration_seconds',
-    help: 'From the wish for a server to the instant in which it takes players.',
+    help: 'From the wake of a server to the instant in which it takes players.',
     buckets: START_SECONDS,
     registers,
   });

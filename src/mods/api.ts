@@ -36,8 +36,8 @@ const ServerMod = z
     source: reply.text,
     versionSpec: reply.text.describe('As it was asked for.'),
     version: reply.text.describe('The version it has.'),
-    file: reply.text.describe("Its place among the server's files."),
-    dependency: reply.flag.describe('Nobody asked for it: another mod needs it, and it goes with that.'),
+    file: reply.text.describe("Its path among the server's files."),
+    dependency: reply.flag.describe('Nobody asked for it: another mod needs it, and it is removed with that.'),
   })
   .meta({ id: 'ServerMod' });
 
@@ -48,8 +48,8 @@ const ServerModRequest = message({
   versionSpec: line(128)
     .default('')
     .describe(
-      'Empty: the newest that fits the server, releases first. `release`, `beta`, `alpha`: the newest that is at least so ' +
-        'steady. Anything else: the id or number of one version, which updates leave alone.',
+      'Empty: the newest that fits the server, releases first. `release`, `beta`, `alpha`: the newest that is at least as ' +
+        'stable. Anything else: the id or number of one version, which updates leave alone.',
     ),
 }).meta({ id: 'ServerModRequest' });
 
@@ -90,7 +90,7 @@ const addServerMod = ({ serverOperation, mods, clock }: Needs) =>
     description:
       "Chooses the version for the server's core and Minecraft version, and what it needs, downloads and checks all of it, and " +
       'then puts it into `mods/` or `plugins/`. Answers when that is done; after an error nothing has changed. A game that is ' +
-      'awake goes on with what it has loaded: the new files count from its next start. A project that is there already gets ' +
+      'awake goes on with what it has loaded: the new files load at its next start. A project that is there already gets ' +
       'the new `versionSpec`.',
     body: ServerModRequest,
     example: { projectId: 'lithium' },
@@ -112,7 +112,7 @@ const removeServerMod = ({ serverOperation, mods, clock }: Needs) =>
     path: '/v1/servers/{id}/mods:remove',
     summary: 'Remove a mod or plugin',
     description:
-      'With what only it needed. One that others need stays until they go. A game that is awake has it until its next start.',
+      'Removes what only it needed, too. A mod that others need stays until they are removed. A game that is awake keeps it until its next start.',
     body: message({ projectId: ProjectId, source }),
     example: { projectId: 'lithium' },
     reply: Nothing,
@@ -130,7 +130,7 @@ const ModChange = z
     projectId: reply.text,
     source: reply.text,
     from: reply.text.describe('Version; empty: it was not there.'),
-    to: reply.text.describe('Version; empty: it goes.'),
+    to: reply.text.describe('Version; empty: it is removed.'),
   })
   .meta({ id: 'ModChange' });
 
@@ -142,8 +142,8 @@ const updateServerMods = ({ serverOperation, mods, clock }: Needs) =>
     path: '/v1/servers/{id}/mods:update',
     summary: 'Update mods and plugins',
     description:
-      "Chooses anew by each one's `versionSpec`, as after a change of the server's version. Tells what changes; with `dryRun` " +
-      'it only tells.',
+      "Chooses again by each one's `versionSpec`, as after a change of the server's version. Returns what changes; with `dryRun` " +
+      'nothing is changed.',
     body: message({
       projectIds: z.array(ProjectId).max(MAX_PROJECTS).default([]).describe('Empty: all.'),
       dryRun: z.boolean().default(false),
@@ -180,7 +180,7 @@ const searchMods = ({ mods }: Needs) =>
     scope: 'servers:read',
     tag: 'control',
     summary: 'Search mods, plugins and mod packs',
-    description: 'In a registry, for what runs on servers; the most fitting first.',
+    description: 'Searches a registry for what runs on servers, best match first.',
     query: message({
       query: line(128).default('').describe('Words of its name; empty: whatever is popular.'),
       source,
@@ -216,7 +216,7 @@ export const modOperations = (needs: Needs): readonly Operation[] => [
   searchMods(needs),
 ];
 
-/** An install that is under way, or has to be retried, decides what is there. */
+/** An install in flight, or one to be retried, decides on the mods. */
 function requireSettled({ row, state }: ServerNow): void {
   if (state !== 'installing') return;
   const sentence = 'Wait until the install has finished, then change its mods.';

@@ -6,8 +6,9 @@ import type { ModFit, ModProject, ModRegistry, ModVersion } from './registries/r
 const CHANNELS = ['release', 'beta', 'alpha'] as const;
 
 /**
- * Of versions, newest first, the one that a `versionSpec` means: '' the newest of the steadiest channel that has any;
- * `release`, `beta` or `alpha` the newest that is at least so steady; anything else a version's id, or else its number.
+ * Picks the version that a `versionSpec` means from versions, newest first: '' the newest of the most stable channel
+ * that has any; `release`, `beta` or `alpha` the newest that is at least as stable; anything else a version's id, or
+ * else its number.
  */
 export function pick(versions: readonly ModVersion[], spec: string): ModVersion | undefined {
   if (spec === '')
@@ -18,8 +19,8 @@ export function pick(versions: readonly ModVersion[], spec: string): ModVersion 
 }
 
 /**
- * The versions among which one is picked. One that is named by a number alone is asked for by itself, as a registry that
- * numbers its files may have more than it lists.
+ * The versions to pick from. One that is named by a number alone is asked for directly, as a registry that numbers its
+ * files may have more than it lists.
  */
 export async function versionsFor(
   registry: ModRegistry,

@@ -11,7 +11,7 @@ import { stageDownload } from './staged-download.ts';
 
 const LIST = '.dormouse-mods.json';
 
-/** What to make so in a server's folder. */
+/** What to put into a server's folder. */
 export interface Placing {
   serverId: string;
   jail: Jail;
@@ -20,16 +20,16 @@ export interface Placing {
   registry: (source: string) => ModRegistry;
   signal: AbortSignal;
   /**
-   * Called when all that is missing lies ready, before the first change, with what puts it in place. What it rejects with
-   * before it has called that leaves everything as it was. Absent: these mods are decided already.
+   * Called when all missing files are downloaded, before the first change, with the function that puts them in place.
+   * Where it rejects before calling that, nothing has changed. Absent: these mods are decided already.
    */
   decide?: (put: () => Promise<void>) => Promise<void>;
 }
 
 /**
- * Makes it so that the folder holds the files of these mods, and none that were put there for others. Only what this service
- * has put there is replaced or removed: FAILED_PRECONDITION MOD_FILE_EXISTS where a file of another's is in the way, unless
- * it is decided already, when that file stays. Cut short anywhere, it is finished by the next call.
+ * Makes the folder hold the files of these mods, and none that were put there for others. Only files that this service
+ * has put there are replaced or removed: FAILED_PRECONDITION MOD_FILE_EXISTS where another file is in the way; where
+ * the mods are decided already, that file stays. The next call finishes an interrupted one.
  */
 export async function placeMods(placing: Placing): Promise<void> {
   const { serverId, jail, rows, disk, registry, signal, decide } = placing;
@@ -51,7 +51,9 @@ export async function placeMods(placing: Placing): Promise<void> {
   });
 }
 
-/** What is on its way in is listed first, without its sum, so that the next call knows whose it is and that it may not be whole. */
+/**
+ * Lists new files first, without their checksum, so that the next call knows that they are ours and may be incomplete.
+ */
 async function change(
   jail: Jail,
   staging: Staging,
@@ -70,7 +72,7 @@ async function change(
   return removedBytes;
 }
 
-/** What was put there for mods that are no more. */
+/** Files that were put there for mods the server no longer has. */
 function leftover(placed: Placed, rows: readonly ServerModRow[]): string[] {
   return [...placed.keys()].filter((path) => isModPath(path) && !rows.some((row) => row.path === path));
 }
@@ -81,7 +83,7 @@ async function isMissing(jail: Jail, row: ServerModRow, placed: Placed, strict: 
   const known = placed.get(row.path);
   if (known !== undefined) return known !== sumOf(row);
   if (!strict) return false;
-  const sentence = `There is a file ${row.path} already that was not put there by this service. Delete or rename it first.`;
+  const sentence = `There is already a file ${row.path}, which was not put there by this service. Delete or rename it first.`;
   throw new StatusError('FAILED_PRECONDITION', 'MOD_FILE_EXISTS', sentence, { metadata: { path: row.path } });
 }
 

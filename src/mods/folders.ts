@@ -14,7 +14,7 @@ const PAPER = ['paper', ...BUKKIT];
 const mods = (...loaders: string[]): ModFolder => ({ path: 'mods', loaders });
 const plugins = (...loaders: string[]): ModFolder => ({ path: 'plugins', loaders });
 
-/** Of cores that take any; Quilt runs Fabric's too, and the hybrids both mods and plugins. */
+/** By core; Quilt runs Fabric's mods too, and hybrids run both mods and plugins. */
 const FOLDERS: Record<string, readonly ModFolder[]> = {
   fabric: [mods('fabric')],
   quilt: [mods('quilt', 'fabric')],
@@ -33,7 +33,9 @@ const FOLDERS: Record<string, readonly ModFolder[]> = {
 
 type Host = Pick<ServerRow, 'type' | 'version'>;
 
-/** Where a core takes mods from. FAILED_PRECONDITION MODS_NOT_SUPPORTED for one that takes none. */
+/**
+ * The folders from which a core loads mods and plugins. FAILED_PRECONDITION MODS_NOT_SUPPORTED for a core without any.
+ */
 export function foldersOf({ type, version = '' }: Pick<Host, 'type'> & Partial<Host>): readonly ModFolder[] {
   const folders = type === 'arclight' ? [mods(arclightLoader(version)), plugins(...BUKKIT)] : FOLDERS[type];
   if (folders) return folders;

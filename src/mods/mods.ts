@@ -22,7 +22,7 @@ export interface ModsOptions {
   disk: Disk;
   dataDir: string;
   owner: FileOwner | undefined;
-  /** What keeps changes and restores apart. */
+  /** Keeps changes and restores apart. */
   lock: ChangeLock;
   /** The mutex, by server, of what replaces or archives its files whole (`Archives.withFilesLock`). */
   withFilesLock?: WithKeyLock;
@@ -45,34 +45,37 @@ export interface Changing {
 }
 
 /**
- * Servers' mods and plugins. What a server is to have are rows; its folder follows. A change is looked up and downloaded
- * first, then written, then put in place file by file, by renames: an awake game keeps what it has open, and has the new set
- * from its next start on. Rejects with StatusError as `ModRegistry`, `resolveMods` and `placeMods` do, and then nothing has
- * changed.
+ * Servers' mods and plugins. Rows say what a server is to have; its folder follows. A change is looked up and
+ * downloaded first, then written, then put in place file by file, by renames: an awake game keeps the files it has
+ * open, and loads the new ones at its next start. Rejects with StatusError as `ModRegistry`, `resolveMods` and
+ * `placeMods` do, and then nothing has changed.
  */
 export interface Mods {
   /** UNIMPLEMENTED for a registry that is not set up here. */
   search(source: string, query: ModQuery, signal: AbortSignal): Promise<ModProject[]>;
   /**
-   * What a pack makes of a server's row; of a platform that is not asked here, nothing but what was said. Rejects as
+   * The fields that a pack sets in a server's row; for a platform that is not asked here, only those given. Rejects as
    * `findPack` does.
    */
   pack(platform: string, pack: PackRef, signal: AbortSignal): Promise<Partial<ServerRow>>;
-  /** With those that others need. */
+  /** All mods of a server, with those that others need. */
   list(serverId: string): Promise<ServerModRow[]>;
   /** Adds a mod with what it needs; one that is there gets the new `versionSpec`. */
   add(server: Host, wish: Wish, changing: Changing): Promise<void>;
-  /** With what only it needed. NOT_FOUND MOD_NOT_INSTALLED; FAILED_PRECONDITION MOD_REQUIRED while another needs it. */
+  /**
+   * Removes a mod with what only it needed. NOT_FOUND MOD_NOT_INSTALLED; FAILED_PRECONDITION MOD_REQUIRED while another
+   * needs it.
+   */
   remove(server: Host, mod: { source: string; projectId: string }, changing: Changing): Promise<void>;
-  /** Chooses anew, for all or some projects (and all that is needed). A dry run only tells. */
+  /** Chooses versions again, for all or some projects (and all that they need). A dry run changes nothing. */
   update(
     server: Host,
     asked: { projectIds: readonly string[]; dryRun: boolean },
     changing: Changing,
   ): Promise<ModChange[]>;
-  /** Before a start: finishes what was cut short, and brings back what is missing. */
+  /** Before a start: finishes an interrupted change, and restores missing files. */
   settle(serverId: string, signal: AbortSignal): Promise<void>;
-  /** Calls off what is under way for a server that is deleted. */
+  /** Cancels changes in flight of a server that is deleted. */
   end(serverId: string): Promise<void>;
 }
 
@@ -84,11 +87,11 @@ export function createMods(options: ModsOptions): Mods {
   function registry(source: string): ModRegistry {
     const found = registries.find((each) => each.source === source);
     if (found) return found;
-    const sentence = `Mods from ${source} are not on offer here; its operator has to set an API key for that.`;
+    const sentence = `Mods from ${source} are not available here: the operator has to set an API key for that.`;
     throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', sentence, { metadata: { source } });
   }
 
-  /** One change of a server after the other, until the caller goes away or the server does. */
+  /** Runs a server's changes one after the other; each ends when its caller or the server goes away. */
   async function changing<T>(id: string, caller: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const end = new AbortController();
     const signal = AbortSignal.any([caller, end.signal]);
@@ -100,7 +103,7 @@ export function createMods(options: ModsOptions): Mods {
       });
     } catch (error) {
       if (!signal.aborted) throw error;
-      throw new StatusError('CANCELLED', 'CANCELLED', 'The change was called off; nothing has changed.', {
+      throw new StatusError('CANCELLED', 'CANCELLED', 'The change was cancelled; nothing has changed.', {
         cause: error,
       });
     } finally {
@@ -124,7 +127,7 @@ export function createMods(options: ModsOptions): Mods {
       try {
         await put();
       } catch (error) {
-        // A folder that is a link, a disk that is full: the next start is not to stumble over it, too.
+        // A folder that is a link, a full disk: the next start must not fail for it too.
         await store.write((tx) => replaceMods(tx, server.id, before));
         throw error;
       }

@@ -15,7 +15,7 @@ export interface OpenModsOptions extends ModsOptions {
   clock: Clock;
 }
 
-/** What comes into servers' folders from the mod registries. */
+/** Mods and packs in servers' folders. */
 export interface ModsRoom {
   mods: Mods;
   installPack: InstallPack;

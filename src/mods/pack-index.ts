@@ -6,10 +6,10 @@ import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import type { RegistryFile } from '../kernel/registry/http.ts';
 
-/** A pack as far as a server needs it. */
+/** The parts of a pack that a server needs. */
 export interface PackIndex {
   name: string;
-  /** The core that its loader makes. */
+  /** The core of its loader. */
   type: 'fabric' | 'quilt' | 'forge' | 'neoforge' | 'vanilla';
   minecraftVersion: string;
   loaderVersion: string;
@@ -48,8 +48,8 @@ const NO_LOADERS = new Set(['minecraft', ...LOADERS.map(([name]) => name)]);
 const VERSION = /^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$/;
 
 /**
- * Reads an index. FAILED_PRECONDITION MODPACK_INVALID for what is none, or names a place outside of the server;
- * MODPACK_UNSUPPORTED for a loader that is not known here.
+ * Reads an index. FAILED_PRECONDITION MODPACK_INVALID for an invalid one, or one with a path outside of the server;
+ * MODPACK_UNSUPPORTED for an unknown loader.
  */
 export function readPackIndex(text: string): PackIndex {
   const { name, files, dependencies } = parse(text);
@@ -78,8 +78,8 @@ export function readPackIndex(text: string): PackIndex {
 }
 
 /**
- * Where a pack may put a file: a relative path with plain '/'-separated names, within the server whoever reads it, and none of
- * the service's own. Undefined for any other.
+ * Where a pack may put a file: a relative path with plain '/'-separated names, within the server on any system, and
+ * none of the service's own. Undefined for any other path.
  */
 export function packPath(path: string): string | undefined {
   const names = path.split('/');

@@ -27,12 +27,12 @@ export interface PacksOptions {
   disk: Disk;
   dataDir: string;
   owner: FileOwner | undefined;
-  /** What reads packs; default: a pool of its own. */
+  /** Reads packs; default: a pool of its own. */
   workers?: WorkerPool | undefined;
 }
 
 const LIST = '.dormouse-pack.json';
-/** Within the server's folder, out of its owner's sight, and gone once it is unpacked. */
+/** In the server's folder, hidden from its owner, and removed once it is unpacked. */
 const ARCHIVE = '.dormouse-pack.mrpack';
 const INDEX = 'modrinth.index.json';
 const MAX_PACK_BYTES = 16 * GIB;
@@ -40,9 +40,9 @@ const OVERRIDES = ['overrides', 'server-overrides'];
 const AT_ONCE = 4;
 
 /**
- * Installs a server's pack where no image does it: into a stage first, checked as it comes, then in place of what an earlier
- * version of it has brought. Everything may be cut short anywhere and done again. Rejects with StatusError: MODPACK_NOT_FOUND,
- * MODPACK_INVALID, MODPACK_UNSUPPORTED, or as `ModRegistry` and a reservation of disk do.
+ * Installs a server's pack where no image does it: into a staging directory first, checked on arrival, then in place of
+ * the files of its earlier version. It may be interrupted anywhere and run again. Rejects with StatusError:
+ * MODPACK_NOT_FOUND, MODPACK_INVALID, MODPACK_UNSUPPORTED, or as `ModRegistry` and a reservation of disk do.
  */
 export function createPackInstaller({ registries, disk, dataDir, owner, ...options }: PacksOptions): InstallPack {
   const workers = options.workers ?? createWorkerPool();
@@ -90,7 +90,7 @@ interface Filling extends PackInstall {
   landed: (bytes: number) => void;
 }
 
-/** Stages all that the pack brings, the overrides last: how many bytes that are, and the sum of each file by its path. */
+/** Stages all files of the pack, the overrides last. Returns their bytes, and the checksum of each file by its path. */
 async function fill(
   content: Staging,
   { jail, index, registry, reading, signal, progress, grow, landed }: Filling,
@@ -113,7 +113,7 @@ async function fill(
     const from = { ...reading, below: `${folder}/` };
     const laid = await unpackBelow(jail, from, content, async (bytes) => {
       signal.throwIfAborted();
-      // The piece before has been written.
+      // The previous piece has been written.
       landed(last);
       unpacked += last = bytes;
       await grow(bytes);
@@ -131,7 +131,10 @@ function registryOf(registries: readonly ModRegistry[], platform: string): ModRe
   throw new StatusError('FAILED_PRECONDITION', 'MODPACK_UNSUPPORTED', sentence);
 }
 
-/** The version that is named, by id or number; else the newest, for the row's Minecraft where it names one. */
+/**
+ * The pack's version named by id or number; otherwise the newest, for the row's version of Minecraft where it names
+ * one.
+ */
 export async function findPack(
   registry: ModRegistry,
   { modpackRef, modpackVersion, version: minecraftVersion }: PackRef,
@@ -153,7 +156,7 @@ export async function findPack(
   throw new StatusError('NOT_FOUND', 'MODPACK_NOT_FOUND', `${project.title} has no version${which}.`);
 }
 
-/** What a version of a pack makes of a server's row, as far as its registry tells. */
+/** The fields that a version of a pack sets in a server's row, as far as its registry knows them. */
 export function softwareOfPack(
   project: ModProject,
   { versionId, loaders, minecraftVersions }: ModVersion,
@@ -167,7 +170,7 @@ export function softwareOfPack(
   };
 }
 
-/** For whoever starts the server: only this loader is known to run the pack. */
+/** Notes the pack's loader for the start of the server: only this one is known to run the pack. */
 async function writeLoader(jail: Jail, { type, minecraftVersion, loaderVersion }: PackIndex): Promise<void> {
   if (loaderVersion === '') return await removeIfThere(jail, LOADER_FILE);
   const made = { core: type, version: minecraftVersion, loader: loaderVersion };
@@ -186,7 +189,7 @@ async function indexIn(jail: Jail, reading: UnpackOptions): Promise<PackIndex> {
   throw invalid(`holds no ${INDEX}`);
 }
 
-/** Files below one folder of the archive, as if it were the server's root; the sum of each. */
+/** Stages the files below one folder of the archive, as if it were the server's root. Returns the checksum of each. */
 async function unpackBelow(
   jail: Jail,
   reading: UnpackOptions & { below: string },
@@ -199,7 +202,7 @@ async function unpackBelow(
     if (kind !== 'file') continue;
     const safe = packPath(path.slice(reading.below.length));
     if (safe === undefined) throw invalid('holds a path that does not stay within the server');
-    // What the image's scripts would run is nobody's to bring along.
+    // No pack may bring files that the image's scripts would run.
     if (guardOfName(safe) === 'readOnly') continue;
     await using out = await staging.create(safe);
     const hash = createHash('sha512');
@@ -216,8 +219,8 @@ async function unpackBelow(
 }
 
 /**
- * Bytes that gave way. What the pack's files were before is listed until they are gone. Those that somebody has changed
- * since stay, and so does the land of a world: it is its players' by now.
+ * Puts the pack's files in place; returns the bytes of those removed. Files of the earlier version stay listed until
+ * they are removed. Those changed since stay, and so do worlds, which belong to their players by now.
  */
 async function put(jail: Jail, content: Staging, after: Placed): Promise<number> {
   const before = await readPlaced(jail, LIST);

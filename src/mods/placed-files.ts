@@ -6,7 +6,7 @@ import type { LISTS } from '../jail/secrets.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 
-/** Files that this service has put into a server's folder: path → sum in hex, or '' for one on its way in. */
+/** Files that this service has put into a server's folder: path → checksum in hex, or '' for one not yet in place. */
 export type Placed = ReadonlyMap<string, string>;
 
 /** Which list: of mods asked for one by one, or of a pack's. Hidden from owners, and part of their backups. */
@@ -16,8 +16,8 @@ const MAX_BYTES = 32 * MIB;
 const Shape = z.object({ files: z.record(z.string().max(4_096), z.string().max(128)) });
 
 /**
- * Reads a list. It lies with the files it speaks of, so that both are restored together. A game may write to it: one that
- * cannot be read is taken as empty, and what it says is not trusted with more than the caller checks.
+ * Reads a list. It lies with the files that it lists, so that both are restored together. A game may write to it: one
+ * that cannot be read counts as empty, and the caller checks its content.
  */
 export async function readPlaced(jail: Jail, list: PlacedList): Promise<Placed> {
   try {
@@ -42,7 +42,7 @@ export async function writePlaced(jail: Jail, list: PlacedList, placed: Placed):
   await replacement.commit();
 }
 
-/** Removes a file that still has this sum (SHA-512); the bytes it had. Any other stays. */
+/** Removes a file that still has this checksum (SHA-512), and returns its size. Any other stays. */
 export async function removeUnchanged(jail: Jail, path: string, sum: string): Promise<number> {
   const sizeBytes = await sizeIfThere(jail, path);
   if (sizeBytes === undefined) return 0;

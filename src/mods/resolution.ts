@@ -5,7 +5,7 @@ import { folderFor, isModPath } from './folders.ts';
 import type { ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
 import type { ServerModRow } from './rows.ts';
 
-/** Mods of one server, what they need among them. */
+/** The most mods of one server, dependencies included. */
 const MAX_MODS = 256;
 
 export interface Resolution {
@@ -20,12 +20,12 @@ export interface Resolution {
 
 export type Wish = Pick<ServerModRow, 'source' | 'projectId' | 'name' | 'versionSpec'>;
 
-/** One project that is to be among the result. */
+/** A project to resolve. */
 interface Request extends Wish {
   wished: boolean;
-  /** The one version that another mod asks for; '' = whichever fits. */
+  /** The version that another mod requires; '' = any that fits. */
   versionId: string;
-  /** Title of what needs it. */
+  /** The title of the mod that needs it. */
   neededBy: string;
 }
 
@@ -35,8 +35,8 @@ interface Chosen {
 }
 
 /**
- * All that a server gets for what was asked for: each project once, with what it needs, and what that needs. A project that
- * is kept is not looked up again. FAILED_PRECONDITION as `chooseVersion`, MOD_DEPENDENCY_MISSING, MOD_FILE_CONFLICT,
+ * All mods of a server for its wishes: each project once, with its dependencies and theirs. A project that is kept is
+ * not looked up again. FAILED_PRECONDITION as `chooseVersion`, MOD_DEPENDENCY_MISSING, MOD_FILE_CONFLICT,
  * TOO_MANY_MODS.
  */
 export async function resolveMods({ server, wishes, kept, registry, signal }: Resolution): Promise<ServerModRow[]> {
@@ -46,7 +46,7 @@ export async function resolveMods({ server, wishes, kept, registry, signal }: Re
     if (resolved.has(keyOf(request))) continue;
     if (resolved.size >= MAX_MODS) throw tooMany();
     const row = kept.find((each) => keyOf(each) === keyOf(request)) ?? (await lookUp(request));
-    // One that was only needed before may be asked for now, and the other way round.
+    // A dependency may have become a wish, and the other way round.
     const { wished, versionSpec } = request;
     resolved.set(keyOf(row), { ...row, wished, versionSpec: wished ? versionSpec : '' });
     const needs = JSON.parse(row.requires) as ModVersion['requires'];
@@ -75,7 +75,7 @@ export async function resolveMods({ server, wishes, kept, registry, signal }: Re
     return { project, version: await chooseVersion(from, project, versionSpec, server, signal) };
   }
 
-  /** What a version needs may be named by a version alone. */
+  /** A dependency may be named by a version alone. */
   async function needed({ projectId, versionId }: ModVersion['requires'][number], by: ServerModRow): Promise<Request> {
     const { source, name: neededBy } = by;
     const rest = { source, name: '', versionSpec: '', wished: false, versionId, neededBy };
@@ -118,7 +118,7 @@ export function keyOf({ source, projectId }: Pick<ServerModRow, 'source' | 'proj
   return `${source}/${projectId}`;
 }
 
-/** Case does not tell files apart everywhere. */
+/** Two mods must not share a file name; some file systems ignore case. */
 function requireOwnFiles(rows: readonly ServerModRow[]): void {
   const owners = new Map<string, ServerModRow>();
   for (const row of rows) {
@@ -139,7 +139,7 @@ function missing({ neededBy, projectId }: Pick<Request, 'neededBy' | 'projectId'
 
 function noJar(title: string, name: string): StatusError {
   const shown = name.replaceAll(/\p{Cc}/gu, '\uFFFD').slice(0, 200);
-  return new StatusError('FAILED_PRECONDITION', 'DOWNLOAD_REFUSED', `The file of ${title} is no jar: ${shown}.`);
+  return new StatusError('FAILED_PRECONDITION', 'DOWNLOAD_REFUSED', `The file of ${title} is not a jar: ${shown}.`);
 }
 
 function tooMany(): StatusError {

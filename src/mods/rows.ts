@@ -3,7 +3,7 @@ import { text } from '../store/columns.ts';
 import { exact } from '../store/exact.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** A mod or plugin that a server is to have. What lies in its folder follows from these rows. */
+/** A mod or plugin that a server is to have. The server's folder follows these rows. */
 export interface ServerModRow {
   serverId: string;
   /** `modrinth` or `curseforge`. */
@@ -15,9 +15,9 @@ export interface ServerModRow {
   name: string;
   /** What was asked for: '' = the newest that fits, a channel, or one version's id or number. */
   versionSpec: string;
-  /** Asked for by somebody; the others are there because these need them. */
+  /** Whether somebody asked for it; the others are dependencies of these. */
   wished: boolean;
-  /** What was chosen for it. */
+  /** The version that was chosen. */
   versionId: string;
   versionNumber: string;
   /** `mods/fabric-api-0.116.jar`, relative to the data root. */

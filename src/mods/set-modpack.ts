@@ -21,7 +21,7 @@ import type { Mods } from './mods.ts';
 /** What these operations work with. */
 interface Needs {
   serverView: ServerView;
-  /** Makes the backup of the world that a pack gives way to. */
+  /** Makes the backup of the world before a pack is installed. */
   backups: {
     create(server: ServerRow, wanted: { kind: 'install'; actor: AuditActor }): Promise<{ id: string }>;
     finished(backup: { serverId: string; id: string }, signal: AbortSignal): Promise<{ state: string; error: string }>;
@@ -46,8 +46,8 @@ const setModpack = (needs: Needs) =>
     description:
       'On a stopped server. Where there is a world, a backup is made first, and this answers when that is done; then the server ' +
       'is `installing`, and afterwards `hibernated` or `install_failed`, from which `:retryInstall` leads back. The pack ' +
-      "brings its loader and its Minecraft version; files of the server's pack before this one give way, but for those that " +
-      'were changed since.',
+      "brings its loader and its Minecraft version; files of the server's earlier pack are removed, but for those " +
+      'changed since.',
 
     precondition: 'the server must be at rest, and of a type that takes mod packs.',
     params: ServerParams,
@@ -62,7 +62,7 @@ const setModpack = (needs: Needs) =>
       const { servers, backups, clock, worlds, mods } = needs;
       const { row } = server;
       check(row, body);
-      // Asked before the backup, too: nobody is to wait for one in vain.
+      // Checked before the backup too, so that nobody waits for one in vain.
       await needs.cores.require(row);
       const cause = causeOf(principal);
       requireRest(server.state, row.id);
@@ -83,7 +83,7 @@ function check(
   { platform, ref, version }: { platform: string; ref: string; version: string },
 ): void {
   if (type === SANDBOX) {
-    const sentence = 'The sandbox takes no mod packs. Make a server of another type for it.';
+    const sentence = 'The sandbox takes no mod packs. Create a server of another type for it.';
     throw new StatusError('FAILED_PRECONDITION', 'MODS_NOT_SUPPORTED', sentence, { metadata: { type } });
   }
   if (!PLATFORMS.includes(platform)) {

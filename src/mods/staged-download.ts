@@ -4,12 +4,12 @@ import { StatusError } from '../kernel/status.ts';
 import type { ModRegistry } from './registries/registry.ts';
 
 const TRIES = 3;
-/** What may go well the next time; where a registry is out of reach, its adapter has tried often enough. */
+/** Failures that may pass. Where a registry is out of reach, its adapter has tried often enough. */
 const AGAIN = new Set(['DOWNLOAD_BROKEN', 'CHECKSUM_MISMATCH']);
 
 /**
- * Downloads a file out of sight of the game; once this resolves it is whole and what its registry vouches for. `onBytes` is
- * told of each piece. Rejects as `ModRegistry.download` does.
+ * Downloads a file to staging; once this resolves it is whole and has the checksum of its registry. `onBytes` is called
+ * for each piece. Rejects as `ModRegistry.download` does.
  */
 export async function stageDownload(
   registry: Pick<ModRegistry, 'download'>,

@@ -21,7 +21,7 @@ interface Needs extends People {
 
 const DEFAULT_LIMIT = 100;
 const MOST = 1_000;
-/** A billion: what is more is a slip of the finger. */
+/** A billion: more is a typing error. */
 const MOST_MICROS = 1e15;
 const INHERITED = -1;
 
@@ -30,7 +30,7 @@ const Account = z
   .object({
     accountId: reply.text,
     name: reply.text,
-    email: reply.text.describe('Of its first user.'),
+    email: reply.text.describe('The e-mail address of its first user.'),
     createdAt: reply.timestamp,
     balanceMicros: reply.int64,
     servers: reply.int32.describe('How many it has, asleep or awake.'),
@@ -46,7 +46,7 @@ const Params = message({
     .describe('Account id.'),
 });
 
-/** Within what money can be here. */
+/** An amount within the bounds of money here. */
 const Micros = int64({ min: -MOST_MICROS, max: MOST_MICROS, pattern: '^-?[1-9][0-9]{0,14}$' }).refine(
   (value) => value !== 0,
   'must not be 0',
@@ -61,10 +61,10 @@ const listAccountsOperation = (needs: Needs) =>
     method: 'get',
     path: '/v1/operator/accounts',
     summary: 'List accounts',
-    description: 'All accounts by id, a page at a time: ask again with `after` the last id until none comes.',
+    description: 'All accounts by id, in pages: repeat with the last id as `after` until none comes.',
     query: message({
       limit: int32({ min: 0 }).default(0).describe('Default 100, at most 1000.'),
-      after: text(64).default('').describe('The last id of the page before.'),
+      after: text(64).default('').describe('The last id of the previous page.'),
     }),
     reply: z.object({ accounts: z.array(Account).default([]) }).meta({ id: 'ListAccountsResponse' }),
     async run({ query }) {
@@ -79,7 +79,7 @@ const inviteAccount = (needs: Needs) =>
     id: 'InviteAccount',
     method: 'post',
     path: '/v1/operator/accounts:invite',
-    summary: 'Let somebody make an account',
+    summary: 'Invite somebody to make an account',
     description:
       'Makes a link by which this e-mail address can make an account within seven days, once, also where sign-up is ' +
       'closed, and sends it there.',
@@ -102,13 +102,13 @@ const creditAccount = (needs: Needs) =>
     summary: "Change an account's balance",
     description:
       'Books a credit, a refund or an adjustment, signed, with a note that the owner reads in the ledger. With a `ref`, ' +
-      'asking again changes nothing.',
+      'a repeated call changes nothing.',
     params: Params,
     body: message({
       amountMicros: Micros,
       kind: z.enum(['credit', 'refund', 'adjustment']).default('credit'),
       note: line(256).trim().min(1, 'is required'),
-      ref: line(128).trim().default('').describe('Of your choice; one entry of a kind each. Empty: none.'),
+      ref: line(128).trim().default('').describe('Your own reference; one entry of each kind has it. Empty: none.'),
     }).meta({ id: 'CreditAccountRequest' }),
     example: { amountMicros: '5000000', kind: 'credit', note: 'Sorry for the outage' },
     reply: Account,
@@ -116,7 +116,7 @@ const creditAccount = (needs: Needs) =>
       const { accountId } = params;
       const { amountMicros, kind, note } = body;
       const at = needs.clock.now();
-      // Of one namespace each, so that no operator's reference can be taken for another account's.
+      // One namespace per account, so that a reference cannot be taken for another account's.
       const ref = body.ref === '' ? `operator:${randomBase62(22)}` : `operator:${accountId}:${body.ref}`;
       await needs.store.write(async (tx) => {
         await knownAccount(tx, accountId);
@@ -135,7 +135,7 @@ const setAccountLimits = (needs: Needs) =>
     method: 'post',
     path: '/v1/operator/accounts/{accountId}:setLimits',
     summary: "Set an account's limits",
-    description: 'What is absent stays as it is; -1: as the installation has it. What is awake already stays awake.',
+    description: "An absent limit stays as it is; -1: the installation's limit. Servers that are awake stay awake.",
     params: Params,
     body: message({
       maxRamMb: int32({ min: INHERITED }).optional().describe('RAM of its awake servers together.'),
@@ -181,7 +181,7 @@ async function posted(tx: Tx, posting: Posting): Promise<boolean> {
     return await post(tx, posting);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    const message = 'The balance would be more than can be kept exactly.';
+    const message = 'The balance would be too large to be exact.';
     throw new StatusError('OUT_OF_RANGE', 'BALANCE_OUT_OF_RANGE', message, { cause });
   }
 }

@@ -31,7 +31,7 @@ export interface OperatorFeatureOptions {
   serverView: ServerView;
   console: Console;
   rconPassword: (serverId: string) => string;
-  /** A quota that is set through it holds at once. */
+  /** Quotas set through it hold at once. */
   disk: DiskQuota;
   sftp: Pick<Sftp, 'cut'>;
   suspensions: Suspensions;
@@ -44,7 +44,7 @@ export interface OperatorFeatureOptions {
   settings: { nodeLabel: string; region: string; maxServersPerAccount: number };
 }
 
-/** Machines laid open, this node, orphans, accounts and suspensions: over the API and on pages. */
+/** State machines, this node, orphans, accounts and suspensions: over the API and on pages. */
 export function operatorFeature(options: OperatorFeatureOptions): { machines: Machines; feature: Feature } {
   const { people, grants, servers, serverView, console, rconPassword, disk, sftp, suspensions } = options;
   const { drain, orphans, proxies, capacity, reachability, accountLimits, settings: config } = options;

@@ -3,7 +3,7 @@ import { isTagged } from '../../machines/server.ts';
 import { ENTERS } from '../servers/transition-rows.ts';
 import type { Sql } from '../store/writer.ts';
 
-/** A server or a device grant as operators find it in a list: as stored, so that no actor has to be woken for it. */
+/** A server or a device grant in the operators' list, read from the store, so that no actor has to be woken for it. */
 export interface MachineRow {
   kind: 'server' | 'grant';
   id: string;
@@ -16,7 +16,7 @@ export interface MachineRow {
   since: number;
   /** The persisted snapshot, JSON text. */
   snapshot: string;
-  /** Of a grant: JSON text of its changes. */
+  /** The changes of a grant, JSON text. */
   history: string;
   /** Its place in the list: 0 should pass, 1 failed, 2 runs, 3 waits for somebody, 4 sleeps, 5 is over. */
   urgency: number;
@@ -29,13 +29,13 @@ export interface MachineFilter {
   state: string;
   /** Part of an id, a name or an account's id. */
   search: string;
-  /** Only those in a state that should pass and was entered before this instant. */
+  /** Only those in a passing state that was entered before this instant. */
   stuckSince?: number | undefined;
-  /** Which waiting grants are over. */
+  /** Decides which waiting grants have expired. */
   now: number;
 }
 
-/** The place in the list behind which it goes on. */
+/** The place in the list after which the next page begins. */
 export interface MachineCursor {
   urgency: number;
   sortedBy: number;
@@ -45,19 +45,22 @@ export interface MachineCursor {
 const SINCE = `COALESCE((SELECT t."at" FROM "transitions" t WHERE t."serverId" = s."id" AND ${ENTERS}
   ORDER BY t."seq" DESC LIMIT 1), s."createdAt")`;
 
-/** Failed servers rest once what failed is cleared away. Inside a text of the snapshot the quotes would be escaped. */
+/**
+ * A failed server is at rest once its failed run is cleaned up. A text within the snapshot cannot match: its quotes are
+ * escaped.
+ */
 const CLEARED = ['install', 'start']
   .map((what) => `s."snapshot" LIKE '%"value":{"${what}Failed":"cleared"}%'`)
   .join(' OR ');
 
-/** For players it sleeps. */
+/** A job works on its files; for players it sleeps. */
 const WORKED_ON = `s."state" = 'hibernated' AND EXISTS (SELECT 1 FROM "maintenance" j WHERE j."serverId" = s."id")`;
 
 const PASSING = SERVER_STATES.filter((state) => isTagged(state, 'passing'))
   .map((state) => `'${state}'`)
   .join(', ');
 
-/** Sleepers, of whom there may be many, are ordered by id alone: nobody asks since when. */
+/** Sleeping servers, which may be many, are ordered by id alone, which spares a query for each. */
 const SERVERS = `SELECT 'server' AS "kind", s."id", s."name", s."accountId",
     CASE WHEN ${WORKED_ON} THEN 'maintaining' ELSE s."state" END AS "state",
     CASE WHEN s."state" IN (${PASSING}) OR (${WORKED_ON}) THEN 0
@@ -73,7 +76,7 @@ const grantsAt = (now: string) => `SELECT 'grant' AS "kind", g."id", COALESCE(c.
     CASE WHEN g."changedAt" = 0 THEN g."createdAt" ELSE g."changedAt" END AS "sortedBy"
   FROM "grants" g LEFT JOIN "clients" c ON c."id" = g."clientId"`;
 
-/** At most `limit` machines behind `after`: those that should be doing something first, and of these the oldest. */
+/** At most `limit` machines after `after`: those in a passing state first, the oldest of them at the top. */
 export async function listMachines(
   db: Sql,
   filter: MachineFilter,
@@ -81,13 +84,13 @@ export async function listMachines(
   limit: number,
 ): Promise<MachineRow[]> {
   const { sql, parameters, add } = found(filter);
-  const behind = after
+  const afterCursor = after
     ? `AND ("urgency", "sortedBy", "id") > (${add(after.urgency)}, ${add(after.sortedBy)}, ${add(after.id)})`
     : '';
   return db.query<MachineRow>(
     `SELECT m.*, COALESCE(s."snapshot", g."snapshot") AS "snapshot", COALESCE(g."history", '[]') AS "history",
        CASE WHEN m."state" = 'hibernated' THEN ${SINCE} ELSE m."sortedBy" END AS "since"
-     FROM (${sql} ${behind} ORDER BY "urgency", "sortedBy", "id" LIMIT ${add(limit)}) m
+     FROM (${sql} ${afterCursor} ORDER BY "urgency", "sortedBy", "id" LIMIT ${add(limit)}) m
      LEFT JOIN "servers" s ON m."kind" = 'server' AND s."id" = m."id"
      LEFT JOIN "grants" g ON m."kind" = 'grant' AND g."id" = m."id"
      ORDER BY m."urgency", m."sortedBy", m."id"`,
@@ -126,7 +129,7 @@ function found({ kind, state, search, stuckSince, now }: MachineFilter) {
   const conditions = ['1 = 1'];
   if (state !== '') conditions.push(`"state" = ${add(state)}`);
   if (search !== '') {
-    // As it is written too: SQLite lowers and compares only the letters of ASCII without regard to case.
+    // The text as typed, too: SQLite ignores case in ASCII letters only.
     const patterns = [search, search.toLowerCase()].map((text) =>
       add(`%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`),
     );

@@ -27,16 +27,16 @@ const summary = {
   state: reply.text.describe(
     'As GetServer has it; also `deleting`, and `maintaining` as InspectMachine has it. Of a grant, the answer to its device.',
   ),
-  path: reply.text.describe('Where in the statechart: `stopping.halting`.'),
+  path: reply.text.describe('Its path in the statechart: `stopping.halting`.'),
   since: reply.timestamp.describe('When the state was entered.'),
   passing: reply.flag.describe('The state is meant to pass.'),
-  cause: Cause.describe('Who or what led here.'),
+  cause: Cause.describe('Who or what caused it.'),
   waitsFor: z
     .array(
       z.object({
-        name: reply.text.describe('The active invoke, or the event that is awaited.'),
+        name: reply.text.describe('The active invoke, or the awaited event.'),
         what: reply.text.describe('The same in words.'),
-        until: reply.timestamp.describe('When it is given up.'),
+        until: reply.timestamp.describe('When the wait ends.'),
       }),
     )
     .default([]),
@@ -51,7 +51,7 @@ const MachineDetail = z
     legalEvents: z.array(z.string()).default([]).describe('What SendToMachine takes now.'),
     deadlines: z.array(z.object({ name: reply.text, at: reply.timestamp })).default([]),
     transitions: z.array(Transition).default([]).describe('The last 50, newest first.'),
-    snapshot: z.unknown().describe('As persisted; what could be secret is redacted.'),
+    snapshot: z.unknown().describe('As stored; possible secrets are redacted.'),
     definition: z.unknown().describe('The statechart.'),
   })
   .meta({ id: 'OperatorMachineDetail' });
@@ -73,19 +73,17 @@ const listMachines = ({ machines }: Needs) =>
     path: '/v1/operator/machines',
     summary: 'List state machines',
     description: [
-      'Every server and device grant, a page at a time: ask again with `after` the `next` of the last page until it is empty.',
-      'First those on their way somewhere, the one that has been there longest at the top; then failed, running, waiting',
-      'grants, sleeping servers, and grants that are over. Read from what is stored: looking wakes nothing.',
+      'Every server and device grant, in pages: repeat with `next` as `after` until it is empty.',
+      'First those in a passing state, the longest there at the top; then failed and running servers, waiting',
+      'grants, sleeping servers, and grants that are over. Read from the store: this wakes nothing.',
     ].join('\n'),
     query: message({
       state: text(32).default('').describe('As in `state` of the reply.'),
-      stuckForSeconds: int32({ min: 0 })
-        .optional()
-        .describe('Only those that have been at least so long in a state that is meant to pass.'),
+      stuckForSeconds: int32({ min: 0 }).optional().describe('Only those in a passing state for at least so long.'),
       kind: z.enum(['', 'server', 'grant']).default('').describe('Empty: all.'),
       search: text(100).default('').describe('Part of an id, a name or an account id.'),
       limit: int32({ min: 0 }).default(0).describe(`Default ${DEFAULT_LIMIT}, at most ${MOST}.`),
-      after: text(200).default('').describe('`next` of the page before.'),
+      after: text(200).default('').describe('`next` of the previous page.'),
     }),
     reply: z
       .object({ machines: z.array(Machine).default([]), next: reply.text.describe('Empty on the last page.') })
@@ -104,9 +102,9 @@ const inspectAnyMachine = ({ machines }: Needs) =>
     id: 'GetMachine',
     method: 'get',
     path: '/v1/operator/machines/{id}',
-    summary: 'Look into any machine',
+    summary: 'Inspect any machine',
     description:
-      'As InspectMachine, of every account, with the persisted snapshot and the events that an operator may send.',
+      'As InspectMachine, for all accounts, with the stored snapshot and the events that an operator may send.',
     params: Params,
     reply: MachineDetail,
     async run({ params }) {
@@ -125,8 +123,8 @@ const sendToMachine = ({ machines }: Needs) =>
     summary: 'Send an event to a machine',
     description: [
       'Only an event that would do something now (`legalEvents`); others are refused with FAILED_PRECONDITION EVENT_NOT_LEGAL,',
-      'which names those. It is kept in the history and in the audit log of the account, as an operator’s deed, with the reason,',
-      'which the owner can read. ALARM does at once what is due when the time is up, or tries again what hangs; KILL ends the',
+      'which names those. It is recorded in the history and in the audit log of the account, as an operator’s action, with the reason,',
+      'which the owner can read. ALARM ends a wait: it does at once what its time-out would do, or retries what hangs; KILL ends the',
       'game without saving. Other facts cannot be sent: the engine is asked, not believed. Grants take DENY.',
     ].join('\n'),
     params: Params,
@@ -160,7 +158,7 @@ const streamMachines = ({ machines }: Needs) =>
     summary: 'Follow every transition',
     description: [
       'Server-sent events `transition`, each once it is stored: `id` of the machine, `kind`, `event`, `from` and `to` (states),',
-      '`fromPath` and `toPath` (places in the statechart), `cause`, `at`. A client that does not keep up is cut off: connect',
+      '`fromPath` and `toPath` (places in the statechart), `cause`, `at`. A client that reads too slowly is cut off: connect',
       'again, then read the list. Pings, the end after 30 minutes and the number of streams are those of StreamServerLogs,',
       'counted apart.',
     ].join('\n'),

@@ -32,42 +32,42 @@ export interface MachineSummary {
   accountId: string;
   /** The wire state, `deleting`, or `maintaining`. */
   state: string;
-  /** Where in the statechart: `stopping.halting`. */
+  /** Its path in the statechart: `stopping.halting`. */
   path: string;
   since: number;
   cause: Cause;
   waitsFor: Wait[];
   deadlineAt: number | null;
-  /** It is in a state that is meant to pass. */
+  /** Whether its state is meant to pass. */
   passing: boolean;
 }
 
-/** One machine laid open. */
+/** One machine in full. */
 export interface MachineDetail extends MachineSummary {
   /** What `send` takes now. */
   legalEvents: string[];
   deadlines: { name: string; at: number }[];
   /** The newest 50, newest first. */
   transitions: Pick<MachineStep, 'at' | 'event' | 'from' | 'to' | 'cause'>[];
-  /** As persisted, without what could be secret. */
+  /** As stored, without possible secrets. */
   snapshot: unknown;
   /** The statechart as plain JSON. */
   definition: object;
 }
 
-/** Which machines are asked for. What is '' or absent does not restrict. */
+/** Which machines to list. '' or absent: any. */
 export interface MachineQuery {
   kind?: MachineFilter['kind'];
   state?: string;
   search?: string;
-  /** Only those that have been for so long in a state that is meant to pass. */
+  /** Only those that have been in a passing state for so long. */
   stuckForMs?: number | undefined;
-  /** Where the page before this one ended. */
+  /** `next` of the previous page. */
   after?: string;
   limit: number;
 }
 
-/** What an operator sends, and who they are. */
+/** An event that an operator sends. */
 export interface OperatorAct {
   event: string;
   /** Of kind `operator`; the note is the reason. */
@@ -76,16 +76,16 @@ export interface OperatorAct {
   accountId: string;
 }
 
-/** Every state machine of the installation, as operators see it: read from what is stored, so that looking wakes nothing. */
+/** Every state machine of the installation, as operators see it: read from the store, so that listing wakes nothing. */
 export interface Machines {
-  /** A page, those first that should be doing something; `next` is '' on the last. INVALID_ARGUMENT for a foreign `after`. */
+  /** A page, passing states first; `next` is '' on the last. INVALID_ARGUMENT for a foreign `after`. */
   list(query: MachineQuery): Promise<{ machines: MachineSummary[]; next: string }>;
   /** How many there are in each state; the query's own state does not count. */
   count(query: MachineQuery): Promise<{ state: string; count: number }[]>;
   inspect(id: string): Promise<MachineDetail | undefined>;
   /**
-   * Gives a machine an event and resolves once that is stored. NOT_FOUND; FAILED_PRECONDITION EVENT_NOT_LEGAL with the legal
-   * ones; whatever else refuses the same to an owner, such as empty funds for START.
+   * Sends an event to a machine and resolves once the step is stored. NOT_FOUND; FAILED_PRECONDITION EVENT_NOT_LEGAL
+   * with the legal ones; whatever else would refuse it to an owner, such as empty funds for START.
    */
   send(id: string, act: OperatorAct): Promise<void>;
   /** Tells every transition once it is stored; costs nothing while nobody follows. Returns the cancellation. */
@@ -99,11 +99,11 @@ export interface MachinesOptions {
   grants: Pick<Grants, 'intervene' | 'follow'>;
 }
 
-/** Of a list that is not paged further. */
+/** The most transitions of one machine in full; there are no further pages. */
 const KEPT_TRANSITIONS = 50;
 const SERVER_CHART = JSON.parse(JSON.stringify(serverMachine.definition)) as object;
 const GRANT_CHART = JSON.parse(JSON.stringify(deviceGrantMachine.definition)) as object;
-/** Ranks of the list that are meant to pass: servers on their way, grants that wait. */
+/** The urgencies (`MachineRow`) of passing states: servers on their way, waiting grants. */
 const PASSING = new Set([0, 3]);
 
 export function createMachines({ store, clock, servers, grants }: MachinesOptions): Machines {
@@ -170,7 +170,7 @@ function summaryOf(row: MachineRow): MachineSummary {
   return { id, kind, name, accountId, state, path: pathOf(stored.value), since, cause, waitsFor, deadlineAt, passing };
 }
 
-/** An operator may end a grant that waits, but neither approve it, which is its user's alone, nor poll for its device. */
+/** An operator may deny a waiting grant, but neither approve it, which only its user may, nor poll for its device. */
 function legalEvents(row: MachineRow, at: number): string[] {
   if (row.kind === 'server') {
     const { value, context } = JSON.parse(row.snapshot) as ServerSnapshot;

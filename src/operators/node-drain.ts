@@ -4,7 +4,7 @@ import type { Servers } from '../servers/servers.ts';
 import { deleteMeta, getMeta, setMeta } from '../store/meta.ts';
 import type { Store, Tx } from '../store/store.ts';
 
-/** That a node takes no new starts, and why. */
+/** Why and since when a node takes no new starts. */
 export interface Drained {
   reason: string;
   at: number;
@@ -12,9 +12,9 @@ export interface Drained {
 
 /** Whether this node takes new starts. It survives restarts. */
 export interface NodeDrain {
-  /** Undefined: it does. */
+  /** Undefined: it takes new starts. */
   now(): Drained | undefined;
-  /** Stores what holds from the commit on; undefined ends it. `also` runs in the same write. */
+  /** Stores a drain, in force from the commit on; undefined ends it. `also` runs in the same write. */
   set(drained: Drained | undefined, also: (tx: Tx) => Promise<void>): Promise<void>;
 }
 

@@ -58,8 +58,8 @@ const drainNode = (needs: Needs) =>
     path: '/v1/operator/nodes:drain',
     summary: 'Drain a node',
     description:
-      'From now on, also after a restart of the service, it starts no servers and takes no new ones. Those that are awake ' +
-      'stay until they stop; their owners may still restart them.',
+      'The node starts no servers and takes no new ones from now on, also after a restart of the service. Those that are awake ' +
+      'stay awake until they stop; their owners may still restart them.',
     body: NodeRequest,
     example: { node: 'node-1', reason: 'Maintenance until 18:00 UTC' },
     reply: Node,
@@ -76,7 +76,7 @@ const resumeNode = (needs: Needs) =>
     method: 'post',
     path: '/v1/operator/nodes:resume',
     summary: 'Resume a node',
-    description: 'It takes new starts again.',
+    description: 'The node takes new starts again.',
     body: NodeRequest,
     example: { node: 'node-1', reason: 'Maintenance done' },
     reply: Node,

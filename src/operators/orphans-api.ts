@@ -17,7 +17,7 @@ const Orphan = z
     kind: reply.text.describe(
       '`game` (a container or process), `database`, `data` or `backups` (a folder); more may come.',
     ),
-    id: reply.text.describe('Of the server it once belonged to; the name of a database.'),
+    id: reply.text.describe('The id of the server it belonged to, or the name of a database.'),
     up: reply.flag.describe('A game that runs.'),
     at: reply.timestamp.describe(
       'When a game began, a database was made, or a folder was last changed; null: not known.',
@@ -40,7 +40,7 @@ const listOrphans = ({ orphans }: Needs) =>
     reply: z
       .object({
         orphans: z.array(Orphan).default([]),
-        unread: z.array(z.string()).default([]).describe('Kinds that could not be looked for now.'),
+        unread: z.array(z.string()).default([]).describe('Kinds that could not be listed now.'),
       })
       .meta({ id: 'ListOrphansResponse' }),
     run: async () => orphans.list(),
@@ -53,7 +53,8 @@ const removeOrphan = ({ orphans, clock }: Needs) =>
     method: 'post',
     path: '/v1/operator/orphans:remove',
     summary: 'Remove an orphan',
-    description: 'For good. Only what the list names; a game that runs goes before its files, a database by itself.',
+    description:
+      'Removes it for good. Only what the list names; a running game must be removed before its files. A database is removed automatically.',
     body: message({ kind: text(32), id: text(128), reason: Reason }).meta({ id: 'RemoveOrphanRequest' }),
     example: { kind: 'data', id: 'old-lobby', reason: 'Its owner left in 2024' },
     reply: z.object({}).meta({ id: 'RemoveOrphanResponse' }),
@@ -69,5 +70,5 @@ const removeOrphan = ({ orphans, clock }: Needs) =>
     },
   });
 
-/** What belongs to no server, for operators. */
+/** Orphans, for operators. */
 export const orphanOperations = (needs: Needs): readonly Operation[] => [listOrphans(needs), removeOrphan(needs)];

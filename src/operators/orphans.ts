@@ -12,22 +12,24 @@ import type { Store, Tx } from '../store/store.ts';
 
 /** Something on this node that belongs to no server. */
 export interface Orphan {
-  /** `game`: a container or process; `database`; else the name of a folder of folders: `data`, `backups`. */
+  /** `game`: a container or process; `database`; `data`, `backups`: a folder of a server. */
   kind: string;
-  /** The id of the server it once belonged to, with a suffix for a staged or replaced folder; a database's own name. */
+  /** The id of the server it belonged to, with a suffix for a staged or replaced folder; a database's own name. */
   id: string;
-  /** A game that runs. */
+  /** Whether it is a running game. */
   up: boolean;
   /** When it was last changed, or began; null: not known. */
   at: number | null;
 }
 
-/** Finds and removes what servers have left behind: after a lost database, a removal by hand, or an engine that was away. */
+/**
+ * Finds and removes leftovers of servers: after a lost database, a removal by hand, or an engine that was unreachable.
+ */
 export interface Orphans {
-  /** `unread`: kinds that cannot be asked for now. */
+  /** `unread`: kinds that cannot be listed now. */
   list(): Promise<{ orphans: Orphan[]; unread: string[] }>;
   /**
-   * Removes one that `list` names; `also` runs in the write that decides so, and a folder is then gone for good even if
+   * Removes one that `list` names; `also` runs in the write of the decision, and a folder is then gone for good even if
    * this process dies. NOT_FOUND ORPHAN_NOT_FOUND; FAILED_PRECONDITION ORPHAN_IN_USE for the files of a game that runs,
    * ORPHAN_GOES for a database; UNAVAILABLE NODE_UNREACHABLE.
    */
@@ -39,28 +41,35 @@ export interface OrphansOptions {
   engine: Pick<Engine, 'list' | 'kill' | 'erase'>;
   log: Log;
   dataDir: string;
-  /** Databases that wait for their removal; absent where no database server is set. */
+  /** Databases that wait for removal; absent where no database server is set. */
   databases?: Pick<ServerDatabases, 'orphans'> | undefined;
 }
 
 const GAME = 'game';
 const DATABASE = 'database';
-/** No server's id begins so. */
+/** No server's id begins with this. */
 const REMOVING = '.removing-';
 
-/** Ends removals that an earlier run had begun. */
+/** Opens the orphans, and finishes removals that an earlier run had begun. */
 export async function openOrphans({ store, engine, log, dataDir, databases }: OrphansOptions): Promise<Orphans> {
-  /** Per kind the folder in which each server has one of its own, named after its id. */
+  /** By kind: the directory in which each server has a folder named after its id. */
   const folders: Record<string, string> = { data: join(dataDir, 'servers'), backups: join(dataDir, 'backups') };
 
-  async function listGames(known: ReadonlySet<string>): Promise<Orphan[]> {
-    const games = (await engine.list()).filter(({ serverId }) => !known.has(serverId));
-    return games.map(({ serverId, up, startedAt }) => ({ kind: GAME, id: serverId, up, at: startedAt }));
+  /** Asked after the engine and the folders, because a server has its row before it has either. */
+  const knownServers = async () => new Set(await listServerIds(store));
+
+  async function listGames(): Promise<Orphan[]> {
+    const games = await engine.list();
+    const known = await knownServers();
+    const orphaned = games.filter(({ serverId }) => !known.has(serverId));
+    return orphaned.map(({ serverId, up, startedAt }) => ({ kind: GAME, id: serverId, up, at: startedAt }));
   }
 
-  async function listFolders(kind: string, dir: string, known: ReadonlySet<string>): Promise<Orphan[]> {
-    const entries = (await entriesOf(dir)).filter(({ name }) => !name.startsWith('.') && !known.has(serverOf(name)));
-    const found = entries.map(async ({ name: id }) => {
+  async function listFolders(kind: string, dir: string): Promise<Orphan[]> {
+    const entries = await entriesOf(dir);
+    const known = await knownServers();
+    const orphaned = entries.filter(({ name }) => !name.startsWith('.') && !known.has(serverOf(name)));
+    const found = orphaned.map(async ({ name: id }) => {
       const at = await stat(join(dir, id)).then(
         ({ mtimeMs }) => Math.floor(mtimeMs),
         () => null,
@@ -76,16 +85,14 @@ export async function openOrphans({ store, engine, log, dataDir, databases }: Or
   }
 
   async function list(): Promise<{ orphans: Orphan[]; unread: string[] }> {
-    // Before the servers: what is made meanwhile has its row first.
-    const known = async () => new Set(await listServerIds(store));
     const unread: string[] = [];
     const parts = [GAME, DATABASE, ...Object.keys(folders)].map(async (kind) => {
       try {
         if (kind === DATABASE) return await listDatabases();
         const dir = folders[kind];
-        return dir === undefined ? await listGames(await known()) : await listFolders(kind, dir, await known());
+        return dir === undefined ? await listGames() : await listFolders(kind, dir);
       } catch (error) {
-        log.warn({ kind, err: error }, 'orphans cannot be looked for now');
+        log.warn({ kind, err: error }, 'orphans cannot be listed now');
         unread.push(kind);
         return [];
       }
@@ -93,7 +100,7 @@ export async function openOrphans({ store, engine, log, dataDir, databases }: Or
     return { orphans: (await Promise.all(parts)).flat(), unread };
   }
 
-  /** Within the write nobody can create a server of this id. */
+  /** Within the write no server of this id can be created. */
   async function removeFolder(dir: string, id: string, also: (tx: Tx) => Promise<void>): Promise<void> {
     const removing = join(dir, `${REMOVING}${id}-${randomBase62(8)}`);
     await store.write(async (tx) => {
@@ -152,10 +159,10 @@ function serverOf(folder: string): string {
 }
 
 function goes(): StatusError {
-  const sentence = 'It is removed by itself as soon as the database server can be reached.';
+  const sentence = 'It is removed automatically as soon as the database server can be reached.';
   return new StatusError('FAILED_PRECONDITION', 'ORPHAN_GOES', sentence);
 }
 
 function notFound(): StatusError {
-  return new StatusError('NOT_FOUND', 'ORPHAN_NOT_FOUND', 'There is no such orphan; list them anew.');
+  return new StatusError('NOT_FOUND', 'ORPHAN_NOT_FOUND', 'There is no such orphan; list them again.');
 }

@@ -12,16 +12,16 @@ const Proxy = z
   .object({
     id: reply.text.describe('One for each process.'),
     name: reply.text,
-    version: reply.text.describe('The release, and what its program is made of.'),
+    version: reply.text.describe('The release, and a digest of its program.'),
     since: reply.timestamp,
     connected: reply.flag.describe('It is linked to the service now.'),
     listening: reply.flag.describe('Players can connect to it.'),
     host: reply.text.describe('Where players connect; empty unless it listens.'),
     port: reply.int32,
-    draining: reply.flag.describe('It takes nobody new, and ends with its last player.'),
+    draining: reply.flag.describe('It takes no new players, and ends with its last one.'),
     players: reply.int32.describe('Joined to a game through it.'),
     waiting: reply.int32.describe('Held until their server is up.'),
-    lagMs: reply.int32.describe('The way to it and back when it was last measured, rounded up.'),
+    lagMs: reply.int32.describe('The last round trip to it, rounded up.'),
   })
   .meta({ id: 'Proxy' });
 
@@ -33,7 +33,7 @@ const listProxies = (needs: Needs) =>
     method: 'get',
     path: '/v1/operator/proxies',
     summary: 'List proxies',
-    description: 'The processes that players connect to, those included that only keep the players they have.',
+    description: 'The processes that players connect to, including those that only keep the players they have.',
     reply: z.object({ proxies: z.array(Proxy).default([]) }).meta({ id: 'ListProxiesResponse' }),
     run: async () => ({ proxies: needs.proxies.views().map(proxyView) }),
   });

@@ -43,7 +43,7 @@ const setDiskQuota = (needs: Needs) =>
     path: '/v1/operator/servers/{id}:setDiskQuota',
     summary: "Set a server's disk quota",
     description:
-      'In place of the quota of the installation, in MB; 0 takes it away again. In force at once: a running server that ' +
+      "Replaces the installation's quota, in MB; 0 restores that. In force at once: a running server that " +
       'takes more is stopped, one that was stopped for it may wake.',
     body: message({ quotaMb: int32({ min: 0 }), reason: Reason }).meta({ id: 'SetDiskQuotaRequest' }),
     example: { quotaMb: 20_480, reason: 'A large modpack' },
@@ -74,7 +74,7 @@ const suspendServer = (needs: Needs) =>
       await needs.sftp.cut(id);
       const awake = await known(needs, id);
       if (!reserves(awake)) return shown(needs, id);
-      // Said before the console is asked to save and stop; not waited for.
+      // Said before the game is told to save and stop; not awaited.
       if (awake.state === 'running')
         void warnPlayers([awake], 'This server is suspended. It saves and stops now.', needs);
       const cause = { kind: 'operator', id: operatorOf(principal), note: `suspended: ${reason}` } as const;
@@ -88,7 +88,7 @@ const unsuspendServer = (needs: Needs) =>
     id: 'UnsuspendServer',
     path: '/v1/operator/servers/{id}:unsuspend',
     summary: 'End the suspension of a server',
-    description: 'It may wake again, and is not started by this. Nothing happens to a server that is not suspended.',
+    description: 'The server may wake again; this does not start it. Does nothing for a server that is not suspended.',
     body: message({ reason: Reason }).meta({ id: 'UnsuspendServerRequest' }),
     example: { reason: 'Settled' },
     async run({ principal, params, body: { reason } }) {
@@ -120,7 +120,7 @@ function record(needs: Needs, principal: Principal, { row }: ServerNow, action: 
   return (tx: Tx) => recordAudit(tx, auditActorOf(principal), entry);
 }
 
-/** As the cause of a transition names who is at work: the key, or the user. */
+/** The id of the operator for the cause of a transition: the key's, or the user's. */
 function operatorOf(principal: Principal): string {
   return principal.kind === 'session' ? principal.userId : credentialId(principal);
 }

@@ -5,7 +5,7 @@ import type { Sql, Tx } from '../store/writer.ts';
 /** A server that an operator keeps from waking. */
 export interface SuspensionRow {
   serverId: string;
-  /** As its owner reads it. */
+  /** Shown to its owner. */
   reason: string;
   /** The operator. */
   userId: string;
@@ -33,7 +33,7 @@ export async function saveSuspension(tx: Tx, row: SuspensionRow): Promise<void> 
   await tx.manager.insert(suspensions, row);
 }
 
-/** Gives whether there was one. */
+/** Returns whether there was one. */
 export async function deleteSuspension(tx: Tx, serverId: string): Promise<boolean> {
   return (await tx.run('DELETE FROM "suspensions" WHERE "serverId" = $1', [serverId])) > 0;
 }

@@ -8,12 +8,12 @@ import { createRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type SuspensionRow, deleteSuspension, listSuspensions, saveSuspension } from './suspension-rows.ts';
 
-/** The servers that operators keep from waking, in memory, so that they can be asked for between two turns. */
+/** The servers that operators keep from waking, in memory, so that a check needs no query. */
 export interface Suspensions {
   of(serverId: string): SuspensionRow | undefined;
-  /** Stores it; in force from the commit on. `also` runs in the same write. */
+  /** Stores a suspension, in force from the commit on. `also` runs in the same write. */
   set(row: SuspensionRow, also: (tx: Tx) => Promise<void>): Promise<void>;
-  /** Ends it; `also` runs in the same write, if there was one. */
+  /** Ends a suspension. `also` runs in the same write, if there was one. */
   lift(serverId: string, also: (tx: Tx) => Promise<void>): Promise<void>;
 }
 

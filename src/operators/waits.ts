@@ -3,15 +3,15 @@ import { isWaiting } from '../../machines/device-grant.ts';
 
 /** Something that a machine waits for. */
 export interface Wait {
-  /** The active invoke, or the event that is awaited. */
+  /** The active invoke, or the awaited event. */
   name: string;
   /** The same for people: `the engine to end the game`. */
   what: string;
-  /** When it is given up, epoch ms; null where that is not known. */
+  /** When the wait ends, epoch ms; null where that is not known. */
   until: number | null;
 }
 
-/** As much of a persisted snapshot (XState) as says what is under way. */
+/** The parts of a persisted snapshot (XState) that say what is in flight. */
 export interface StoredSnapshot {
   context: { deadlineAt?: number | null; kill?: boolean; expiresAt?: number; job?: Job | null };
   children?: Record<string, { snapshot?: { input?: unknown } } | undefined>;
@@ -32,7 +32,7 @@ const JOBS: Record<Job['kind'], string> = {
 };
 const AT_ONCE = 'the engine to end the game at once';
 
-/** What a server waits for: its active invokes. Nothing at rest, where only somebody's command changes anything. */
+/** What a server waits for: its active invokes. None at rest, when only a command changes anything. */
 export function serverWaits({ context, children = {} }: StoredSnapshot): Wait[] {
   const until = context.deadlineAt ?? null;
   return Object.entries(children)

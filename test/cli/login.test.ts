@@ -158,7 +158,7 @@ test('a key of one’s own: tried before it is kept, several services side by si
   for (const nonsense of ['', 'nonsense\n', `${DEVICE_CODE}\n`, `${mine.slice(0, -1)}\n`]) {
     const { code, out, err } = await login(here.url, nonsense);
     t.is(code, 2);
-    t.regex(err, /no API key/);
+    t.regex(err, /not an API key/);
     t.false(nonsense.trim() !== '' && (out + err).includes(nonsense.trim()));
   }
   t.deepEqual(here.asked, []);
@@ -236,6 +236,6 @@ test('where no key can be kept, none is asked for', async (t) => {
   await writeFile(`${program.home}/config`, '');
   const { code, err } = await program.run(['login']);
   t.is(code, 3);
-  t.regex(err, /config\/dormouse\/credentials\.json cannot be used to keep keys in \(E/);
+  t.regex(err, /config\/dormouse\/credentials\.json cannot be used to store keys \(E/);
   t.deepEqual(service.asked, []);
 });

@@ -71,9 +71,9 @@ test('nobody there, or not one of ours: 3, and what to do', async (t) => {
   };
   const elsewhere = await startStandIn(t, () => [200, { servers: [] }]);
   const answers: [[number, unknown, object?], RegExp][] = [
-    [[200, '<h1>Hello</h1>'], /no Dormouse service.*--url/],
-    [[200, [1, 2]], /no Dormouse service/],
-    [[404, 'not here'], /no Dormouse service/],
+    [[200, '<h1>Hello</h1>'], /not a Dormouse service.*--url/],
+    [[200, [1, 2]], /not a Dormouse service/],
+    [[404, 'not here'], /not a Dormouse service/],
     [[502, '<h1>Bad Gateway</h1>'], /does not answer \(HTTP 502\)/],
     [[302, '', { location: elsewhere.url }], /redirects to/],
     [[401, { code: 16, message: 'This credential is not valid.', details: [] }], /key is not valid.*dormouse login/],

@@ -11,7 +11,7 @@ import { pino } from 'pino';
 import { logArchive } from '../../src/engines/docker/archive.ts';
 import { containerName } from '../../src/engines/docker/container.ts';
 import { createDockerEngine } from '../../src/engines/docker/docker.ts';
-import { behind, logLines } from '../../src/engines/docker/log-lines.ts';
+import { linesAfter, logLines } from '../../src/engines/docker/log-lines.ts';
 import { cpuReading, gameStats } from '../../src/engines/docker/stats.ts';
 import type { EngineEvent, LogLine } from '../../src/engines/engine.ts';
 import { packOfImage } from '../../src/game/image-pack.ts';
@@ -386,7 +386,7 @@ test('output is read the same however it is cut, equal stamps stay apart, long l
       );
       t.is(new Set(read.map((each) => each.position)).size, read.length);
       for (const [index, { position }] of read.entries()) {
-        t.deepEqual(await collect(behind(logLines(pieces(whole, cuts)), position)), read.slice(index + 1));
+        t.deepEqual(await collect(linesAfter(logLines(pieces(whole, cuts)), position)), read.slice(index + 1));
       }
     }),
     { numRuns: 200 },
@@ -404,14 +404,14 @@ test('output is read the same however it is cut, equal stamps stay apart, long l
   });
 });
 
-test('lines behind a position come in the order of the stream, and after a lost one by their stamps', async (t) => {
+test('lines after a position come in the order of the stream, and after a lost one by their stamps', async (t) => {
   async function* lines(...numbers: number[]): AsyncGenerator<LogLine> {
     for (const n of numbers) yield { position: stamp(n), text: String(n) };
   }
   const texts = async (from: AsyncIterable<LogLine>) => (await collect(from)).map((each) => each.text);
-  t.deepEqual(await texts(behind(lines(1, 4, 3, 2, 5), stamp(4))), ['3', '2', '5']);
-  t.deepEqual(await texts(behind(lines(1, 5, 3, 6), stamp(4))), ['5', '6']);
-  t.deepEqual(await texts(behind(lines(1, 2), undefined)), ['1', '2']);
+  t.deepEqual(await texts(linesAfter(lines(1, 4, 3, 2, 5), stamp(4))), ['3', '2', '5']);
+  t.deepEqual(await texts(linesAfter(lines(1, 5, 3, 6), stamp(4))), ['5', '6']);
+  t.deepEqual(await texts(linesAfter(lines(1, 2), undefined)), ['1', '2']);
 });
 
 test('figures are those of docker stats, with either generation of control groups', (t) => {

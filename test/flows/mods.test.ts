@@ -22,7 +22,7 @@ test('without Java or Docker a Fabric server gets its mods and its pack; killed 
   const refused = service.call('POST', `/v1/servers/${box.id}/mods`, { projectId: 'Lithium' });
   await t.throwsAsync(refused, { message: /A server of type sandbox takes neither mods nor plugins/ });
   const none = service.call('GET', '/v1/mods/search?source=curseforge&query=jei');
-  await t.throwsAsync(none, { message: /501 .*CurseForge|501 .*curseforge are not on offer/ });
+  await t.throwsAsync(none, { message: /501 .*CurseForge|501 .*curseforge are not available/ });
 
   const content = Buffer.alloc(100_000, 1);
   registry.project('Held', [{ id: 'h1', content }]);

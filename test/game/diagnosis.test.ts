@@ -19,7 +19,7 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
   'fail-eula-vanilla.log': {
     code: 0,
     shows: ['eula_not_accepted eula.txt'],
-    summary: "EULA not accepted: Minecraft runs only after its owner agreed to Mojang's End User Licence Agreement.",
+    summary: "EULA not accepted: Minecraft runs only once its owner has agreed to Mojang's End User Licence Agreement.",
   },
   'fail-eula-image.log': { shows: ['eula_not_accepted eula.txt'], summary: 'EULA not accepted: ' },
   'fail-eula-sandbox.log': { shows: ['eula_not_accepted eula.txt'], summary: 'EULA not accepted: ' },
@@ -184,7 +184,7 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
   },
   'fail-jar-corrupt.log': {
     shows: ['broken_jar server.jar'],
-    summary: 'Not a server program: server.jar is no jar: it came only in part, or is a web page',
+    summary: 'Not a server program: server.jar is not a jar: it arrived incomplete, or is a web page',
   },
   'fail-jar-html-mod-fabric.log': {
     shows: ['broken_jar waystones-fabric.jar', 'incompatible_mods '],
@@ -200,7 +200,7 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
   },
   'fail-heap-initial-jvm.log': {
     shows: ['bad_config heap'],
-    summary: 'Broken settings: Java is told to begin with more memory than it may have.',
+    summary: 'Broken settings: Java is told to start with more memory than it may have.',
   },
   'fail-java-forge-1.16.5.log': {
     shows: ['wrong_java_version older Java'],
@@ -255,7 +255,7 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
   },
   'fail-refused-fabric.log': {
     shows: ['download_failed '],
-    summary: 'Download failed: A server on the internet that is needed did not answer.',
+    summary: 'Download failed: A server on the internet did not answer.',
   },
   'fail-hash-paper.log': {
     shows: ['download_failed mojang_1.21.1.jar'],
@@ -372,7 +372,7 @@ test('the way it ended counts where the log is silent, and an OOM kill before al
   t.is(code(quiet, exit(null)), 'unknown');
   t.is(code(quiet, null), 'unknown');
   t.is(code([], null), 'unknown');
-  t.is(diagnose([], null, CONTEXT).summary, 'Not ready: The game did not come to its end and its log names no cause.');
+  t.is(diagnose([], null, CONTEXT).summary, 'Not ready: The game did not finish and its log names no cause.');
 });
 
 test('a warning decides only where nothing worse is found', (t) => {

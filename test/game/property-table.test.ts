@@ -32,8 +32,8 @@ test('a property must be one of the version, and a value of its kind', (t) => {
   t.is(wrong('pvp', 'false', ''), '', 'of no version: of any');
   t.is(wrong('accepts-transfers', 'true', '1.20.4'), 'comes with Minecraft 1.20.5');
   t.is(wrong('previews-chat', 'true', '1.19.3'), 'ended with Minecraft 1.19.2');
-  t.is(wrong('fly-faster', 'true'), 'is no property of a Minecraft server');
-  t.is(wrong('constructor', 'x'), 'is no property of a Minecraft server');
+  t.is(wrong('fly-faster', 'true'), 'is not a property of a Minecraft server');
+  t.is(wrong('constructor', 'x'), 'is not a property of a Minecraft server');
   t.regex(wrong('level-seed', 'a\nenable-rcon=true'), /control characters/);
   for (const path of ['../world', '/etc', 'a/b', '.', '..', 'a.', ' a', '', 'a\\b'])
     t.not(wrong('level-name', path), '', path);

@@ -74,7 +74,7 @@ test('P-09 what cannot be had leaves everything as it was, with a sentence that 
     ['Elsewhere', [{ id: 'x6', url: 'https://evil.example/x.jar' }], /^DOWNLOAD_REFUSED: .*evil\.example/],
     ['Inside', [{ id: 'x7', url: 'http://169.254.169.254/x.jar' }], /^DOWNLOAD_REFUSED/],
     ['Local', [{ id: 'x8', url: 'file:///etc/passwd' }], /^DOWNLOAD_REFUSED/],
-    ['Climber', [{ id: 'x9', filename: '../../evil.jar' }], /^DOWNLOAD_REFUSED: The file of Climber is no jar/],
+    ['Climber', [{ id: 'x9', filename: '../../evil.jar' }], /^DOWNLOAD_REFUSED: The file of Climber is not a jar/],
     ['Script', [{ id: 'xa', filename: 'run.sh' }], /^DOWNLOAD_REFUSED/],
     ['Empty', [], /^MOD_VERSION_NOT_FOUND: Empty has no version at all/],
   ];

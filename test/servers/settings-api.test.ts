@@ -65,8 +65,8 @@ test('SetServerProperties refuses what is the service’s, what the version has 
   await bad({ motd: 'x' }, 'SetServerMotd');
   await bad({ 'accepts-transfers': 'true' }, 'comes with Minecraft 1.20.5');
   await bad({ difficulty: 'hard\nenable-rcon=true' }, 'control characters');
-  await bad({ nonsense: '1' }, 'is no property');
-  await bad({ 'a\nb': '1' }, 'no property name');
+  await bad({ nonsense: '1' }, 'is not a property');
+  await bad({ 'a\nb': '1' }, 'not the name of a property');
   await bad({ 'level-name': '../../etc' }, 'folder');
   await bad(Object.fromEntries(Array.from({ length: 129 }, (_, n) => [`p${n}`, ''])), 'at most 128');
   await refused('setProperties', { idleTimeoutMinutes: -1 }, 'INVALID_FIELD', 'idleTimeoutMinutes');

@@ -9,7 +9,7 @@ export function completion(commands: readonly Command[]): Command {
     summary: 'Print a script that completes commands and options in your shell.',
     args: ['bash|zsh|fish'],
     details: `bash: source <(dormouse completion bash)            in ~/.bashrc
-zsh:  source <(dormouse completion zsh)             in ~/.zshrc, behind compinit
+zsh:  source <(dormouse completion zsh)             in ~/.zshrc, after compinit
 fish: dormouse completion fish > ~/.config/fish/completions/dormouse.fish`,
     run({ json, document, terminal: { out } }, [shell = '']) {
       if (!Object.hasOwn(SCRIPTS, shell)) throw wrongUsage('The shell must be bash, zsh or fish.');
@@ -24,7 +24,7 @@ type Script = (commands: readonly Command[]) => string;
 
 const SCRIPTS = { bash: posixScript, zsh: zshScript, fish: fishScript } satisfies Record<string, Script>;
 
-/** The shell's own word list, by the command that stands second. */
+/** Completes from a word list, chosen by the second word, the command. */
 function posixScript(commands: readonly Command[]): string {
   const cases = commands.map((each) => `    ${each.name}) words='${optionsOf(each).join(' ')}' ;;`);
   return `_dormouse() {
@@ -37,7 +37,7 @@ ${cases.join('\n')}
 complete -F _dormouse dormouse`;
 }
 
-/** zsh understands bash's completions when asked to. */
+/** zsh can load bash's completions. */
 function zshScript(commands: readonly Command[]): string {
   return `autoload -U +X bashcompinit && bashcompinit\n${posixScript(commands)}`;
 }

@@ -8,8 +8,8 @@ export const consoleCommand: Command = command({
   name: 'command',
   summary: 'Run a console command on a server that is awake.',
   args: ['id', 'console command…'],
-  details: `What follows the id goes to the console as it is written; the options below are taken out of it, unless they
-stand behind --.
+  details: `Everything after the id goes to the console as written, but for the options below, unless they
+come after --.
 
 Examples: npx dormouse command lobby say Hello there
           npx dormouse command lobby tp Steve -10 64 -3`,

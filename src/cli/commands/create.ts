@@ -13,7 +13,7 @@ export const createServer: Command = command({
   summary: 'Create a server. It sleeps, and costs nothing, until it is started or joined.',
   args: ['name'],
   options: {
-    type: { type: 'string', value: 'core', help: 'vanilla, paper, fabric, …; sandbox, built in, where none is given.' },
+    type: { type: 'string', value: 'core', help: 'vanilla, paper, fabric, …; by default the built-in sandbox.' },
     version: {
       type: 'string',
       value: 'version',

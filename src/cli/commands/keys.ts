@@ -3,7 +3,7 @@ import { type Command, command } from '../command.ts';
 /** `dormouse keys`. */
 export const keys: Command = command({
   name: 'keys',
-  summary: 'Tell where API keys are made and revoked.',
+  summary: 'Show where API keys are made and revoked.',
   run({ url, json, document, terminal: { out } }) {
     const page = `${url}/profile/keys`;
     if (json) return document({ url: page });

@@ -7,9 +7,9 @@ import { startProgress } from '../start-progress.ts';
 import { type Seen, untilSettled } from '../waiting.ts';
 
 const WAIT = { type: 'boolean', short: 'w' } as const;
-const WAIT_UNTIL_AWAKE = { ...WAIT, help: 'Wait until players can join, and show how far it is.' };
+const WAIT_UNTIL_AWAKE = { ...WAIT, help: 'Wait until players can join, and show the progress.' };
 
-/** The states that `start --wait` and `restart --wait` end in; all others are on the way. */
+/** The states in which `start --wait` and `restart --wait` end. */
 const STARTED = new Set(['running', 'start_failed', 'install_failed', 'hibernated']);
 
 /** `dormouse start`. */
@@ -88,13 +88,13 @@ async function awaited(context: Context, id: string, doing: string, wait: () => 
     return await wait();
   } catch (error) {
     if (!context.signal.aborted) throw error;
-    throw interrupted(`${id} goes on ${doing} without you. Look after it with: npx dormouse machine ${id}`);
+    throw interrupted(`${id} goes on ${doing} without you. Watch it with: npx dormouse machine ${id}`);
   } finally {
     context.terminal.clear();
   }
 }
 
-/** What has become of a server, in a sentence that says what to do next. */
+/** Prints the state of a server, in a sentence that says what to do next. */
 function told({ json, document, terminal: { out } }: Context, { reply, server }: Seen): void {
   if (json) return document(reply);
   const { id, state, addr } = server;
@@ -118,5 +118,5 @@ function notStarted(server: Server): Error {
 
 function sentences(what: string, server: Server, kind: 'install' | 'start'): string {
   const lines = [server[`${kind}ErrorSummary`], server[`${kind}ErrorSuggestion`]].filter((line) => line !== '');
-  return [`${what}: ${lines[0] ?? 'no cause is known; its log may tell.'}`, ...lines.slice(1)].join('\n  ');
+  return [`${what}: ${lines[0] ?? 'no cause is known; its log may show it.'}`, ...lines.slice(1)].join('\n  ');
 }

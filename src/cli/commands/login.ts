@@ -8,7 +8,7 @@ import { isReadableOnTheWay } from '../service-url.ts';
 import { type Device, type Messages, WHO_AM_I, read } from '../shapes.ts';
 import { oneLine } from '../text.ts';
 
-/** The shape of an API key. The service alone can tell whether it is one. */
+/** The form of an API key. Only the service knows whether a key is valid. */
 const KEY = /^dmk_[0-9A-Za-z]{38}$/;
 
 /** `dormouse login`. */
@@ -22,33 +22,34 @@ no other service, and never shown. With --json, the code and the link are one li
     const { url, terminal } = context;
     if (isReadableOnTheWay(url)) {
       terminal.note(
-        `${terminal.err.style('yellow', 'Note:')} ${url} is not encrypted: others can read your key on its way.`,
+        `${terminal.err.style('yellow', 'Note:')} ${url} is not encrypted: others on the network can read your key.`,
       );
     }
     await (key ? keepGiven(context) : keepGranted(context));
   },
 });
 
-/** A key that is given is tried first, and kept only if it is good. */
+/** Tries a given key first, and keeps it only if it is valid. */
 async function keepGiven(context: Context): Promise<void> {
   const { url, terminal, input, signal } = context;
   const typed = await secretLine(input, signal, () => terminal.err.write('API key (not shown): '));
   const key = typed.trim();
   if (input.isTTY) terminal.err.line('');
-  if (!KEY.test(key)) throw wrongUsage('This is no API key: they begin with dmk_ and have 42 characters.');
+  if (!KEY.test(key)) throw wrongUsage('This is not an API key: they begin with dmk_ and have 42 characters.');
   const reply = await done(createApi(url, key, signal).GET('/v1/whoami'));
   await keep(context, key);
   signedIn(context, reply);
 }
 
-/** A key that is granted is handed out once: it is kept before anything else can fail. */
+/** A granted key is handed out once, so it is kept before anything else can fail. */
 async function keepGranted(context: Context): Promise<void> {
   const { url, credentials, signal } = context;
-  // Is there somewhere to keep it? Afterwards would be too late to find out.
+  // Checks first that a key can be stored: afterwards it would be lost.
   await credentials.save(await credentials.load());
   const device = await startDeviceGrant(url, signal);
   const key = await showWhile(context, device, () => pollDeviceGrant(url, device, signal));
-  if (!KEY.test(key)) throw notSignedIn(`${url} handed out what is no key. Sign in with: npx dormouse login --key`);
+  if (!KEY.test(key))
+    throw notSignedIn(`${url} handed out something that is not a key. Sign in with: npx dormouse login --key`);
   await keep(context, key);
   signedIn(context, await done(createApi(url, key, signal).GET('/v1/whoami')));
 }
@@ -63,7 +64,7 @@ function signedIn({ url, json, document, terminal: { out } }: Context, reply: Me
   out.line(`Signed in at ${url} as ${out.style('bold', oneLine(read(WHO_AM_I, reply).email))}.`);
 }
 
-/** Shows the code and the link, and for as long as `wait` takes that we wait, and how long there is still time. */
+/** Shows the code and the link, and a countdown for as long as `wait` takes. */
 async function showWhile<Result>(
   { json, terminal }: Context,
   device: Device,

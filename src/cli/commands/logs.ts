@@ -14,12 +14,12 @@ export const logs: Command = command({
   summary: 'Show the log of a server.',
   args: ['id'],
   options: {
-    follow: { type: 'boolean', short: 'f', help: 'Go on as the log grows, until Ctrl-C; also through sleep.' },
+    follow: { type: 'boolean', short: 'f', help: 'Follow the log as it grows, also through sleep, until Ctrl-C.' },
     tail: {
       type: 'string',
       short: 'n',
       value: 'n',
-      help: `So many of the last lines (${DEFAULT_TAIL}; at most ${MAX_TAIL}).`,
+      help: `How many of the last lines (${DEFAULT_TAIL}; at most ${MAX_TAIL}).`,
     },
   },
   details: 'With --follow and --json, each line is a JSON object of its own: {"line": "…"}.',

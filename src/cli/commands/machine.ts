@@ -16,7 +16,7 @@ export const machine: Command = command({
   summary: 'Look into a server: its state, what may happen next, and why it is where it is.',
   args: ['id'],
   options: {
-    last: { type: 'string', short: 'n', value: 'n', help: `So many transitions (${SHOWN}, at most ${MOST}).` },
+    last: { type: 'string', short: 'n', value: 'n', help: `How many transitions (${SHOWN}, at most ${MOST}).` },
   },
   async run({ api, json, document, terminal: { out } }, [id = ''], { last }) {
     const shown = wholeNumber('last', last, MOST) ?? SHOWN;
@@ -47,7 +47,7 @@ function machineLines(machine: Machine, shown: number, out: Output): string[] {
   return [...aligned(facts), ...(history.length === 0 ? [] : ['', out.style('dim', headings), ...history])];
 }
 
-/** An effect that ended is an event as well, by a name of the machine's own: `xstate.done.actor.boot`. */
+/** The end of an effect is an event too, named by XState: `xstate.done.actor.boot`. */
 function eventName(event: string): string {
   const [, end, effect = ''] = /^xstate\.(done|error)\.actor\.(.+)$/.exec(event) ?? [];
   return oneLine(end === undefined ? event : `${effect} ${end === 'done' ? 'done' : 'failed'}`);

@@ -11,7 +11,7 @@ const HEADINGS = ['ID', 'NAME', 'STATE', 'PLAYERS', 'VERSION', 'ADDRESS', 'ROLE'
 /** `dormouse servers`. */
 export const servers: Command = command({
   name: 'servers',
-  summary: 'List your servers, and those of others that you were let into.',
+  summary: 'List your servers, and those that others share with you.',
   details: 'With --json: the servers of your account.',
   async run({ api, json, document, terminal: { out } }) {
     const reply = await done(api.GET('/v1/servers'));
@@ -45,7 +45,7 @@ export const servers: Command = command({
   },
 });
 
-/** Who plays where, and on whose servers, is told where it can be: an older service, or a narrow key, has no such list. */
+/** Player counts and shared servers. An older service, or a key with few scopes, has no such list. */
 async function reachable(api: Context['api']): Promise<MyServers> {
   try {
     return read(MY_SERVERS, await done(api.GET('/v1/me/servers')));

@@ -13,7 +13,7 @@ export const versions: Command = command({
     if (json) return document(reply);
     const { versions, latest } = read(VERSIONS, reply);
     const names = versions.map((version) => oneLine(version));
-    // One a line for programs, as `ls` does it.
+    // One per line for programs, as `ls` does.
     for (const line of out.isTerminal ? columns(names, out.columns) : names) out.line(line);
     if (out.isTerminal) out.line(`\nLatest: ${out.style('bold', oneLine(latest))}`);
   },

@@ -7,7 +7,7 @@ import { oneLine } from '../text.ts';
 /** `dormouse whoami`. */
 export const whoami: Command = command({
   name: 'whoami',
-  summary: 'Tell who is signed in, and where.',
+  summary: 'Show who is signed in, and where.',
   async run({ api, json, document, terminal: { out } }) {
     const reply = await done(api.GET('/v1/whoami'));
     if (json) return document(reply);

@@ -1,8 +1,8 @@
 import type { Address } from '../../kernel/address.ts';
 
 /**
- * What a game takes at most: it reads 1 460 bytes, of which 14 are not the command (https://minecraft.wiki/w/RCON). More, and it
- * drops the connection.
+ * The longest command, in bytes. A game reads packets of 1 460 bytes, 14 of which are not the command
+ * (https://minecraft.wiki/w/RCON), and drops the connection for a longer one.
  */
 export const MAX_COMMAND_BYTES = 1_446;
 

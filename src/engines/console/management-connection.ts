@@ -4,11 +4,11 @@ import { KIB, MIB } from '../../kernel/units.ts';
 import { ManagementError } from './management-port.ts';
 import { WebSocketClient } from './websocket.ts';
 
-/** A player takes some 80 bytes of an answer. */
+/** Room for some 3 000 players: each takes about 80 bytes of an answer. */
 const MAX_MESSAGE_BYTES = 256 * KIB;
-/** Games speak unasked. */
+/** Games send notifications without a request, so their rate is bounded too. */
 const MAX_BYTES_PER_SECOND = MIB;
-const MAX_WAITING = 16;
+const MAX_PENDING = 16;
 const CHANGES = /^minecraft:notification\/(?:players\/(?:joined|left)|server\/status)$/;
 
 const Message = z.object({
@@ -18,29 +18,29 @@ const Message = z.object({
   error: z.object({ code: z.number(), message: z.string() }).optional(),
 });
 
-interface Question {
+interface PendingCall {
   text: string;
   resolve: (result: unknown) => void;
   reject: (error: Error) => void;
 }
 
 export interface ManagementConnectionOptions {
-  /** Opens the port, as a bearer token. */
+  /** The port's bearer token. */
   secret: string;
   /** Players came or left. */
   changed: () => void;
-  /** It is over, for whatever reason. */
+  /** The connection has ended, for whatever reason. */
   ended: () => void;
 }
 
 /**
- * One connection to a game's management port: JSON-RPC 2.0 over WebSocket. What is no message of that protocol, too big, too
- * much or too late ends it, and with it all questions on the way. It does not keep this process alive.
+ * One connection to a game's management port: JSON-RPC 2.0 over WebSocket. A message that is malformed or too large,
+ * too many of them, or an answer too late end it and reject all calls in flight. It does not keep this process alive.
  */
 export class ManagementConnection {
   readonly #socket: WebSocketClient;
   readonly #options: ManagementConnectionOptions;
-  readonly #questions = new Map<number, Question>();
+  readonly #pending = new Map<number, PendingCall>();
   #failure: Error | undefined;
   #lastId = 0;
 
@@ -50,9 +50,9 @@ export class ManagementConnection {
       headers: { Authorization: `Bearer ${options.secret}` },
       maxMessageBytes: MAX_MESSAGE_BYTES,
       maxBytesPerSecond: MAX_BYTES_PER_SECOND,
-      opened: () => this.#questions.forEach(({ text }) => this.#socket.send(text)),
+      opened: () => this.#pending.forEach(({ text }) => this.#socket.send(text)),
       text: (message) => this.#receive(message),
-      ended: (cause) => this.#fail('The management port is not there, or not ours to use.', cause),
+      ended: (cause) => this.#fail('The management port does not answer, or refuses the connection.', cause),
     });
   }
 
@@ -63,31 +63,32 @@ export class ManagementConnection {
   /** The result of a method without parameters. Rejects with ManagementError; no answer in time ends the connection. */
   async call(method: string, timeoutMs: number): Promise<unknown> {
     if (this.#failure) throw this.#failure;
-    if (this.#questions.size >= MAX_WAITING) throw new ManagementError('Too many questions wait for the game.');
+    if (this.#pending.size >= MAX_PENDING) throw new ManagementError('Too many requests wait for the game.');
     const id = ++this.#lastId;
     const text = JSON.stringify({ jsonrpc: '2.0', id, method });
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const timer = setTimeout(() => this.#fail(`The game did not answer within ${timeoutMs} ms.`), timeoutMs);
-    this.#questions.set(id, { text, resolve, reject });
+    this.#pending.set(id, { text, resolve, reject });
     if (this.#socket.isOpen) this.#socket.send(text);
     try {
       return await promise;
     } finally {
       clearTimeout(timer);
-      this.#questions.delete(id);
+      this.#pending.delete(id);
     }
   }
 
   #receive(text: string): void {
     const message = readMessage(text);
-    if (message === undefined) return this.#fail('What the game sent is no message of a management port.');
+    if (message === undefined)
+      return this.#fail('The game sent something that is not a message of the management protocol.');
     if (message.method !== undefined) {
       if (CHANGES.test(message.method)) this.#options.changed();
       return;
     }
-    const question = this.#questions.get(message.id ?? 0);
-    if (message.error === undefined) question?.resolve(message.result);
-    else question?.reject(new ManagementError(`The game answered with error ${message.error.code}.`));
+    const pending = this.#pending.get(message.id ?? 0);
+    if (message.error === undefined) pending?.resolve(message.result);
+    else pending?.reject(new ManagementError(`The game answered with error ${message.error.code}.`));
   }
 
   /** Ends the connection; the first cause stays. */
@@ -95,7 +96,7 @@ export class ManagementConnection {
     if (this.#failure) return;
     this.#failure = new ManagementError(message, cause);
     this.#socket.destroy();
-    for (const { reject } of this.#questions.values()) reject(this.#failure);
+    for (const { reject } of this.#pending.values()) reject(this.#failure);
     this.#options.ended();
   }
 }

@@ -2,8 +2,9 @@ import type { Address } from '../../kernel/address.ts';
 import type { Profile } from './profile.ts';
 
 /**
- * The management port of running games (https://minecraft.wiki/w/Minecraft_Server_Management_Protocol). One kept connection
- * per address, made anew by the next question where it broke. Rejects with ManagementError: there are other ways to ask.
+ * The management port of running games (https://minecraft.wiki/w/Minecraft_Server_Management_Protocol). One kept
+ * connection per address; after a loss the next call opens a new one. Calls reject with ManagementError: callers have
+ * other ways to find out.
  */
 export interface Management {
   /** Whether the game takes players. */
@@ -11,8 +12,8 @@ export interface Management {
   /** Who is in the game. */
   players(address: Address, secret: string): Promise<readonly Profile[]>;
   /**
-   * Calls `listener` when somebody came or left, as long as there is a connection; it is for `players` to say who. Returns
-   * the end of it.
+   * Calls `listener` when a player has joined or left, while there is a connection; `players` then says who. Returns a
+   * function that ends the watch.
    */
   watch(address: Address, listener: () => void): () => void;
   /** Drops the kept connection to an address, if any. */

@@ -60,7 +60,7 @@ export function createManagement({ timeoutMs = DEFAULT_TIMEOUT_MS }: ManagementO
   async function ask<T>(schema: z.ZodType<T>, method: string, address: Address, secret: string): Promise<T> {
     const { data, success } = schema.safeParse(await connectionTo(address, secret).call(method, timeoutMs));
     if (success) return data;
-    throw new ManagementError(`What the game answered to ${method} is of another shape.`);
+    throw new ManagementError(`The game's answer to ${method} has an unexpected shape.`);
   }
 
   return {
@@ -68,7 +68,7 @@ export function createManagement({ timeoutMs = DEFAULT_TIMEOUT_MS }: ManagementO
     players: (address, secret) => ask(Players, 'minecraft:players', address, secret),
     watch(address, listener) {
       const line = lineTo(address);
-      // One of its own, so that the same function may watch twice.
+      // A function of its own for each watch: the same listener may watch twice.
       const each = () => listener();
       line.listeners.add(each);
       return () => {

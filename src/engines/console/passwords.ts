@@ -4,14 +4,17 @@ import type { Store } from '../../store/store.ts';
 import { deleteConsoleSalt, listConsoleSalts, setConsoleSalt } from './salt-rows.ts';
 
 /**
- * The passwords of games' consoles. Each start has its own: who has read one, in a file or a log, can do nothing with it
- * behind the next start. None is stored, but what makes it of the installation's secret, so that a running game can be talked
- * to by the next service too.
+ * The passwords of games' consoles. Each start gets a new one, so a password read in a file or a log is worth nothing
+ * after the next start. Only a salt is stored, and the password derived from it and the installation's secret, so the
+ * next service process can talk to a running game too.
  */
 export interface ConsolePasswords {
-  /** That of the game that runs, or ran last. A game that an earlier version started has one of its server's id alone. */
+  /**
+   * The password of the game that runs, or ran last. For a game that an earlier version of the service started, it is
+   * derived from the server's id alone.
+   */
   of(serverId: string): string;
-  /** Another one from now on, for a game that is about to start. */
+  /** Sets a new password, for a game that is about to start. */
   renew(serverId: string): Promise<string>;
   forget(serverId: string): Promise<void>;
 }

@@ -4,21 +4,24 @@ import type { Address } from '../../kernel/address.ts';
 import { KIB, MIB } from '../../kernel/units.ts';
 import { ConsoleError } from './console.ts';
 
-/** A packet as the server announces it may hold id, type and two NULs (10) to 4 KiB of characters of up to 3 bytes. */
+/**
+ * Bounds of the length that a packet announces: from id, type and two NULs (10 bytes) to 4 KiB of characters of up to 3
+ * bytes.
+ */
 const MIN_PACKET = 10;
 const MAX_PACKET = 16 * KIB;
 const AUTH_RESPONSE: number = PacketType.AuthResponse;
 const MAX_REPLY = MIB;
-/** What a game may send between two commands, which nobody reads. */
+/** How many bytes a game may send between two commands; nobody reads them. */
 const MAX_UNASKED = 64 * KIB;
-/** What a packet counts beside its payload, so that empty ones end too. */
+/** Each packet counts as this many bytes more, so that empty ones are bounded too. */
 const PACKET_COST = 64;
 /**
- * Servers cut a long reply into packets of 4 096 characters or bytes, some with the header in it, some before a character
- * that would be cut: a packet with less than this is the last one of its reply.
+ * Servers split a long reply into packets of 4 096 characters or bytes. Some count the header, and some do not cut a
+ * character. So a packet shorter than this is the last of its reply.
  */
 const FULL_PACKET = 4_000;
-/** A server that leaves the packet behind a long reply unanswered has sent all of it when nothing comes for so long. */
+/** A reply is complete after this silence where the server does not answer the packet that asks for its end. */
 const QUIET_MS = 1_000;
 
 interface Packet {
@@ -28,9 +31,9 @@ interface Packet {
 }
 
 /**
- * One RCON connection (Source RCON protocol, developer.valvesoftware.com; minecraft.wiki "RCON"). A game server reads one
- * packet at a time and hangs up on two that arrive together, so there is never more than one of ours on the way. What comes
- * without a question is thrown away, and a game that goes on with it is hung up on.
+ * One RCON connection (Source RCON protocol, developer.valvesoftware.com; minecraft.wiki "RCON"). A game server reads
+ * one packet at a time and hangs up on two that arrive together, so there is never more than one of ours in flight.
+ * Packets that answer nothing are thrown away, and a game that keeps sending them is hung up on.
  */
 export class RconConnection {
   readonly #socket: Socket;
@@ -39,9 +42,9 @@ export class RconConnection {
   #failure: Error | undefined;
   #wake: () => void = () => undefined;
   #lastId = 0;
-  /** A reply is being waited for. */
+  /** Whether a reply is awaited. */
   #asked = false;
-  /** How much may still come: of the reply, or unasked. */
+  /** How many more bytes may come: of the reply, or unasked. */
   #left = MAX_UNASKED;
   /** The game has hung up. */
   #gone = false;
@@ -75,9 +78,10 @@ export class RconConnection {
   }
 
   /**
-   * Gives a command and resolves with its whole reply. A long reply comes in several packets of which none says it is the
-   * last, so behind a first one that is full a packet is sent that most servers answer in its turn: what comes before is the
-   * reply. Some hang up on that packet instead, or leave it: then the reply is what came until then.
+   * Sends a command and resolves with its whole reply. A long reply comes in several packets, none of which says that
+   * it is the last. So after a full first packet another request is sent, which most servers answer in its turn: what
+   * comes before that answer is the reply. Where a server hangs up or does not answer it, the reply is what came until
+   * then.
    */
   async run(command: string): Promise<string> {
     const id = this.#ask(PacketType.Command, command);
@@ -156,7 +160,7 @@ export class RconConnection {
       if (this.#received.length - offset - 4 < length) break;
       this.#left -= length + PACKET_COST;
       if (this.#left < 0) {
-        this.#fail(new ConsoleError('unavailable', 'The game sends more to its console than anybody asked for.'));
+        this.#fail(new ConsoleError('unavailable', 'The game sends too much without being asked.'));
         return;
       }
       if (this.#asked) this.#packets.push(decodePacket(this.#received.subarray(offset, offset + 4 + length)));

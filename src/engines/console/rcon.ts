@@ -6,7 +6,10 @@ import { RconConnection } from './rcon-connection.ts';
 
 const MAX_QUEUE = 100;
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** A command whose turn comes with less of its time left is not given: what it breaks off would be a sound connection. */
+/**
+ * A command whose turn comes with less than this share of its time left is not sent: its time-out would drop a sound
+ * connection.
+ */
 const LEAST_SHARE = 0.1;
 
 export interface RconOptions {
@@ -14,10 +17,10 @@ export interface RconOptions {
   timeoutMs?: number;
 }
 
-interface Given {
+interface PendingCommand {
   password: string;
   command: string;
-  /** When its time is over, as `performance.now()` counts. */
+  /** Its deadline, by `performance.now()`. */
   until: number;
 }
 
@@ -29,16 +32,16 @@ interface Line {
 }
 
 /**
- * The console of games over RCON: one kept connection an address (each new one would write to the game's log), one command
- * on it at a time, at most 100 waiting. Each command has 10 s from when it is given, so that those behind a game that hangs
- * wait no longer than the first. A reply that does not come in that time, or breaks off, drops the connection; the next
- * command makes a new one. Kept connections don't keep this process alive.
+ * The console of games over RCON: one kept connection per address (games log each new one), one command on it at a
+ * time, at most 100 waiting. Each command has 10 s from the call on, so that behind a game that hangs all wait no
+ * longer than the first. A reply that does not come in that time, or breaks off, drops the connection; the next command
+ * makes a new one. Kept connections don't keep this process alive.
  */
 export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOptions = {}): Console {
   const lines = new Map<string, Line>();
   let closed = false;
 
-  async function exchange(line: Line, address: Address, { password, command, until }: Given): Promise<string> {
+  async function exchange(line: Line, address: Address, { password, command, until }: PendingCommand): Promise<string> {
     if (closed) throw new ConsoleError('unavailable', 'The service is shutting down.');
     const leftMs = until - performance.now();
     if (leftMs < timeoutMs * LEAST_SHARE) tooLate(timeoutMs);
@@ -53,7 +56,7 @@ export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOption
     try {
       return await withTimeout(talk(), leftMs, { late: () => tooLate(timeoutMs) });
     } catch (error) {
-      // That ends a reply which is late too.
+      // After a time-out too: a late reply must not answer the next command.
       drop(line);
       throw error;
     }
@@ -73,9 +76,9 @@ export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOption
         throw new ConsoleError('unavailable', 'Too many commands are waiting for the console.');
       lines.set(key, line);
       line.waiting += 1;
-      const given = { password, command, until: performance.now() + timeoutMs };
+      const pending = { password, command, until: performance.now() + timeoutMs };
       try {
-        return await line.withLock(() => exchange(line, address, given));
+        return await line.withLock(() => exchange(line, address, pending));
       } finally {
         line.waiting -= 1;
         if (line.waiting === 0 && line.connection === undefined && lines.get(key) === line) lines.delete(key);

@@ -1,7 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import type { Sql, Tx } from '../../store/store.ts';
 
-/** What makes the console's password of a server's newest start. */
+/** The salt of the console password of a server's latest start. */
 export interface ConsoleSaltRow {
   serverId: string;
   salt: string;
@@ -15,7 +15,7 @@ export const consoleSalts = new EntitySchema<ConsoleSaltRow>({
   ],
 });
 
-/** All of them, by server. */
+/** The salts of all servers, by server id. */
 export async function listConsoleSalts(db: Sql): Promise<Map<string, string>> {
   const rows = await db.query<{ serverId: string; salt: string }>('SELECT "serverId", "salt" FROM "console_salts"');
   return new Map(rows.map(({ serverId, salt }) => [serverId, salt]));

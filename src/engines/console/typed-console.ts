@@ -3,8 +3,8 @@ import type { Engine } from '../engine.ts';
 import { type Console, ConsoleError } from './console.ts';
 
 /**
- * The console of games that have none of their own too: where nobody listens at a game's address, the engine types the command
- * into the standard input of the game, if it owns that. The reply is then what the game prints in the next moment.
+ * A console that reaches games without RCON too: where nobody listens at a game's address, the engine types the command
+ * into the game's standard input, if it owns that. The reply is then what the game prints next.
  */
 export function withStandardInput(console: Console, engine: Pick<Engine, 'type'>): Console {
   return {

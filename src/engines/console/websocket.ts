@@ -3,9 +3,9 @@ import type { Address } from '../../kernel/address.ts';
 import { KIB } from '../../kernel/units.ts';
 
 const MAX_HEADER_BYTES = 8 * KIB;
-/** What may wait for a server that does not read. */
+/** How many bytes may wait for a server that does not read. */
 const MAX_UNSENT_BYTES = 64 * KIB;
-/** Each message or ping counts as one that is longer by this, as many small ones cost more than a large one. */
+/** Each message or ping counts as this many bytes more: many small ones cost more than a large one. */
 const MESSAGE_BYTES = 1024;
 const MAX_FRAGMENTS = 256;
 const HANDSHAKE_MS = 5_000;
@@ -18,14 +18,14 @@ export interface WebSocketClientOptions {
   opened: () => void;
   /** A whole message. */
   text: (message: string) => void;
-  /** It is over; called once, and for `destroy` too. */
+  /** The connection has ended. Called once, after `destroy` too. */
   ended: (cause: Error) => void;
 }
 
 /**
- * The client's side of a WebSocket (RFC 6455) that carries texts, in clear. The server may run anybody's code: messages are bounded
- * in size, fragments and bytes per second, nothing is compressed, and the connection is hung up on rather than closed. It does not
- * keep this process alive.
+ * A WebSocket client (RFC 6455) for text messages, without TLS. The server may run anybody's code: messages are bounded
+ * in size, fragments and bytes per second, nothing is compressed, and the connection is dropped without a closing
+ * handshake. It does not keep this process alive.
  */
 export class WebSocketClient {
   readonly #options: WebSocketClientOptions;
@@ -75,7 +75,7 @@ export class WebSocketClient {
 
   #take(data: Buffer, isBinary: boolean): void {
     if (this.#over) return;
-    if (isBinary) return this.#end(new Error('the server sent what is no text'));
+    if (isBinary) return this.#end(new Error('the server sent a binary message'));
     this.#count(data.length);
     if (!this.#over) this.#options.text(data.toString());
   }
@@ -85,7 +85,7 @@ export class WebSocketClient {
     if (second !== this.#second) this.#bytesThisSecond = 0;
     this.#second = second;
     this.#bytesThisSecond += bytes + MESSAGE_BYTES;
-    if (this.#bytesThisSecond > this.#options.maxBytesPerSecond) this.#end(new Error('the server sends without end'));
+    if (this.#bytesThisSecond > this.#options.maxBytesPerSecond) this.#end(new Error('the server sends too much'));
   }
 
   #end(cause: Error): void {

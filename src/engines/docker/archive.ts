@@ -11,7 +11,9 @@ const MAX_BYTES = 4 * MIB;
 
 /** What removed containers of one server printed. */
 export interface Archived {
-  /** The container whose lines are the last ones in here; '' for none. It may still exist, if we were cut off. */
+  /**
+   * The container that printed the last of the lines; '' for none. It still exists where its removal was interrupted.
+   */
   container: string;
   lines: LogLine[];
 }
@@ -19,7 +21,7 @@ export interface Archived {
 /** Keeps, in one file a server, the last lines of containers that are about to be removed. */
 export interface LogArchive {
   read(serverId: string): Promise<Archived>;
-  /** Adds lines that a container printed behind the archived ones. */
+  /** Adds lines that a container printed after the archived ones. */
   append(serverId: string, container: string, lines: LogLine[]): Promise<void>;
   remove(serverId: string): Promise<void>;
 }

@@ -27,10 +27,10 @@ export function containerName(installation: string, serverId: string): string {
   return `dormouse-${installation}-${checkedServerId(serverId)}`;
 }
 
-/** Changes with what a container is made of beside its specification. */
+/** Part of the digest. Change it with `containerOptions`, so that existing containers are replaced. */
 const RULES = 'everything read-only';
 
-/** Equal for equal specifications; tells a container made for an older one. */
+/** Equal for equal specifications; shows whether a container was made for an older one. */
 export function specDigest(spec: GameSpec, installer: boolean): string {
   const { env, ...rest } = spec;
   const entries = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -41,10 +41,10 @@ export function specDigest(spec: GameSpec, installer: boolean): string {
 }
 
 /**
- * A container for one boot. Mods and plugins are arbitrary code, so: no root, no capabilities, no new privileges, bounded
- * memory (no swap beside it), processes and logs, nothing published but what the owner asked for, no restart by Docker, and no health check of the
- * image, which would run a file of the data root. Nothing but the data root is written to a disk, whose quota is watched:
- * all else is read-only, or in the container's own memory.
+ * A container for one boot. Mods and plugins are arbitrary code, so: no root, no capabilities, no new privileges,
+ * bounded memory (no swap beside it), processes and logs, nothing published but what the owner asked for, no restart by
+ * Docker, and no health check of the image, which would run a file of the data root. Nothing but the data root is
+ * written to a disk, whose quota is watched: all else is read-only, or in the container's own memory.
  */
 export function containerOptions(
   spec: GameSpec,
@@ -74,7 +74,7 @@ export function containerOptions(
       Init: true,
       Memory: memory,
       MemorySwap: memory,
-      // As a quota rather than NanoCpus, which Docker refuses beyond the machine's own number.
+      // A quota, as Docker refuses NanoCpus above the machine's number of processors.
       CpuPeriod: 100_000,
       CpuQuota: Math.round(100_000 * spec.cpus),
       PidsLimit: 1024,
@@ -93,9 +93,9 @@ export function containerOptions(
 }
 
 /**
- * Directories in memory. The game image unpacks what it downloads in /tmp, and plugins load native libraries from there, so
- * that it must be executable; /home/minecraft is what Java takes for the user's home, as the image keeps its own in /data.
- * They belong to the user, as a directory of the image keeps its mode.
+ * Directories in memory. The game image unpacks what it downloads in /tmp, and plugins load native libraries from
+ * there, so it must be executable; Java takes /home/minecraft for the user's home, as the image keeps its own in /data.
+ * Each is given to the user explicitly, as it would otherwise keep the mode of the image's directory.
  */
 function temporary({ core, ramMb }: GameSpec, installer: boolean, user: string): Record<string, string> {
   const [uid, gid] = user.split(':');
@@ -115,7 +115,7 @@ function portKey({ containerPort, proto }: PublishedPort): string {
   return `${containerPort}/${proto}`;
 }
 
-/** What a container shows of its server. `oomSeen`: Docker announced an out-of-memory kill in it. */
+/** The game in a container. `oomSeen`: Docker announced an out-of-memory kill in it. */
 export function gameOf(info: ContainerInspectInfo, network: string, oomSeen = false): Game {
   const { State: state, Config: config } = info;
   const up = state.Running;

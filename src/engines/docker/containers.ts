@@ -12,20 +12,20 @@ const CALL_MS = MINUTE_MS;
 const ATTEMPTS = 50;
 const PAUSE_MS = 100;
 
-/** One container a server, as Docker has it. Nothing here is serialised: the engine sees to it that calls don't cross. */
+/** The containers of servers, one each. Calls for one server must not overlap; the engine sees to that. */
 export interface Containers {
   find(serverId: string): Promise<Docker.ContainerInspectInfo | undefined>;
   /** Ids of all our containers, ended ones too. */
   all(): Promise<string[]>;
   inspect(id: string): Promise<Docker.ContainerInspectInfo | undefined>;
-  /** Makes one run for the specification, in place of whatever ended one there is, and tells what then is there. */
+  /** Makes a container run for the specification, in place of one that has ended, and returns it. */
   run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Docker.ContainerInspectInfo>;
   /** SIGTERM, then SIGKILL when `graceMs` (taken as whole seconds) have passed. */
   stop(id: string, graceMs: number): Promise<void>;
   kill(id: string): Promise<void>;
-  /** Lets one that somebody has paused go on: it hears no signal, and on some engines does not even die. */
+  /** Lets a container go on that somebody has paused: it takes no signals, and some engines cannot even kill it. */
   resume(info: Docker.ContainerInspectInfo): Promise<void>;
-  /** Takes it away with its anonymous volumes, whatever state it is in. */
+  /** Removes a container with its anonymous volumes, whatever its state. */
   discard(id: string): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export function dockerContainers({ docker, home, network, ensureImage, beforeDis
     while ((await inspect(id)) && Date.now() < deadline) await sleep(50);
   }
 
-  /** False where somebody else has just made one, or an earlier one is not quite gone. */
+  /** False where another instance has just made one, or an earlier one is not quite gone. */
   async function create(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<boolean> {
     await abortable(ensureImage(spec.image), signal);
     const networkId = await network.ensure();
@@ -80,7 +80,7 @@ export function dockerContainers({ docker, home, network, ensureImage, beforeDis
           if (!(await create(spec, installer, signal))) await sleep(PAUSE_MS);
           continue;
         }
-        // Made and never started, for just this: a boot was cut off here, or goes on elsewhere.
+        // Created for this specification and never started: a boot was interrupted, or goes on in another instance.
         const startable = found.State.Status === 'created' && found.Config.Labels[LABEL.spec] === digest;
         const failure = startable ? await start(docker, found.Id) : undefined;
         if (startable && failure === undefined) return (await inspect(found.Id)) ?? found;
@@ -93,7 +93,7 @@ export function dockerContainers({ docker, home, network, ensureImage, beforeDis
         // 404: its network or image went away after it was made.
         if (failure !== undefined && statusOf(failure) !== 404) throw failure;
       }
-      throw new EngineError('unknown', 'The container of the server vanishes again and again.');
+      throw new EngineError('unknown', 'The container of the server keeps disappearing.');
     },
 
     async stop(id, graceMs) {
@@ -102,7 +102,7 @@ export function dockerContainers({ docker, home, network, ensureImage, beforeDis
     },
 
     async resume({ Id, State }) {
-      // 409, 500: it goes on already, as engines say in different ways.
+      // 409, 500: it runs already; engines differ in the status.
       if (State.Paused) await unless([404, 409, 500], within(CALL_MS, docker.getContainer(Id).unpause()));
     },
 

@@ -53,7 +53,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
   const withLock = createKeyedMutex();
   /** Containers in which Docker announced an out-of-memory kill; the container's own state may not show it. */
   const oomSeen = new Set<string>();
-  /** Of each server, as it was last read. */
+  /** The last reading of each server. */
   const cpuReadings = new Map<string, CpuReading>();
   let booting = 0;
 
@@ -87,13 +87,13 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     return found?.Id;
   }
 
-  /** Exit code of a container, once it has one. */
+  /** Waits until a container ends; resolves with its exit code. */
   async function ended(id: string, signal: AbortSignal): Promise<number> {
     const waiting = docker.getContainer(id).wait({ abortSignal: signal }) as Promise<{ StatusCode: number }>;
     return (await abortable(waiting, signal)).StatusCode;
   }
 
-  /** Whether the container is an installer that ended well for this very specification, with nobody there to see it. */
+  /** Whether the container is an installer that ended well for this specification while no service watched it. */
   const isDone = (found: ContainerInspectInfo, digest: string) =>
     found.State.Status === 'exited' && found.State.ExitCode === 0 && found.Config.Labels[LABEL.spec] === digest;
 
@@ -168,7 +168,8 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
         }),
       ),
 
-    // Beside the lock, so that it shortens a halt that waits; then within it, for just the container that it hit.
+    // First outside the lock, so that it cuts a waiting halt short; then inside, to remove just the container that it
+    // killed.
     kill: (serverId) =>
       translated(async () => {
         const id = await killNow(serverId);
@@ -227,7 +228,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
       translated(async () => {
         const found = await containers.find(serverId);
         if (!found?.State.Running) return undefined;
-        // Else the engine reads twice, a second apart, to tell what the processors did in between.
+        // Without `one-shot` the engine takes two readings, a second apart.
         const once = docker.getContainer(found.Id).stats({ stream: false, 'one-shot': true });
         const raw = await unless([404, 409], within(STATS_MS, once));
         if (raw === undefined) return undefined;

@@ -22,7 +22,7 @@ export async function unless<T>(statuses: number[], call: Promise<T>): Promise<T
   }
 }
 
-/** Waits at most `ms`: an engine that hangs is an engine that is away, and a lost answer would otherwise never end. */
+/** Waits at most `ms`: an engine that hangs counts as unreachable, and a lost answer would never come. */
 export async function within<T>(ms: number, call: Promise<T>): Promise<T> {
   return await withTimeout(call, ms, {
     late() {
@@ -31,13 +31,13 @@ export async function within<T>(ms: number, call: Promise<T>): Promise<T> {
   });
 }
 
-/** Whatever dockerode rejected with, as an engine's error. What is one already passes unchanged. */
+/** What dockerode rejected with, as an EngineError. An EngineError or TypeError passes unchanged. */
 export function engineError(error: unknown): Error {
   if (error instanceof EngineError || error instanceof TypeError) return error;
   const message = error instanceof Error ? error.message.trim() : String(error);
   if (isConnectionError(error)) {
     return new EngineError('engine_unavailable', 'The Docker Engine does not answer.', {
-      suggestion: 'It is tried again by itself; if it stays so, the operator must look at the Docker service.',
+      suggestion: 'The service tries again by itself. If this goes on, ask the operator to look at Docker.',
       cause: error,
     });
   }

@@ -25,7 +25,7 @@ export function imageKeeper(docker: Docker, provide?: ImageProvider): (image: st
       await pull(docker, image, signal);
     } catch (error) {
       throw new EngineError('image_pull_failed', `The image ${image} is not here and could not be fetched.`, {
-        suggestion: 'Try again; if it stays so, the operator must make the image available to the Docker Engine.',
+        suggestion: 'Try again; if that does not help, ask the operator to make the image available to Docker.',
         cause: error,
       });
     }
@@ -39,18 +39,18 @@ export function imageKeeper(docker: Docker, provide?: ImageProvider): (image: st
   };
 }
 
-/** An image of our own making. */
+/** An image that this project builds. */
 export interface OwnImage {
   image: string;
-  /** Whether one with these labels was built of other code than this. */
+  /** Whether an image with these labels was built from other code than this version's. */
   isOutdated: (labels: Readonly<Record<string, string>>) => boolean | Promise<boolean>;
   provide: ImageProvider;
   log: Logger;
 }
 
 /**
- * Builds an image of ours anew where it was built by an earlier version of this service. One that is not there is left to the
- * keeper. Never rejects: where it cannot be done, games go on with what is there, and the log says so.
+ * Rebuilds an image of ours that another version of the service has built. A missing image is left to the keeper. Never
+ * rejects: where the build fails, games go on with the old image, and the log says so.
  */
 export async function renewImage(
   options: Docker.DockerOptions | undefined,

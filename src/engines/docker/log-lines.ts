@@ -9,20 +9,20 @@ import { frames } from './streams.ts';
 const POSITION = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z(?:#\d+)?$/;
 const STAMP_LENGTH = 30;
 
-/** Two writers (stdout, stderr) stamp their lines before they take turns to store them: order and stamps may differ by that. */
+/** stdout and stderr stamp their lines before they store them, so lines may be out of order by this much. */
 const DISORDER_MS = 2_000;
 
-/** A game that never ends its line gets it cut into pieces of this size. */
+/** A line that a game does not end is cut into pieces of this size. */
 const MAX_LINE = 64 * KIB;
 
-/** Lines held back while it is open whether the wanted position is still to come. */
+/** How many lines are held back while the wanted position may still come. */
 const MAX_HELD = 20_000;
 
 export function isPosition(text: string | undefined): text is string {
   return text !== undefined && POSITION.test(text);
 }
 
-/** From when on to ask Docker so that everything behind `position`, and the position itself, is in the answer. Seconds. */
+/** The `since` to ask Docker with, in seconds, so that the answer holds `position` and everything after it. */
 export function sinceFor(position: string): number {
   return Math.max(0, Math.floor((Date.parse(position.slice(0, STAMP_LENGTH)) - DISORDER_MS) / 1000));
 }
@@ -55,10 +55,10 @@ export async function* logLines(stream: AsyncIterable<unknown>): AsyncGenerator<
 }
 
 /**
- * The lines that come behind `after` in the order of the stream, wherever their stamps would sort them. Where the position
- * does not turn up (its line is no longer kept), the lines with later stamps.
+ * The lines that follow the position `after` in the order of the stream, whatever their stamps. Where its line is no
+ * longer kept, the lines with later stamps.
  */
-export async function* behind(lines: AsyncIterable<LogLine>, after: string | undefined): AsyncGenerator<LogLine> {
+export async function* linesAfter(lines: AsyncIterable<LogLine>, after: string | undefined): AsyncGenerator<LogLine> {
   let found = after === undefined;
   let held: LogLine[] = [];
   for await (const line of lines) {

@@ -6,12 +6,12 @@ import type { LogLine, LogQuery } from '../engine.ts';
 import { LOG_PACE, SKIP_TO_LINES, leftOut } from '../process/log-pace.ts';
 import { ARCHIVED_LINES, type LogArchive } from './archive.ts';
 import { statusOf } from './errors.ts';
-import { behind, isLater, isPosition, logLines, newest, sinceFor } from './log-lines.ts';
+import { linesAfter, isLater, isPosition, logLines, newest, sinceFor } from './log-lines.ts';
 import { openStream } from './streams.ts';
 
-/** What Docker puts in front of each line. */
+/** The length of the stamp that Docker puts in front of each line. */
 const STAMP_BYTES = 40;
-/** So long a game may print more than its budget before lines of it are left out: 5 s. */
+/** A game may exceed its budget for so many windows (5 s) before lines are left out. */
 const MAX_FULL_WINDOWS = 25;
 
 /** A server's output, seamless over its removed containers (archive) and the present one. */
@@ -28,7 +28,7 @@ export function serverLogs(
   archive: LogArchive,
   present: (serverId: string) => Promise<Docker.ContainerInspectInfo | undefined>,
 ): ServerLogs {
-  /** What a container printed behind a position. `tail` bounds what Docker reads; it counts from the end. */
+  /** What a container printed after a position. `tail` bounds what Docker reads; it counts from the end. */
   async function* printed(
     container: string,
     after: string | undefined,
@@ -41,7 +41,7 @@ export function serverLogs(
     });
     const stream = await openStream(opening, how.signal);
     try {
-      yield* behind(logLines(stream), after);
+      yield* linesAfter(logLines(stream), after);
     } catch (error) {
       if (!how.signal?.aborted) throw error;
     } finally {
@@ -50,8 +50,8 @@ export function serverLogs(
   }
 
   /**
-   * What a container prints behind a position, as it prints it, until it ends. One that prints more than the budget of a game
-   * for five seconds on end is followed from near its end again.
+   * What a container prints after a position, live, until it ends. Where a game exceeds its budget for five seconds on
+   * end, following goes on near the end of the log.
    */
   async function* followed(
     container: string,
@@ -82,7 +82,10 @@ export function serverLogs(
     }
   }
 
-  /** Everything kept behind a position. The container is looked up first: what it loses meanwhile is in the archive then. */
+  /**
+   * Everything kept after a position. The container is looked up first: if it is removed meanwhile, its lines are in
+   * the archive.
+   */
   async function* kept(serverId: string, after: string | undefined): AsyncGenerator<LogLine> {
     const container = (await present(serverId))?.Id;
     const { container: archivedFrom, lines } = await archive.read(serverId);
@@ -96,7 +99,7 @@ export function serverLogs(
     yield* printed(container, from);
   }
 
-  /** The same, unhurt when the container is archived and removed while it is being read. */
+  /** The same, also where the container is archived and removed while it is being read. */
   async function* keptWhole(serverId: string, after: string | undefined): AsyncGenerator<LogLine> {
     let last = after;
     for (;;) {
@@ -113,7 +116,10 @@ export function serverLogs(
     }
   }
 
-  /** The newest lines. Docker counts pieces of long lines and may begin within one, so that its own answer can fall short. */
+  /**
+   * The newest lines. Docker counts the pieces of long lines and may begin within a line, so its own tail can fall
+   * short.
+   */
   async function tailOf(serverId: string, after: string | undefined, tail: number): Promise<LogLine[]> {
     const container = after === undefined ? await present(serverId) : undefined;
     if (container) {
@@ -136,7 +142,7 @@ export function serverLogs(
       const container = await present(serverId);
       if (container?.State.Running) {
         try {
-          // What was printed before the container was made is not in it: waiting for it to turn up would hold back new lines.
+          // A line printed before the container was made is not in its log: waiting for it would hold back new lines.
           const from = last !== undefined && isLater(container.Created, last) ? undefined : last;
           for await (const line of followed(container.Id, from, signal)) {
             last = line.position;
@@ -147,7 +153,7 @@ export function serverLogs(
         }
       }
       if (signal?.aborted) return;
-      // Between two looks lines may have been printed, and a container that ends may be gone before it was read to its end.
+      // Lines printed between the two reads, or by a container that was removed before it was read to its end.
       for await (const line of keptWhole(serverId, last)) {
         if (signal?.aborted) return;
         yield line;

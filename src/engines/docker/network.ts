@@ -25,7 +25,7 @@ export function gameNetwork(docker: Docker, installation: string): GameNetwork {
   const name = `dormouse-${installation}`;
   let making: Promise<string> | undefined;
 
-  /** Networks of our name, the oldest first: two makers at once get two of them from Docker. */
+  /** The networks of our name, the oldest first: Docker makes two of them for two calls at once. */
   async function found(): Promise<Docker.NetworkInspectInfo[]> {
     const networks = await within(CALL_MS, docker.listNetworks({ filters: { name: [name] } }));
     const ours = networks.filter((network) => network.Name === name);
@@ -46,7 +46,7 @@ export function gameNetwork(docker: Docker, installation: string): GameNetwork {
     const [network, ...others] = await found();
     if (network?.Options?.[ISOLATED] !== 'false') {
       throw new EngineError('unknown', `The Docker network ${name} lets game servers reach one another.`, {
-        suggestion: 'The operator must remove that network; it is made anew by itself.',
+        suggestion: 'Ask the operator to remove that network; the service then makes a new one.',
       });
     }
     for (const other of others) await removeNetwork(other.Id);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Docker from 'dockerode';
 import { contentHash, dockerfile, HASH_LABEL, writeRootfs } from '../sandbox.ts';
 
-/** The name under which the image is looked for unless configured otherwise. */
+/** The image's name, unless configured otherwise. */
 export const DEFAULT_SANDBOX_IMAGE = 'dormouse/sandbox:latest';
 
 /** What building the image needs. */
@@ -43,7 +43,7 @@ export async function buildSandboxImage(options: ImageOptions): Promise<{ id: st
     rmSync(context, { recursive: true, force: true });
   }
   const made = await inspect(docker, tag);
-  if (!made) throw new Error(`the engine built ${tag} and does not know it`);
+  if (!made) throw new Error(`the engine built ${tag} but does not find it`);
   if (present) await removeUnused(docker, present.Id);
   progress(`${tag} is built: ${Math.round(made.Size / 1_000_000)} MB`);
   return { id: made.Id, built: true };
@@ -58,7 +58,7 @@ async function inspect(docker: Docker, tag: string): Promise<Docker.ImageInspect
   }
 }
 
-/** The image whose tag was taken over would stay for ever; one that containers are made of has to. */
+/** Removes the image that had the tag before, unless a container uses it. */
 async function removeUnused(docker: Docker, id: string): Promise<void> {
   await docker
     .getImage(id)
@@ -66,7 +66,7 @@ async function removeUnused(docker: Docker, id: string): Promise<void> {
     .catch(() => undefined);
 }
 
-/** A failed step comes as an event of a stream that ends well. */
+/** Waits for the end of a build. A failed step is an event of a stream that ends without an error. */
 function follow(docker: Docker, output: NodeJS.ReadableStream, progress: (line: string) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     let failure: Error | undefined;

@@ -25,7 +25,7 @@ export function gameStats(raw: ContainerStats, before: CpuReading): GameStats | 
   };
 }
 
-/** What an answer says of the processors, to be the next one's `before`. */
+/** The processor time in an answer; the `before` of the next one. */
 export function cpuReading({ read, cpu_stats: { cpu_usage } }: ContainerStats): CpuReading {
   return { at: Date.parse(read), usedMs: cpu_usage.total_usage / 1e6 };
 }

@@ -3,16 +3,16 @@ import type { Readable } from 'node:stream';
 import { MIB } from '../../kernel/units.ts';
 import { within } from './errors.ts';
 
-// What Docker streams: objects as lines of JSON, and output of containers as frames. What is held of either is bounded.
+// Docker streams JSON objects as lines, and containers' output as frames. The memory that either takes is bounded.
 
 const MAX_LINE = MIB;
 const MAX_FRAME = MIB;
 
-/** Waits up to 30 s for a stream to open, and leads it until `signal` fires. */
+/** Waits up to 30 s for a stream to open; `signal` destroys it. */
 export async function openStream(opening: Promise<NodeJS.ReadableStream>, signal?: AbortSignal): Promise<Readable> {
   const destroyed = (stream: NodeJS.ReadableStream) => void (stream as Readable).destroy();
   const stream = (await within(30_000, opening).catch((error: unknown) => {
-    // Should it open after all, nobody is left to read it.
+    // It may open later, when nobody reads it any more.
     opening.then(destroyed, () => undefined);
     throw error;
   })) as Readable;
@@ -27,7 +27,7 @@ export async function openStream(opening: Promise<NodeJS.ReadableStream>, signal
   return stream;
 }
 
-/** Each line of a stream as an object. Throws on a line that is none or does not end. */
+/** Each line of a stream as an object. Throws on a line that is not JSON or does not end. */
 export async function* jsonLines(stream: AsyncIterable<unknown>): AsyncGenerator<Record<string, unknown>> {
   const decoder = new TextDecoder();
   let rest = '';

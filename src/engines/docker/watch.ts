@@ -16,7 +16,9 @@ export interface ContainerEvent {
   at: number;
 }
 
-/** What a watch hands out, one at a time and in order: `away` once the engine is lost, `missed` when it is there (again). */
+/**
+ * What a watch reports, one at a time and in order: `away` once the engine is lost, `missed` when it is there (again).
+ */
 export type ContainerListener = (event: ContainerEvent | 'away' | 'missed') => Promise<void>;
 
 /**

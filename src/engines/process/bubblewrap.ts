@@ -6,9 +6,9 @@ import type { FileOwner } from '../../kernel/atomic-file.ts';
 import { MIB } from '../../kernel/units.ts';
 import type { Command } from './command.ts';
 
-/** What of this machine a program may see beside the system's programs and libraries. */
+/** What a program may see of this machine besides the system's programs and libraries. */
 export interface View {
-  /** The one directory that is its own: it starts there, and may write there. */
+  /** Its own directory: it starts there, and may write there. */
   home: string;
   /** Further paths that it may read. What is not there is left out. */
   readable: readonly string[];
@@ -17,9 +17,9 @@ export interface View {
 }
 
 /**
- * Shuts a program into name spaces of its own by bubblewrap (man 1 bwrap): it sees the system's programs, its view, and no
- * process but its own. The network stays this machine's. The first process is bubblewrap's; it lives as long as the
- * program, and ends with its code.
+ * Runs a program in namespaces of its own, by bubblewrap (man 1 bwrap): it sees the system's programs, its view, and no
+ * process but its own. It shares the machine's network. The first process is bubblewrap's; it lives as long as the
+ * program, and exits with its code.
  */
 export interface Bubblewrap {
   wrap(command: Command, view: View): Promise<Command>;
@@ -49,24 +49,46 @@ const ETC = [
   'ssl',
   'timezone',
 ];
-/** What it takes to go to the folder of another user, and to become that user, with which they are given up. */
-const RIGHTS = ['CAP_SETUID', 'CAP_SETGID', 'CAP_DAC_READ_SEARCH'];
+/** Capabilities to enter another user's folder and to become that user, which drops them. */
+const CAPABILITIES = ['CAP_SETUID', 'CAP_SETGID', 'CAP_DAC_READ_SEARCH'];
 const TMP_BYTES = 256 * MIB;
-/** Name spaces of its own. */
-const APART = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'];
-/** What every program has for itself. */
-const OWN = ['--proc', '/proc', '--dev', '/dev', '--size', String(TMP_BYTES), '--perms', '1777', '--tmpfs', '/tmp'];
+const NAMESPACES = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'];
+/** Each program has a /proc, /dev and /tmp of its own. */
+const PRIVATE_MOUNTS = [
+  '--proc',
+  '/proc',
+  '--dev',
+  '/dev',
+  '--size',
+  String(TMP_BYTES),
+  '--perms',
+  '1777',
+  '--tmpfs',
+  '/tmp',
+];
 const PROBE_MS = 10_000;
 
 /** Bubblewrap, for programs of `user` (undefined: of this process's own user). Rejects where it is not there or cannot work. */
 export async function openBubblewrap(user: FileOwner | undefined): Promise<Bubblewrap> {
   const system = await systemArgs();
-  const rights = user ? ['--cap-drop', 'ALL', ...RIGHTS.flatMap((right) => ['--cap-add', right])] : [];
+  const capabilities = user
+    ? ['--cap-drop', 'ALL', ...CAPABILITIES.flatMap((capability) => ['--cap-add', capability])]
+    : [];
   const become = user ? asUser(user) : [];
   const bubblewrap: Bubblewrap = {
     wrap: async ({ file, args }, view) => ({
       file: 'bwrap',
-      args: [...APART, ...system, ...OWN, ...viewArgs(view), ...rights, '--', ...become, file, ...args],
+      args: [
+        ...NAMESPACES,
+        ...system,
+        ...PRIVATE_MOUNTS,
+        ...viewArgs(view),
+        ...capabilities,
+        '--',
+        ...become,
+        file,
+        ...args,
+      ],
     }),
   };
   const probe = await bubblewrap.wrap(
@@ -83,7 +105,10 @@ function viewArgs({ home, readable, writable }: View): string[] {
   return [...shownOnly, ...itsOwn, ...shown('--bind', home), '--remount-ro', '/', '--chdir', home];
 }
 
-/** A path under its own name. Bubblewrap would let nobody but root pass the directories that it makes above one. */
+/**
+ * Shows a path under its own name. The directories above it are made explicitly: bubblewrap would make them passable
+ * for root alone.
+ */
 function shown(how: string, path: string): string[] {
   const above: string[] = [];
   for (let dir = dirname(path); dir !== dirname(dir); dir = dirname(dir)) above.unshift('--dir', dir);
@@ -106,7 +131,7 @@ async function systemArgs(): Promise<string[]> {
   return args;
 }
 
-/** Where a program really is, with what lies beside it where it is a Java's; nothing where it belongs to the system. */
+/** The real path of a program, or the home of the Java it belongs to; none under /usr, which is shown anyway. */
 export async function pathsOf(program: string): Promise<string[]> {
   const real = await realpath(program).catch(() => undefined);
   if (real === undefined || real.startsWith('/usr/')) return [];

@@ -15,7 +15,7 @@ import { loaderOf } from './server-loader.ts';
 export interface Command {
   file: string;
   args: string[];
-  /** As whom; undefined: as this process's own user. */
+  /** The user it runs as; undefined: this process's own. */
   user?: FileOwner | undefined;
 }
 
@@ -24,16 +24,16 @@ export interface Programs {
   /** Main file of the sandbox core, for this Node. */
   sandboxEntry: string;
   javas: Javas;
-  /** By Mojang's version data; absent or undefined: as the specification says. */
+  /** The Java version by Mojang's data; absent or undefined: as the specification says. */
   javaOf?: JavaOfVersion | undefined;
   /** Directory of `<core>-<version>.jar` files the operator put there. */
   coresDir: string;
-  /** Puts a core's jar there that anybody may download; does nothing for any other. Rejects with EngineError. */
+  /** Downloads a core's jar to `coresDir` where anybody may; does nothing for other cores. Rejects with EngineError. */
   fetchCore?: ((core: string, version: string, signal: AbortSignal, loader?: string) => Promise<void>) | undefined;
 }
 
-/** Addresses given to one run. */
-export interface Place {
+/** The ports of one run. */
+export interface GamePorts {
   gamePort: number;
   rconPort: number;
   managementPort: number;
@@ -42,10 +42,11 @@ export interface Place {
 const MAX_PROPERTIES_BYTES = MIB;
 
 /**
- * The command line of a server's core: the sandbox in this Node, else the Java that fits with what a loader's installer has
- * made in the data root, or a jar from there (`server.jar`, `<core>-<version>.jar`) or from the operator's directory of cores,
- * where `fetchCore` may put it. Memory is bounded by the runtime's own flag, with room for what it keeps outside of its heap.
- * Rejects with EngineError `wrong_java_version` where no Java fits, `core_unavailable` where there is none, or no jar.
+ * The command line of a server's core: this Node with the sandbox, otherwise the Java that fits, with what a loader's
+ * installer has made in the data root, a jar from there (`server.jar`, `<core>-<version>.jar`), or a jar from the
+ * operator's directory of cores, where `fetchCore` may put it. The heap is bounded by the runtime's own flag, with room
+ * for the memory outside of it. Rejects with EngineError `wrong_java_version` where no Java fits, `core_unavailable`
+ * where there is no Java or no jar.
  */
 export async function commandFor(spec: GameSpec, programs: Programs, signal: AbortSignal): Promise<Command> {
   if (spec.core === 'sandbox') {
@@ -59,7 +60,7 @@ export async function commandFor(spec: GameSpec, programs: Programs, signal: Abo
   return { file: java.file, args: [...first, ...own, ...main, 'nogui'] };
 }
 
-/** Fabric's launcher would download Mojang's server for each server anew: it is told where there is one. */
+/** Fabric's launcher would download Mojang's server again for each server, so it is told where a copy is. */
 async function launchOfJar(spec: GameSpec, programs: Programs, signal: AbortSignal): Promise<Launch> {
   const { core, version } = spec;
   const jar = await findJar(spec, programs, signal);
@@ -72,7 +73,7 @@ async function launchOfJar(spec: GameSpec, programs: Programs, signal: AbortSign
 async function chooseJava(spec: GameSpec, { javas, javaOf }: Programs, signal: AbortSignal): Promise<Java> {
   const { core, version, java = { least: 0, most: Infinity } } = spec;
   const least = (await javaOf?.(version, signal)) ?? java.least;
-  // What a core cannot run on, it cannot run on whatever the game says.
+  // The core's own upper bound wins over what the game asks for.
   return await javas.choose({ ...java, least: Math.min(least, java.most) }, `${core} ${version}`);
 }
 
@@ -86,14 +87,14 @@ async function findJar(spec: GameSpec, { coresDir, fetchCore }: Programs, signal
   }
   const plain = coreName(spec.core, spec.version);
   if (await hasCore(join(spec.dataDir, plain))) return join(spec.dataDir, plain);
-  // A pack is made for one loader: what another one brings along may not be what its mods need.
+  // A pack is made for one version of the loader; its mods may not run with another.
   const loader = spec.core === 'fabric' ? await loaderOf(spec) : undefined;
   const wanted = join(coresDir, coreName(spec.core, spec.version, loader));
   if (await hasCore(wanted)) return wanted;
   try {
     await fetchCore?.(spec.core, spec.version, signal, loader);
   } catch (error) {
-    // Better than none, without the internet.
+    // Without the internet, another version of the loader is better than none.
     if (loader === undefined || signal.aborted || !(await hasCore(join(coresDir, plain)))) throw error;
   }
   for (const path of [wanted, join(coresDir, plain)]) if (await hasCore(path)) return path;
@@ -106,7 +107,7 @@ async function findJar(spec: GameSpec, { coresDir, fetchCore }: Programs, signal
   });
 }
 
-/** What the installers of cores make that are no single jar. */
+/** What installers make, for cores that are not a single jar. */
 const INSTALLED: Record<string, string> = {
   forge: 'run.sh and the folder libraries; up to 1.16.5 the forge jar',
   neoforge: 'run.sh and the folder libraries',
@@ -114,13 +115,13 @@ const INSTALLED: Record<string, string> = {
 };
 
 /**
- * Java cores know their address from `server.properties` alone. The lines go to its end, where they beat all earlier ones
- * (java.util.Properties.load), behind an empty line, in case the last one ends in a backslash; the core rewrites the file
- * at its start without the ones they beat. `owner` is whom the file then belongs to.
+ * Writes a run's ports to `server.properties`, from which alone Java cores take them. The lines go to its end, where
+ * they win over earlier ones (java.util.Properties.load), after an empty line, in case the last one ends in a
+ * backslash; the core rewrites the file at its start without the overridden lines. `owner` owns the file afterwards.
  */
-export async function placeJavaCore(
+export async function writePorts(
   dataDir: string,
-  { gamePort, rconPort, managementPort }: Place,
+  { gamePort, rconPort, managementPort }: GamePorts,
   owner?: FileOwner,
 ): Promise<void> {
   const path = join(dataDir, 'server.properties');

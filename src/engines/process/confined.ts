@@ -5,34 +5,34 @@ import { openBubblewrap } from './bubblewrap.ts';
 import type { Confinement } from './confinement.ts';
 import { closedAbove, gameUser } from './game-user.ts';
 
-/** Whose servers may run code that was uploaded. `nobody`: it would run with all rights of this machine. */
+/** Whose servers may run uploaded code. `nobody`: it would run as root. */
 export type TrustedWithCode = 'everybody' | 'operators' | 'nobody';
 
-/** How games that are processes are kept from what is not theirs, and so whose code they may run. */
+/** How game processes are confined, and so whose code they may run. */
 export interface Confined {
   confinement: Confinement;
   trusted: TrustedWithCode;
 }
 
-/** In the data directory: what no game may read, whatever rights earlier versions, or others, gave it. */
+/** What no game may read of the data directory, whatever mode earlier versions, or others, gave it. */
 const PRIVATE = ['backups', 'dormouse.db', 'dormouse.db-shm', 'dormouse.db-wal', 'first-run.json', 'logs', 'run'];
 const KEYS = ['secret.key', 'ssh_host_ed25519_key'];
 const OTHERS = 0o007;
 
 export interface ConfinementOptions {
   dataDir: string;
-  /** Code that others than operators upload is run as well. */
+  /** Whether code that others than operators upload is run too. */
   trustTenants: boolean;
   /** A number that tells this installation from others on the machine. */
   installation: number;
-  /** What games are started from. */
+  /** The programs that games are started with. */
   programs: readonly string[];
   log: Log;
 }
 
 /**
- * As root, games get a user of their own, so that they can read nothing of the service's whatever they run. Bubblewrap, where
- * it is there and works, shows each one its own folder alone.
+ * Confines games as well as this machine can. Where the service runs as root, games get a user of their own, who can
+ * read nothing of the service's. Bubblewrap, where it is there and works, shows each game only its own folder.
  */
 export async function openConfinement(
   { dataDir, trustTenants, installation, programs, log }: ConfinementOptions,
@@ -60,7 +60,7 @@ export async function openConfinement(
   return { confinement: {}, trusted: trustTenants ? 'everybody' : 'nobody' };
 }
 
-/** Lets the user of games come as far as their folders, and no other. */
+/** Lets the games' user reach the servers' folders, and nothing else of the data directory. */
 async function letPass(dataDir: string): Promise<void> {
   for (const name of [...PRIVATE, ...KEYS]) await setMode(join(dataDir, name), (mode) => mode & ~OTHERS);
   const servers = join(dataDir, 'servers');

@@ -6,9 +6,9 @@ import type { GameSpec } from '../engine.ts';
 import { type Bubblewrap, pathsOf } from './bubblewrap.ts';
 import type { Command } from './command.ts';
 
-/** How games are kept from what is not theirs. Without any of it they run as the service's own user, who may read all of it. */
+/** How games are confined. With neither, they run as the service's own user, and can read what that may read. */
 export interface Confinement {
-  /** Whom games run as; only root can say so. */
+  /** The user games run as; only root can set it. */
   user?: FileOwner | undefined;
   bubblewrap?: Bubblewrap | undefined;
 }
@@ -24,15 +24,15 @@ export interface Needs {
   cacheDir: string | undefined;
 }
 
-/** The command, as it is started where games are kept so. */
+/** The command with its confinement. */
 export async function confine(plain: Command, spec: GameSpec, by: Confinement, needs: Needs): Promise<Command> {
   const { user, bubblewrap } = by;
   const isSandbox = spec.core === 'sandbox';
-  // Of a user without a name Java knows no home.
+  // Java finds no home of a user without a name.
   const homeless = user && !isSandbox ? [`-Duser.home=${spec.dataDir}`] : [];
   const command = { ...plain, args: [...homeless, ...plain.args] };
   if (!bubblewrap) return { ...command, user };
-  // Bubblewrap shows no links to it.
+  // The real program: links to it may not be shown inside.
   const file = (await findProgram(command.file, needs.searchPath)) ?? command.file;
   const view = {
     home: spec.dataDir,

@@ -7,7 +7,7 @@ import { StatusError } from '../../kernel/status.ts';
 import { MIB } from '../../kernel/units.ts';
 import { coreFailure, coreName, coreUnavailable, hasCore, saveCore } from './core-file.ts';
 
-/** Puts a core's jar among the cores; leaves cores that are none of its business alone. */
+/** Puts a core's jar among the cores; ignores cores that it does not fetch. */
 type FetchCore = (
   coresDir: string,
   core: string,
@@ -27,7 +27,7 @@ export interface FabricDownloadsOptions {
 
 /** A launcher has some 200 KB. */
 const MAX_LAUNCHER_BYTES = 16 * MIB;
-/** How archives begin, jars among them. */
+/** The first bytes of an archive, and so of a jar. */
 const ZIP = Buffer.from('PK\u0003\u0004');
 
 const Version = z.object({ version: z.string().regex(/^[\w.+-]{1,64}$/), stable: z.boolean() });
@@ -36,9 +36,10 @@ const Loaders = z.array(z.object({ loader: Version }));
 const Installers = z.array(Version);
 
 /**
- * Fetches Fabric's launcher as `fabric-<version>.jar`, with the newest stable loader, or as `fabric-<version>-<loader>.jar` with
- * the one that is named, and Mojang's server beside it. Fabric publishes no sum of launchers, which it makes for whoever asks: the address is what vouches for one. Mojang's server is
- * checked against its sum. Rejects as `createVanillaDownloads` does.
+ * Fetches Fabric's launcher as `fabric-<version>.jar`, with the newest stable loader, or as
+ * `fabric-<version>-<loader>.jar` with the one that is named, and Mojang's server beside it. Fabric makes launchers on
+ * request and publishes no checksum of them: only the address vouches for one. Mojang's server is checked against its
+ * checksum. Rejects as `createVanillaDownloads` does.
  */
 export function createFabricDownloads({ metaUrl, fetchVanilla, clock, fetch }: FabricDownloadsOptions): FetchCore {
   const http = createRegistryHttp({
@@ -67,7 +68,8 @@ export function createFabricDownloads({ metaUrl, fetchVanilla, clock, fetch }: F
     const path = `/v2/versions/loader/${game}/${loader}/${installer.version}/server/jar`;
     const jar = await http.bytes(path, MAX_LAUNCHER_BYTES, signal);
     if (jar === undefined) throw coreUnavailable(`There is no Fabric ${loader} for Minecraft ${version}.`);
-    if (!jar.subarray(0, ZIP.length).equals(ZIP)) throw coreUnavailable('What Fabric offers as a launcher is no jar.');
+    if (!jar.subarray(0, ZIP.length).equals(ZIP))
+      throw coreUnavailable('The launcher that Fabric offers is not a jar.');
     return jar;
   }
 

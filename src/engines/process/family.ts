@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { statFields } from './table.ts';
 
-/** Deeper no game nests its processes. */
+/** No game nests its processes deeper. */
 const MOST_ANCESTORS = 64;
 
 interface Kin {
@@ -11,14 +11,14 @@ interface Kin {
   session: number;
 }
 
-/** The processes of a leader's session, and all that these have started. */
+/** The processes of a leader's session, and all their descendants. */
 export async function familyOf(leader: number): Promise<number[]> {
   return (await familyTree(leader)).map(({ pid }) => pid);
 }
 
 /**
- * The game's own first process: the one that was started, or the one that bubblewrap was started for. Bubblewrap ends at
- * a signal without handing it on.
+ * The game's own first process: the one that was started, or the one inside bubblewrap, which would end at a signal
+ * without passing it on.
  */
 export async function gameProcessOf(leader: number): Promise<number> {
   if (!isWrapper(leader)) return leader;

@@ -9,9 +9,9 @@ const OTHERS_READ = 0o004;
 const OTHERS_PASS = 0o001;
 
 /**
- * The user as whom an installation's games run where this process may change users: one of its own, which is told from a
- * number that is always the same, and has no name, no shell and no other process. Where such an id cannot be had, as in a
- * container with few of them, it is the last but one that there is.
+ * The user that an installation's games run as where this process may change users: an id derived from the
+ * installation's number, without a name, a shell or other processes. Where that id is not mapped, as in a container
+ * with few ids, it is the last but one of those there are.
  */
 export async function gameUser(installation: number): Promise<FileOwner> {
   const uid = FIRST_UID + (installation % UIDS);
@@ -27,8 +27,8 @@ export async function gameUser(installation: number): Promise<FileOwner> {
 }
 
 /**
- * The first of the directories above a path that other users may not pass, or the path itself where they can do nothing with
- * it; undefined where they may use it.
+ * The first directory above a path that other users may not pass, or the path itself where they may not use it;
+ * undefined where they may.
  */
 export async function closedAbove(path: string): Promise<string | undefined> {
   const above: string[] = [];

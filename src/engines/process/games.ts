@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../kernel/clock.ts';
 import { withTimeout } from '../../kernel/timeout.ts';
 import { EngineError, type EngineEvent, type Exit, type GameSpec } from '../engine.ts';
-import type { Command, Place } from './command.ts';
+import type { Command, GamePorts } from './command.ts';
 import { gameProcessOf } from './family.ts';
 import type { ProcessLogFiles } from './log-files.ts';
 import { LogRotation } from './log-rotation.ts';
@@ -19,7 +19,7 @@ import { processTable as table } from './table.ts';
 
 const POLL_MS = 1_000;
 
-/** What a killed process may take to end; longer only while the kernel waits for a device. */
+/** How long a killed process may take to end; it takes longer only while the kernel waits for a device. */
 const KILL_MS = 30_000;
 const ROTATE_EVERY_MS = 1_000;
 const FORGOTTEN_POLL_MS = 100;
@@ -28,18 +28,21 @@ const FORGOTTEN_POLL_MS = 100;
 const INTENT_MS = 3_000;
 const INTENT_POLL_MS = 50;
 
-/** In the environment of each game: by the first its run is recognised, by the second its server where no run file tells. */
+/**
+ * Variables in each game's environment: the first identifies its run, the second its server where the run file is
+ * damaged.
+ */
 const TOKEN = 'DORMOUSE_RUN';
 const RUN_FILE = 'DORMOUSE_RUN_FILE';
 
 interface Live {
   run: Run;
-  /** False for those started by an earlier instance, whose end has to be looked for. */
+  /** False for those started by an earlier instance, whose end is polled for. */
   own: boolean;
   ended: Promise<Exit>;
   end: (exit: Exit) => void;
   forwarder: Forwarder | undefined;
-  /** Its start is in the run file; its end comes behind that. */
+  /** Settles once its start is in the run file; its end is written after that. */
   noted: Promise<void>;
 }
 
@@ -56,11 +59,11 @@ export class ProcessGames {
   readonly #live = new Map<string, Live>();
   /** Tokens of claimed runs that are about to be started here, however long the disk takes. */
   readonly #starting = new Set<string>();
-  /** By server: the run that ended here last. Who has read its file before knows less of it. */
+  /** By server: the run that ended here last. Its file, read earlier, may not show the end. */
   readonly #ended = new Map<string, Run>();
-  /** By token: runs that have ended, and whose end the disk did not take. */
+  /** By token: ended runs whose end could not be written. */
   readonly #unnoted = new Map<string, Run>();
-  /** By token: when an intent of another instance was first seen here, by a count of ms that nobody sets. */
+  /** By token: when an intent of another instance was first seen here, by a monotonic clock. */
   readonly #intents = new Map<string, number>();
   #poll: NodeJS.Timeout | undefined;
   #rotate: NodeJS.Timeout | undefined;
@@ -90,9 +93,9 @@ export class ProcessGames {
     return [...this.#live.values()].some((live) => live.run.serverId === serverId && live.run.exit === null);
   }
 
-  /** Takes the server for a new run; undefined while another one has it. */
-  async claim(spec: GameSpec, installer: boolean, place: Place): Promise<Run | undefined> {
-    const run = newRun(spec, installer, place, this.#clock.now());
+  /** Claims the server for a new run; undefined while another run has it. */
+  async claim(spec: GameSpec, installer: boolean, ports: GamePorts): Promise<Run | undefined> {
+    const run = newRun(spec, installer, ports, this.#clock.now());
     this.#starting.add(run.token);
     if (await this.#runs.claim(run)) {
       this.#ended.delete(run.serverId);
@@ -109,8 +112,8 @@ export class ProcessGames {
   }
 
   /**
-   * Starts what a claimed run is for. Its output goes to the server's log, its environment is `env` and nothing else; it
-   * reads `input`, or nothing.
+   * Starts the program of a claimed run. Its output goes to the server's log, its environment is `env` and nothing
+   * else; it reads `input`, or nothing.
    */
   async start(run: Run, command: Command, cwd: string, env: Record<string, string>, input?: FileHandle): Promise<Run> {
     let started: Run | undefined;
@@ -136,8 +139,8 @@ export class ProcessGames {
       });
     }
     child.unref();
-    // Read in the same turn: nobody has collected the process yet, even if it has ended.
-    // As whoever else finds it by its trail would say.
+    // Read in the same turn, before the process is reaped, even if it has ended. `startedAt` is the same for an
+    // instance that finds the process by its token.
     started = {
       ...run,
       pid: child.pid,
@@ -153,7 +156,7 @@ export class ProcessGames {
     try {
       await live.noted;
     } catch (error) {
-      // Without a note of it, nobody would find it again.
+      // Nobody finds a process again that has no run file.
       await this.stop(started, 0, 'SIGKILL');
       throw error;
     }
@@ -183,7 +186,7 @@ export class ProcessGames {
   }
 
   async #endsWithin(live: Live, ms: number): Promise<boolean> {
-    // The end of a process that is not our child shows only when we look.
+    // The end of a process that is not our child has to be polled for.
     const looking = live.own ? undefined : setInterval(() => void this.#look(live), 50);
     try {
       const ended = live.ended.then(() => true);
@@ -193,7 +196,7 @@ export class ProcessGames {
     }
   }
 
-  /** Compares a run file with the process it tells of. */
+  /** Compares a run file with its process. */
   async #seen(run: Run): Promise<Run | undefined> {
     const unnoted = this.#unnoted.get(run.token);
     if (unnoted) await this.#note(unnoted);
@@ -217,7 +220,9 @@ export class ProcessGames {
     return this.#live.get(token)?.run ?? (ended?.token === token ? ended : undefined);
   }
 
-  /** Writes the end of a run down; where the disk does not take it, it is kept here and written when it is next looked at. */
+  /**
+   * Writes the end of a run to its file. Where that fails, it is kept here and written when the run is next looked at.
+   */
   async #note(ended: Run): Promise<void> {
     const { serverId, token } = ended;
     try {
@@ -230,11 +235,11 @@ export class ProcessGames {
   }
 
   /**
-   * Ends what a damaged run file no longer tells of, within `graceMs` or by force: two games of one server would spoil its
+   * Ends the processes of a damaged run file, within `graceMs` or by force: two games of one server would corrupt its
    * world.
    */
   async endForgotten(serverId: string, graceMs: number): Promise<void> {
-    // Nobody may have looked at it yet.
+    // Reading the file is what finds the damage.
     await this.#runs.read(serverId);
     if (!this.#runs.isDamaged(serverId)) return;
     const left = async () => {
@@ -253,7 +258,7 @@ export class ProcessGames {
     await this.#runs.removeDamaged(serverId);
   }
 
-  /** Looks for the process of an intent whose writer did not get around to noting it. */
+  /** Looks for the process of a run whose start was not written. */
   async #traced(run: Run): Promise<Run | undefined> {
     const age = this.#clock.now() - run.intendedAt;
     for (const pid of await table.withEnvironment(`${TOKEN}=${run.token}`)) {
@@ -264,7 +269,7 @@ export class ProcessGames {
       await this.#runs.update(found);
       return this.#adopt(found);
     }
-    // Fresh: somebody is about to start it. The clock may have been set back since.
+    // A fresh intent is about to be started. The monotonic clock counts too: the other may have been set back.
     const firstSeen = this.#intents.get(run.token) ?? performance.now();
     const isOld = age > INTENT_MS || performance.now() - firstSeen > INTENT_MS;
     if (isOld) this.#intents.delete(run.token);
@@ -274,8 +279,8 @@ export class ProcessGames {
   }
 
   /**
-   * Waits until it shows what came of a start that another instance began and did not note: its process may be about to appear,
-   * and whoever ends the game must not miss it.
+   * Waits until it is known what came of a start that another instance began and did not write down: its process may be
+   * about to appear, and a caller that ends the game must not miss it.
    */
   async untilShown(serverId: string): Promise<void> {
     for (;;) {
@@ -300,12 +305,12 @@ export class ProcessGames {
     return run;
   }
 
-  /** Opens a run's ports; they lead only to what its game, once it is there, listens on. */
+  /** Opens a run's published ports; they lead only to sockets of its own game. */
   async #forward(run: Run, game: () => Run | undefined): Promise<Forwarder | undefined> {
     const { ports = [], gamePort, rconPort, managementPort } = run;
     if (ports.length === 0) return undefined;
     const isOwn = socketsOf(game);
-    // What players and the console reach by other ways.
+    // Players and the console have other ways to these.
     const inner = new Set([gamePort, rconPort, managementPort]);
     const isMeant: IsMeant = async (port) =>
       !(port.proto === 'tcp' && inner.has(port.containerPort)) && (await isOwn(port));
@@ -319,7 +324,7 @@ export class ProcessGames {
 
   #enlist(run: Run, own: boolean, forwarder?: Forwarder): Live {
     const { promise, resolve } = Promise.withResolvers<Exit>();
-    // Several lookers may see one end. It counts as ended for all of them once it is noted.
+    // Several callers may see one end. For all of them the run has ended once that is written.
     let finishing: Promise<void> | undefined;
     const live: Live = {
       run,
@@ -341,7 +346,7 @@ export class ProcessGames {
     try {
       for (const pid of await table.withEnvironment(`${TOKEN}=${token}`)) send(pid, 'SIGKILL');
     } catch (err) {
-      this.#log.warn({ err, server: serverId }, 'what a game has started could not be ended with it');
+      this.#log.warn({ err, server: serverId }, 'the child processes of an ended game could not be killed');
     }
     await live.noted.catch(() => {});
     await this.#note(live.run);

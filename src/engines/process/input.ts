@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { checkedServerId } from '../server-id.ts';
 
 /**
- * Standard input of games, as named pipes beside their run files: a game keeps its own open, so that it outlives the
- * service that wrote to it, and the next service finds it.
+ * Standard input of games, as named pipes beside their run files: a game keeps its own pipe open, so the pipe outlives
+ * the service, and the next one finds it.
  */
 export class ProcessInput {
   readonly #dir: string;
@@ -21,7 +21,7 @@ export class ProcessInput {
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
     this.remove(serverId);
     await promisify(execFile)('mkfifo', ['-m', '600', this.#path(serverId)]);
-    // Both ends: the game's input never ends, whoever writes comes and goes.
+    // Opened at both ends, so that the game's input does not end when a writer leaves.
     return await open(this.#path(serverId), constants.O_RDWR);
   }
 

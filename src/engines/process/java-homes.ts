@@ -10,7 +10,7 @@ import { EngineError, type JavaRange } from '../engine.ts';
 
 /** A Java of this machine. */
 export interface Java {
-  /** Its program. */
+  /** The path of its program. */
   file: string;
   /** 8, 17, 21 …; undefined where it does not say. */
   major: number | undefined;
@@ -42,7 +42,7 @@ const MAX_OUTPUT_BYTES = 64 * KIB;
 
 /** Finds Javas in these places: homes first, then the command, then the roots. */
 export function createJavas({ homes = [], command, searchPath = '', roots = [] }: JavaPlaces): Javas {
-  /** By program: its version as of a change of its file. */
+  /** Versions by program, read again after its file has changed. */
   const versions = createCache<number | undefined>({ most: MOST_HOMES, ttlMs: () => Infinity });
 
   async function all(): Promise<Java[]> {
@@ -69,7 +69,7 @@ export function createJavas({ homes = [], command, searchPath = '', roots = [] }
     try {
       await access(file, constants.X_OK);
       const { mtimeMs: changed } = await stat(file);
-      const read = async () => (await majorInRelease(file)) ?? (await majorBySaying(file));
+      const read = async () => (await majorFromRelease(file)) ?? (await majorFromProgram(file));
       return [{ file, major: await versions.get(file, 0, read, String(changed)) }];
     } catch {
       return [];
@@ -89,8 +89,8 @@ export function createJavas({ homes = [], command, searchPath = '', roots = [] }
   };
 }
 
-/** Every Java but a few has a file `release` in its home, which is far quicker to read than to ask it. */
-async function majorInRelease(file: string): Promise<number | undefined> {
+/** Almost every Java has a file `release` in its home, which is far quicker to read than starting it. */
+async function majorFromRelease(file: string): Promise<number | undefined> {
   for (const home of [dirname(dirname(file)), dirname(dirname(dirname(file)))]) {
     const path = join(home, 'release');
     try {
@@ -106,8 +106,8 @@ async function majorInRelease(file: string): Promise<number | undefined> {
   return undefined;
 }
 
-/** Rejects where the program does not run. */
-async function majorBySaying(file: string): Promise<number | undefined> {
+/** Asks the program. Rejects where it does not run. */
+async function majorFromProgram(file: string): Promise<number | undefined> {
   const { stdout, stderr } = await promisify(execFile)(file, ['-version'], {
     timeout: VERSION_MS,
     maxBuffer: MAX_OUTPUT_BYTES,

@@ -5,7 +5,7 @@ import { KIB } from '../../kernel/units.ts';
 import { EngineError, type GameSpec } from '../engine.ts';
 import { hasCore } from './core-file.ts';
 
-/** What Java is told besides its memory. */
+/** Arguments for Java besides its memory. */
 export interface Launch {
   /** Before the service's own arguments, which win over them. */
   first: string[];
@@ -17,7 +17,7 @@ type Installed = Pick<GameSpec, 'core' | 'version' | 'dataDir'>;
 
 const USER_ARGS = 'user_jvm_args.txt';
 const UNIX_ARGS = 'unix_args.txt';
-/** Where the installers of Forge and NeoForge (whose first was called Forge, too) put what Java is told, by version. */
+/** Where the installers of Forge and NeoForge (at first also called Forge) put their files of arguments, by version. */
 const LIBRARIES: Record<string, readonly string[]> = {
   forge: ['libraries/net/minecraftforge/forge'],
   neoforge: ['libraries/net/neoforged/neoforge', 'libraries/net/neoforged/forge'],
@@ -27,9 +27,9 @@ const LAUNCHERS: Record<string, string> = { quilt: 'quilt-server-launch.jar', fa
 const MAX_SCRIPT_BYTES = 64 * KIB;
 
 /**
- * How a server starts that its loader's own installer has made, or a pack that was made by one: by the arguments that its
- * `run.sh` names, a launcher, or the jar of an older Forge. Undefined where there is none. EngineError `core_unavailable` where
- * what is installed is for another version of the game.
+ * How to start a server that its loader's own installer has made, or a pack made by one: by the arguments that its
+ * `run.sh` names, a launcher, or the jar of an older Forge. Undefined where there is none. EngineError
+ * `core_unavailable` where what is installed is for another version of the game.
  */
 export async function installedLaunch({ core, version, dataDir }: Installed): Promise<Launch | undefined> {
   const launcher = LAUNCHERS[core];
@@ -53,7 +53,7 @@ export async function installedLaunch({ core, version, dataDir }: Installed): Pr
   });
 }
 
-/** A jar that says itself what is to run. */
+/** Starts a jar by its manifest. */
 export function jarLaunch(jar: string, ...options: string[]): Launch {
   return { first: [], main: [...options, '-jar', jar] };
 }

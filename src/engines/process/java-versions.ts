@@ -5,9 +5,9 @@ import { type MojangVersionsOptions, openMojangVersions } from './mojang-version
 /** The Java that a version of the game was made for, by Mojang's version data; undefined where that does not tell or cannot be had. */
 export type JavaOfVersion = (version: string, signal: AbortSignal) => Promise<number | undefined>;
 
-/** A start does not wait longer for it. */
+/** How long a start waits for the answer. */
 const PATIENCE_MS = 5_000;
-/** What is known of a version stays so; what could not be had is asked for again after this. */
+/** An answer is kept for good; after a failure the version is asked for again. */
 const RETRY_MS = 300_000;
 const MOST_KEPT = 1_000;
 

@@ -26,9 +26,9 @@ export interface Spot {
 }
 
 /**
- * The log files of a directory, `<server id>.<generation>.log`. Games append to the newest by a descriptor of their own, so
- * that they need nobody; all but the newest two are removed. Everything that looks at more than one file does so in one
- * turn, so that no rotation comes between.
+ * The log files of a directory, `<server id>.<generation>.log`. Games append to the newest by a descriptor of their
+ * own, without the service; all but the newest two are removed. What looks at more than one file is synchronous, so
+ * that no rotation comes between.
  */
 export class ProcessLogFiles {
   readonly #dir: string;
@@ -100,10 +100,10 @@ export class ProcessLogFiles {
   }
 
   /**
-   * Begins a new file for a running game once its file is large. The game keeps writing to the same file, which gets the
-   * next number and is emptied, while a copy takes the old one. `pause` stops the game's writing for that moment and tells
-   * whether it did; `resume` lets it go on. Tells whether the file was large. Of a file that has grown far beyond its size only the end is kept, as a file of
-   * the number behind: a position in what is lost leads there.
+   * Begins a new file for a running game once its file is large; tells whether it was. The game keeps writing to the
+   * same file, which gets the next number and is emptied, while a copy takes the old number. `pause` stops the game's
+   * writing for that moment and tells whether it did; `resume` lets it go on. Of a file far beyond the limit only the
+   * end is kept, under the following number: a position in the lost part leads there.
    */
   async rotateIfLarge(serverId: string, pause: () => Promise<boolean>, resume: () => void): Promise<boolean> {
     const generation = this.generations(serverId).at(-1);
@@ -113,7 +113,7 @@ export class ProcessLogFiles {
     const copied = size <= this.#floodBytes ? size : 0;
     let kept = generation;
     try {
-      // What the game writes meanwhile comes behind, as it stands still.
+      // What the game writes meanwhile is copied once it stands still.
       if (copied > 0) await copyRange(live, this.#part(serverId, kept), 0, copied);
       if (!(await pause())) return true;
       const end = this.size(serverId, generation);
@@ -124,7 +124,7 @@ export class ProcessLogFiles {
         from = this.#lineStart(live, end - this.#maxBytes);
       }
       await copyRange(live, this.#part(serverId, kept), from, end);
-      // What is given back of a file of gigabytes takes seconds; the rest of it goes in `heal`.
+      // Freeing gigabytes takes seconds and must not block; `heal` frees the rest.
       if (kept > generation) await truncate(live, end - from);
       renameSync(live, this.path(serverId, kept + 1));
       this.heal(serverId);
@@ -135,7 +135,7 @@ export class ProcessLogFiles {
     }
   }
 
-  /** Finishes, or forgets, a rotation that was cut off. */
+  /** Finishes or undoes an interrupted rotation. */
   heal(serverId: string): void {
     for (const generation of this.#parts(serverId)) {
       const part = this.#part(serverId, generation);
@@ -175,7 +175,7 @@ export class ProcessLogFiles {
     }
   }
 
-  /** Behind the first line end from `offset` on, as far as it is near. */
+  /** The offset after the first line end from `offset` on; `offset` where there is none near. */
   #lineStart(path: string, offset: number): number {
     const buffer = Buffer.alloc(CHUNK);
     const fd = openSync(path, 'r');
@@ -198,7 +198,7 @@ export class ProcessLogFiles {
   }
 }
 
-/** Appends the bytes `from`–`end` of a file to another, which may not be there yet, without keeping the thread. */
+/** Appends the bytes `from`–`end` of a file to another, which may not be there yet, without blocking the thread. */
 async function copyRange(source: string, target: string, from: number, end: number): Promise<void> {
   await using input = await open(source, 'r');
   await using output = await open(target, 'a', 0o600);

@@ -7,21 +7,21 @@ import { LOG_PACE, SKIP_TO_LINES, leftOut } from './log-pace.ts';
 const NEWLINE = 0x0a;
 const { windowMs: POLL_MS, amount: LOOK_BYTES } = LOG_PACE;
 
-/** A game that never ends its line gets it cut into pieces of this size. */
+/** A line that a game does not end is cut into pieces of this size. */
 const MAX_LINE = 64 * KIB;
 
-/** How long a reply to a typed line is waited for: its first word, a pause in it, all of it. */
+/** How long to wait for the reply to a typed line: for its beginning, between two lines, in all. */
 const FIRST_WORD_MS = 1_500;
 const QUIET_MS = 450;
 const REPLY_MS = 5_000;
 const MAX_REPLY_CHARS = 64 * KIB;
-/** A follower that is further behind than this is taken to the log's end. */
+/** A follower that is further behind than this goes on near the log's end. */
 const MAX_BEHIND = MIB;
 
 /**
- * Reads a server's log; positions are `<generation>:<offset>`, the place behind the line. While `isRunning`, an unfinished
- * last line is held back until it ends. Where a game prints faster than 640 KB a second, whoever follows gets the newest
- * lines, and a line that says how much is left out.
+ * Reads a server's log; positions are `<generation>:<offset>`, the place after the line. While `isRunning`, an
+ * unfinished last line is held back until it ends. Where a game prints faster than 640 KB a second, followers get the
+ * newest lines, and a line that says how much is left out.
  */
 export async function* readLog(
   files: ProcessLogFiles,
@@ -31,7 +31,7 @@ export async function* readLog(
 ): AsyncGenerator<LogLine> {
   const cursor = new Cursor(files, serverId, startOf(files, serverId, after, tail));
   let backlog: LogLine[] = [];
-  // What is printed from now on is followed, at its own pace.
+  // Only what is there now; what comes later is followed, at its own pace.
   for await (const line of cursor.lines(() => !isRunning(), cursor.behind())) {
     if (signal?.aborted) return;
     if (tail === undefined) yield line;
@@ -51,15 +51,15 @@ export async function* readLog(
   }
 }
 
-/** The place behind the last of some lines. */
+/** The position of the last line; undefined where there is none. */
 export async function lastPosition(lines: AsyncIterable<LogLine>): Promise<string | undefined> {
   let last: string | undefined;
   for await (const { position } of lines) last = position;
   return last;
 }
 
-/** What is printed behind a place until nothing comes for a while, bounded in time and size. */
-export async function printedBehind(
+/** What is printed after a position until nothing comes for a while, bounded in time and size. */
+export async function printedAfter(
   after: string | undefined,
   read: (query: LogQuery) => AsyncIterable<LogLine>,
 ): Promise<string> {
@@ -83,7 +83,7 @@ class Cursor {
   readonly #serverId: string;
   /** Where `#rest` begins. */
   #spot: Spot;
-  /** Read, and not yet a whole line. */
+  /** Bytes that were read and are not a whole line yet. */
   #rest: Buffer = Buffer.alloc(0);
 
   constructor(files: ProcessLogFiles, serverId: string, spot: Spot) {
@@ -92,7 +92,7 @@ class Cursor {
     this.#spot = spot;
   }
 
-  /** How many bytes there are behind what was read. */
+  /** How many bytes are not read yet. */
   behind(): number {
     const { generation, offset } = this.#spot;
     const sizes = this.#files
@@ -102,7 +102,7 @@ class Cursor {
     return Math.max(0, sizes.reduce((sum, size) => sum + size, 0) - offset - this.#rest.length);
   }
 
-  /** Goes near the end of the log; the line that says so. */
+  /** Goes near the end of the log, and returns the line that says so. */
   skip(): LogLine {
     const before = this.behind();
     this.#rest = Buffer.alloc(0);
@@ -117,8 +117,8 @@ class Cursor {
   }
 
   /**
-   * The lines there are now, out of not many more than `most` bytes. `ended` is asked at the end of the log: whether what is
-   * left is a line too.
+   * The lines there are now, from not many more than `most` bytes. `ended` tells, at the end of the log, whether an
+   * unfinished line is one too.
    */
   async *lines(ended: () => boolean, most: number): AsyncGenerator<LogLine> {
     for (let read = 0; ;) {
@@ -149,7 +149,7 @@ class Cursor {
     }
   }
 
-  /** The file has gone, and so has the one behind it. */
+  /** Whether the file has gone, and the one after it too. */
   #isLost(generation: number): boolean {
     if (this.#files.exists(this.#serverId, generation)) return false;
     return (this.#files.generations(this.#serverId)[0] ?? 0) > generation;
@@ -186,12 +186,12 @@ function startOf(files: ProcessLogFiles, serverId: string, after: string | undef
   if (moved > 0 && moved <= files.size(serverId, generation + 1)) return { generation: generation + 1, offset: moved };
   if (offset > files.size(serverId, generation)) return oldest;
   if (offset === 0) return { generation, offset };
-  // A line that its game never finished was told without its end, which the next game's start has then written.
+  // The position after an unfinished line is before its line end, which the next game's start has written since.
   const [before, at] = files.read(serverId, { generation, offset: offset - 1 }, 2);
   return { generation, offset: before !== NEWLINE && at === NEWLINE ? offset + 1 : offset };
 }
 
-/** A line's beginning with at least `count` lines behind it, or the oldest there is. */
+/** The beginning of a line that at least `count` lines follow, or of the oldest one. */
 function tailSpot(files: ProcessLogFiles, serverId: string, generations: number[], count: number): Spot {
   let missing = count + 1;
   for (const generation of generations.toReversed()) {

@@ -6,14 +6,14 @@ import type { Run } from './runs.ts';
 import { send } from './signals.ts';
 import { processTable } from './table.ts';
 
-/** Games whose log is not large are looked at only so often. */
+/** Games whose log is not large are looked at only every so many looks. */
 const QUIET_EVERY = 5;
 
 /** Moves the large logs of running games aside, one after another; each game stands still for a few milliseconds. */
 export class LogRotation {
   readonly #files: ProcessLogFiles;
   readonly #log: Logger;
-  /** Those whose log was large at the last look: they may print hundreds of megabytes a second. */
+  /** Servers whose log was large at the last look: they may print hundreds of megabytes a second. */
   #loud = new Set<string>();
   #looks = 0;
   #busy = false;

@@ -11,7 +11,7 @@ export interface MojangVersionsOptions {
 
 /** What Mojang publishes of each version of the game. */
 export interface MojangVersions {
-  /** For what the details name. */
+  /** Fetches what the details name. */
   http: RegistryHttp;
   /** Undefined where there is no such version. Rejects with StatusError where it cannot be asked. */
   details: (version: string, signal: AbortSignal) => Promise<VersionDetails | undefined>;

@@ -5,25 +5,25 @@ import { pipeline } from 'node:stream';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import type { PublishedPort } from '../engine.ts';
 
-/** Gives ports of this machine's loopback to the outside. */
+/** Opens ports of this machine's loopback to the outside. */
 export interface Forwarder {
   close(): void;
 }
 
 /** Strangers use these ports, so what they may take is bounded: connections, and senders of datagrams, at once. */
 const MAX_PEERS = 256;
-/** A sender of datagrams that says nothing for so long is forgotten. */
+/** A sender of datagrams that is silent for so long is forgotten. */
 const UDP_IDLE_MS = MINUTE_MS;
-/** How systems without IPv6 refuse it. */
+/** Error codes of systems without IPv6. */
 const IPV6_OFF = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EINVAL', 'EPROTONOSUPPORT']);
 
-/** Whether what listens where a port leads to is meant for strangers. */
+/** Whether what listens at a port's target is meant for strangers. */
 export type IsMeant = (port: PublishedPort) => Promise<boolean>;
 
 /**
- * Opens all of the ports, at every address of this machine; each leads to `containerPort` at 127.0.0.1. That is asked anew
- * for every connection and every datagram, as loopback has services that are nobody's business: what is not meant gets
- * nothing. Rejects, with none of the ports open, where one is taken.
+ * Opens all of the ports, at every address of this machine; each leads to `containerPort` at 127.0.0.1. `isMeant` is
+ * asked for every connection and every datagram, because private services listen on loopback too. Rejects, with none of
+ * the ports open, where one is taken.
  */
 export async function forwardPorts(ports: readonly PublishedPort[], isMeant: IsMeant): Promise<Forwarder> {
   const open: Forwarder[] = [];
@@ -53,7 +53,7 @@ const forwardTcp: Forward = async ({ hostPort, containerPort }, isMeant) => {
   };
   async function join(stranger: Socket): Promise<void> {
     if (!(await isMeant())) stranger.destroy();
-    // Also by its own end, or ours, in the meantime.
+    // It may have ended, or have been closed, meanwhile.
     if (stranger.destroyed) return;
     const game = keep(connect({ port: containerPort, host: '127.0.0.1', allowHalfOpen: true }));
     // Whichever breaks takes the other one along.
@@ -146,7 +146,7 @@ async function bound(socket: UdpSocket, port: number): Promise<UdpSocket> {
   return socket;
 }
 
-/** Whether a port of this machine can be given to the outside now. */
+/** Whether a port of this machine can be opened to the outside now. */
 export async function isPortFree(hostPort: number, proto: PublishedPort['proto']): Promise<boolean> {
   try {
     (await forwardPorts([{ hostPort, proto, containerPort: hostPort }], async () => false)).close();

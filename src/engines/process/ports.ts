@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type ListenOptions, type Server, createServer } from 'node:net';
 import { EngineError } from '../engine.ts';
 
-/** Below the range from which systems take the ports of outgoing connections, which could seize one while a game starts. */
+/** Below the range of ephemeral ports: an outgoing connection could take one of those while a game starts. */
 export const DEFAULT_PORT_RANGE = { from: 27_000, to: 31_999 };
 
 export interface PortRange {
@@ -10,15 +10,15 @@ export interface PortRange {
   to: number;
 }
 
-/** Ports that no other service of this machine chooses until they are let go of, or this process ends. */
+/** Ports that no other service on this machine chooses until they are released or this process ends. */
 export interface HeldPorts {
   ports: number[];
   release: () => void;
 }
 
 /**
- * As many loopback ports that are free now and not in `taken`. A game listens only when its world is loaded; until then
- * they are held for it. Rejects with EngineError `port_in_use` where there are none.
+ * Holds `count` loopback ports that are free now and not in `taken`. A game listens only when its world is loaded;
+ * until then they are held for it. Rejects with EngineError `port_in_use` where there are none.
  */
 export async function holdPorts(count: number, range: PortRange, taken: ReadonlySet<number>): Promise<HeldPorts> {
   const size = range.to - range.from + 1;
@@ -46,8 +46,8 @@ export async function holdPorts(count: number, range: PortRange, taken: Readonly
 }
 
 /**
- * A name that only one process of this machine can listen at, beside the port itself, which the game will need; undefined
- * where another one does. It leaves no file (man 7 unix, abstract). Systems without such names hold nothing.
+ * Listens at an abstract socket name for the port (man 7 unix), which only one process of this machine can; the port
+ * itself stays free for the game. Undefined where another process listens. Systems without such names hold nothing.
  */
 async function holdOf(port: number): Promise<Server | undefined> {
   try {

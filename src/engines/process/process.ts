@@ -6,7 +6,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { createKeyedMutex } from '../../kernel/mutex.ts';
 import { systemClock } from '../../kernel/system-clock.ts';
 import { type Engine, EngineError, type EngineEvent, type GameSpec, type GameStats, type LogLine } from '../engine.ts';
-import { type Place, type Programs, commandFor, placeJavaCore } from './command.ts';
+import { type GamePorts, type Programs, commandFor, writePorts } from './command.ts';
 import { type Confinement, compileCache, confine } from './confinement.ts';
 import { gameProcessOf } from './family.ts';
 import { ProcessGames } from './games.ts';
@@ -14,7 +14,7 @@ import { ProcessInput } from './input.ts';
 import { type Javas, createJavas } from './java-homes.ts';
 import type { JavaOfVersion } from './java-versions.ts';
 import { ProcessLogFiles } from './log-files.ts';
-import { lastPosition, printedBehind, readLog } from './log-reader.ts';
+import { lastPosition, printedAfter, readLog } from './log-reader.ts';
 import { DEFAULT_PORT_RANGE, type PortRange, holdPorts } from './ports.ts';
 import { type Run, gameOf, runFiles } from './runs.ts';
 import { listenersOf } from './sockets.ts';
@@ -27,7 +27,7 @@ export interface ProcessEngineOptions {
   /** Directory of run files and logs; `../cores` beside it holds jars of Java cores. */
   runDir: string;
   log: Logger;
-  /** By which starts and ends of games are noted. Default: the machine's own. */
+  /** Dates starts and ends of games. Default: the machine's own. */
   clock?: Pick<Clock, 'now'>;
   portRange?: PortRange;
   /** Default: the `java` of this process's PATH. */
@@ -36,7 +36,7 @@ export interface ProcessEngineOptions {
   javaOf?: JavaOfVersion;
   /** Main file of the sandbox core. */
   sandboxEntry: string;
-  /** All that it reads of this program. Default: the directory it lies in. */
+  /** All that the sandbox core reads of this program. Default: the directory of `sandboxEntry`. */
   sandboxPaths?: readonly string[];
   /** Default: games run as the service's own user, who may read what the service can. */
   confinement?: Confinement;
@@ -45,10 +45,11 @@ export interface ProcessEngineOptions {
 }
 
 /**
- * Games as child processes of this machine, detached and in process groups of their own, so that they outlive the service
- * and are adopted by its next instance. They listen on loopback ports, told to the sandbox core by SERVER_IP, SERVER_PORT,
- * RCON_PORT and MANAGEMENT_SERVER_PORT, to Java cores by `server.properties`. What they may read besides their own folder is
- * for the confinement to say; the network is this machine's. Memory is bounded by the runtime's heap only. Exit codes are known of games that this instance started, null of adopted ones.
+ * Games as child processes of this machine, detached and in process groups of their own, so that they outlive the
+ * service and are adopted by its next instance. They listen on loopback ports, told to the sandbox core by SERVER_IP,
+ * SERVER_PORT, RCON_PORT and MANAGEMENT_SERVER_PORT, to Java cores by `server.properties`. What they may read besides
+ * their own folder is for the confinement to say; the network is this machine's. Memory is bounded by the runtime's
+ * heap only. Exit codes are known of games that this instance started; those of adopted ones are null.
  */
 export function createProcessEngine(options: ProcessEngineOptions): Engine {
   const { runDir, log, clock = systemClock } = options;
@@ -57,14 +58,12 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   const runs = runFiles(runDir, (server) => {
     log.error(
       { server },
-      'the run file of a game was damaged and is set aside; what ran of it ends with its next start',
+      'the run file of a game was damaged and is set aside; what still runs of it is ended before its next start',
     );
   });
   const files = new ProcessLogFiles(runDir);
   const input = new ProcessInput(runDir);
-  runs
-    .sweep()
-    .catch((err: unknown) => log.warn({ err }, 'what a dead service had begun to write could not be removed'));
+  runs.sweep().catch((err: unknown) => log.warn({ err }, 'drafts of an earlier process could not be removed'));
   const games = new ProcessGames(runs, files, clock, log);
   const withLock = createKeyedMutex();
   const coresDir = join(dirname(runDir), 'cores');
@@ -78,7 +77,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   };
   if (process.getuid?.() === 0 && !user) log.warn('games run as root: run the service as a user of its own');
   const usages = new Map<string, ProcessUsage & { at: number }>();
-  /** Lets go of a server's ports. */
+  /** By server: releases its held ports. */
   const releases = new Map<string, () => void>();
 
   function releasePorts(serverId: string): void {
@@ -86,7 +85,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
     releases.delete(serverId);
   }
 
-  async function choosePlace(serverId: string): Promise<Place> {
+  async function choosePorts(serverId: string): Promise<GamePorts> {
     releasePorts(serverId);
     const taken = new Set((await runs.all()).flatMap((run) => [run.gamePort, run.rconPort, run.managementPort]));
     const { ports, release } = await holdPorts(3, options.portRange ?? DEFAULT_PORT_RANGE, taken);
@@ -95,7 +94,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
     return { gamePort, rconPort, managementPort };
   }
 
-  /** One change of a server's run at a time, and none beside a game that nobody knows any more. */
+  /** One change of a server's run at a time, after the processes of a damaged run file have ended. */
   function changing<T>(serverId: string, work: () => Promise<T>, graceMs = FORGOTTEN_GRACE_MS): Promise<T> {
     return withLock(serverId, async () => {
       await games.untilShown(serverId);
@@ -104,7 +103,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
     });
   }
 
-  /** Makes a run of this kind, in place of whatever ended one there is; leaves a running one alone. */
+  /** Makes a run of this kind, in place of one that has ended, if any; leaves a running one alone. */
   async function run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Run> {
     const { serverId } = spec;
     const plain = await commandFor(spec, programs, signal);
@@ -118,13 +117,13 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
       if (found && found.exit === null && found.installer === installer) return found;
       if (found) await discard(found);
       // Ports are noted with the claim: nobody else may choose in between.
-      const claimed = await withLock(' ports', async () => games.claim(spec, installer, await choosePlace(serverId)));
+      const claimed = await withLock(' ports', async () => games.claim(spec, installer, await choosePorts(serverId)));
       if (!claimed) {
         await sleep(50);
         continue;
       }
       try {
-        if (spec.core !== 'sandbox') await placeJavaCore(spec.dataDir, claimed, user);
+        if (spec.core !== 'sandbox') await writePorts(spec.dataDir, claimed, user);
         // The sandbox core has a console of its own.
         await using pipe = spec.core === 'sandbox' ? undefined : await openInput(serverId);
         return await games.start(claimed, command, spec.dataDir, environment(spec, claimed, cacheDir), pipe);
@@ -210,7 +209,8 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
         ),
       ),
 
-    // Beside the lock, so that it shortens a halt that waits; then within it, for just the run that it hit.
+    // First outside the lock, so that it cuts a waiting halt short; then inside, to discard just the run that it
+    // killed.
     kill: (serverId) =>
       translated(async () => {
         const killed = await killNow(serverId);
@@ -273,7 +273,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
         if (run === undefined) return undefined;
         const after = await lastPosition(readLog(files, run.serverId, { tail: 1 }, () => true));
         if (!(await input.write(run.serverId, line))) return undefined;
-        return await printedBehind(after, (query) =>
+        return await printedAfter(after, (query) =>
           readLog(files, run.serverId, query, () => games.isLive(run.serverId)),
         );
       }),
@@ -300,8 +300,8 @@ export function searchPath(): string {
   return process.env.PATH ?? '/usr/bin:/bin';
 }
 
-/** What the specification says, what every program needs, and where to listen; never what the service was started with. */
-function environment(spec: GameSpec, place: Place, cacheDir: string | undefined): Record<string, string> {
+/** What the specification says, what every program needs, and where to listen; never the service's own environment. */
+function environment(spec: GameSpec, ports: GamePorts, cacheDir: string | undefined): Record<string, string> {
   return {
     PATH: searchPath(),
     LANG: process.env.LANG ?? 'C.UTF-8',
@@ -309,10 +309,10 @@ function environment(spec: GameSpec, place: Place, cacheDir: string | undefined)
     ...(cacheDir !== undefined ? { NODE_COMPILE_CACHE: cacheDir } : {}),
     ...spec.env,
     SERVER_IP: '127.0.0.1',
-    SERVER_PORT: String(place.gamePort),
-    RCON_PORT: String(place.rconPort),
+    SERVER_PORT: String(ports.gamePort),
+    RCON_PORT: String(ports.rconPort),
     MANAGEMENT_SERVER_HOST: '127.0.0.1',
-    MANAGEMENT_SERVER_PORT: String(place.managementPort),
+    MANAGEMENT_SERVER_PORT: String(ports.managementPort),
   };
 }
 

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { readIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
 import type { Exit, Game, GameSpec, PublishedPort } from '../engine.ts';
 import { checkedServerId, isServerId } from '../server-id.ts';
-import type { Place } from './command.ts';
+import type { GamePorts } from './command.ts';
 
 /**
  * One run of one server's program. Written before the program is started, with `pid` null, so that a crash in between
@@ -33,11 +33,11 @@ export interface Run {
 }
 
 /** A run that is about to be started. */
-export function newRun(spec: GameSpec, installer: boolean, place: Place, intendedAt: number): Run {
+export function newRun(spec: GameSpec, installer: boolean, gamePorts: GamePorts, intendedAt: number): Run {
   const { serverId, ramMb } = spec;
   const ports = installer ? [] : spec.ports;
   const intent = { pid: null, start: null, intendedAt, startedAt: null, exit: null };
-  return { serverId, token: randomUUID(), installer, ...place, ramMb, ports, ...intent };
+  return { serverId, token: randomUUID(), installer, ...gamePorts, ramMb, ports, ...intent };
 }
 
 /** What a run shows of its server. */
@@ -63,23 +63,23 @@ export interface Runs {
   all(): Promise<Run[]>;
   /** Writes the first version; false where the server has a run file already. */
   claim(run: Run): Promise<boolean>;
-  /** Writes a later version; nothing where the file has gone, belongs to another run, or tells of its end already. */
+  /** Writes a later version; does nothing where the file has gone, belongs to another run, or holds its end already. */
   update(run: Run): Promise<void>;
   remove(serverId: string): Promise<void>;
   /** Where the server's run file is, or would be. */
   path(serverId: string): string;
-  /** Whether a run file that could not be read was set aside: what it told of may still run. */
+  /** Whether a run file that could not be read was set aside: its processes may still run. */
   isDamaged(serverId: string): boolean;
   /** Removes what was set aside. */
   removeDamaged(serverId: string): Promise<void>;
-  /** Removes what processes that are dead have begun to write. */
+  /** Removes drafts of dead processes. */
   sweep(): Promise<void>;
 }
 
 const Port = z.int().min(0).max(65_535);
 const PublishedPorts = z.array(z.object({ hostPort: Port, containerPort: Port, proto: z.enum(['tcp', 'udp']) }));
 
-/** What a run file must hold to be believed; of an earlier version it lacks some. */
+/** What a run file must hold; files of earlier versions lack some. */
 const RunFile = z.looseObject({
   serverId: z.string(),
   token: z.string().min(1),
@@ -98,15 +98,15 @@ const RunFile = z.looseObject({
 
 /** Tells this process's drafts from those of one that had the same pid, as in a container that was started again. */
 const PROCESS = randomBytes(6).toString('hex');
-/** A draft, whole or half written; of earlier versions without a process. */
+/** The name of a draft, whole or half written; in earlier versions without a process. */
 const DRAFT = /^\.[a-z0-9-]+(?:\.(\d+)\.([0-9a-f]{12}))?\.[0-9a-f]{12}(?:\.[0-9a-f]{12}\.tmp)?$/;
 
-/** What reading it answers where it is no file of ours, or its disk is broken. */
+/** Errors of reading what is no file of ours, or lies on a broken disk. */
 const UNREADABLE = new Set(['EISDIR', 'EACCES', 'EPERM', 'EIO']);
 
 /**
- * The run files in `dir`, which is made when first needed. A file that tells of no run is set aside as `<server id>.damaged` and
- * `onDamaged` called, once: it concerns one server, and the others' are read all the same.
+ * The run files in `dir`, which is made when first needed. A file that holds no run is set aside as `<server
+ * id>.damaged`, and `onDamaged` is called once; the other servers' files are read all the same.
  */
 export function runFiles(dir: string, onDamaged: (serverId: string) => void = () => {}): Runs {
   const path = (serverId: string) => join(dir, `${checkedServerId(serverId)}.json`);
@@ -124,7 +124,9 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
     return run;
   }
 
-  /** Unless another run has its file there by now: in one turn, so that none can come in between. */
+  /**
+   * Sets the file aside, unless another run has its file there by now. Synchronous, so that none can come in between.
+   */
   function keepDamaged(serverId: string, text: string | null): void {
     const file = path(serverId);
     if (!existsSync(file) || (text !== null && readFileSync(file, 'utf8') !== text)) return;
@@ -133,7 +135,7 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
     onDamaged(serverId);
   }
 
-  /** Writes a run beside its place, and lets `place` put it there. */
+  /** Writes a draft of a run, and lets `place` move it into place. */
   async function drafted(run: Run, place: (draft: string) => void | Promise<void>): Promise<void> {
     const draft = join(dir, `.${run.serverId}.${process.pid}.${PROCESS}.${randomBytes(6).toString('hex')}`);
     try {
@@ -169,7 +171,7 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
       const file = path(serverId);
       if ((await read(serverId))?.token !== token) return;
       await drafted(run, (draft) => {
-        // Once more and in one turn: a disk may take long to write a draft, and what is removed meanwhile must not come back.
+        // Checked again, synchronously: writing a draft may take long, and a file removed meanwhile must not come back.
         const found = existsSync(file) ? runOf(readFileSync(file, 'utf8'), serverId) : undefined;
         if (found?.token === token && found.exit === null) renameSync(draft, file);
       });
@@ -197,7 +199,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** The run of which a run file's text tells; undefined where it tells of none of this server. */
+/** The run in a run file's text; undefined where it holds none of this server. */
 function runOf(text: string, serverId: string): Run | undefined {
   try {
     const run = RunFile.parse(JSON.parse(text));

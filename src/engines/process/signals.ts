@@ -1,4 +1,4 @@
-/** Sends a signal to a process, or with a negative number to a group. What has just ended gets none, which is as well. */
+/** Sends a signal to a process, or with a negative number to a group. Does nothing where it has ended. */
 export function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -7,7 +7,7 @@ export function send(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Whether there is a process group of this number, as there is for each game; its other processes lead none. */
+/** Whether a process leads a process group, as the first process of each game does; its others do not. */
 export function leadsGroup(pid: number): boolean {
   try {
     return process.kill(-pid, 0);

@@ -4,7 +4,7 @@ import type { PublishedPort } from '../engine.ts';
 import { familyOf } from './family.ts';
 import { processTable } from './table.ts';
 
-/** What leads into a game: a port of 127.0.0.1. */
+/** A port of a game at 127.0.0.1. */
 type Target = Pick<PublishedPort, 'containerPort' | 'proto'>;
 
 /** The process a game was started as; null where that is not known. */
@@ -13,10 +13,10 @@ interface Leader {
   start: string | null;
 }
 
-/** An answer is good for so long: strangers ask as often as they like. */
-const GOOD_FOR_MS = 1_000;
+/** How long an answer is kept: strangers can ask as often as they like. */
+const ANSWER_KEPT_MS = 1_000;
 
-/** Addresses at which connections to 127.0.0.1 are taken, as the kernel writes them: it and `0.0.0.0`, by IPv4 and IPv6. */
+/** Addresses that take connections to 127.0.0.1, as the kernel writes them: it and `0.0.0.0`, by IPv4 and IPv6. */
 const REACHED = new Set([
   '0100007F',
   '00000000',
@@ -27,15 +27,15 @@ const REACHED = new Set([
 const MOST_PORTS = 64;
 const LISTENING = '0A';
 
-/** Whether this system tells whose a socket is. Where it does not, no port leads into a game. */
+/** Whether this system tells who owns a socket. Where it does not, no port leads into a game. */
 export const TELLS_OWNERS = process.platform === 'linux';
 
 /**
- * Tells whether all that answers at a port of 127.0.0.1 are a game's own processes: those of its session, and what they have
- * started. False where nobody answers, or where it cannot be known. What is found out holds for a second.
+ * Tells whether all that answers at a port of 127.0.0.1 are a game's own processes: those of its session, and what they
+ * have started. False where nobody answers, or where it cannot be known. An answer is kept for a second.
  */
 export function socketsOf(game: () => Leader | undefined): (target: Target) => Promise<boolean> {
-  const answers = createCache<boolean>({ most: MOST_PORTS, ttlMs: () => GOOD_FOR_MS });
+  const answers = createCache<boolean>({ most: MOST_PORTS, ttlMs: () => ANSWER_KEPT_MS });
   return async function isOwn(target) {
     const look = () => answersAt(target, game()).catch(() => false);
     return await answers.get(`${target.containerPort}/${target.proto}`, performance.now(), look);
@@ -98,7 +98,7 @@ async function readTable(path: string): Promise<string[][]> {
   return text.split('\n').map((line) => line.trim().split(/\s+/));
 }
 
-/** Takes away what a process has open. Those of others cannot be read, and some end meanwhile. */
+/** Removes the sockets of a process from `inodes`. Other users' processes cannot be read, and some end meanwhile. */
 async function takeOwn(inodes: Set<string>, pid: number): Promise<void> {
   const dir = `/proc/${pid}/fd`;
   for (const fd of await readdir(dir).catch(() => [])) {

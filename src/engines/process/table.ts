@@ -9,8 +9,8 @@ const run = promisify(execFile);
 /** What this machine says of its processes. */
 export interface ProcessTable {
   /**
-   * Something that tells a process from any later one of the same pid: the instant it started, in the system's own words.
-   * Undefined for one that has ended, be it that nobody has collected it yet.
+   * Something that tells a process from any later one of the same pid: the instant it started, in the system's own
+   * words. Undefined for one that has ended, even where it has not been reaped yet.
    */
   startOf(pid: number): Promise<string | undefined>;
   /** Processes whose environment holds `NAME=value`, as they were started. */

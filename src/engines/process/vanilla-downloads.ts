@@ -8,9 +8,9 @@ import { type MojangVersionsOptions, openMojangVersions } from './mojang-version
 const TRIES = 3;
 
 /**
- * Fetches Mojang's own server as `vanilla-<version>.jar`, checked against its published sum, for as many servers as may want
- * it at once; leaves other cores alone. EngineError `core_unavailable` where there is no such server, `download_failed` where it
- * cannot be had now.
+ * Fetches Mojang's own server as `vanilla-<version>.jar`, checked against its published checksum, once for all servers
+ * that want it at the same time; ignores other cores. EngineError `core_unavailable` where there is no such server,
+ * `download_failed` where it cannot be had now.
  */
 export function createVanillaDownloads(options: MojangVersionsOptions) {
   const { http, details } = openMojangVersions(options);

@@ -19,7 +19,7 @@ interface Listing {
 }
 
 const FRESH_MS = HOUR_MS;
-/** After a failure the manifest is left alone for so long. */
+/** How long to wait after a failure. */
 const RETRY_MS = 300_000;
 const FETCH_MS = 5_000;
 const MAX_BYTES = 5 * MIB;
@@ -61,7 +61,7 @@ export function createCatalogue({
     async versions() {
       if (clock.now() >= staleAt) {
         asking ??= ask();
-        // Later ones have something to be answered with while it is asked again.
+        // Later calls get the last answer meanwhile.
         if (staleAt === -Infinity) await asking;
       }
       return { versions: [...listing.versions], latest: listing.latest };

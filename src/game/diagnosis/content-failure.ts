@@ -1,13 +1,17 @@
 import type { Failure } from '../../../machines/server-types.ts';
 import type { StatusError } from '../../kernel/status.ts';
 
-/** Codes and titles as the diagnosis of an image's log would give them (`diagnosis.ts`). */
+/** Codes and titles as the diagnosis of an image's log gives them (`diagnosis.ts`). */
 const KNOWN: Record<string, readonly [code: string, title: string, suggestion: string]> = {
   REGISTRY_UNAVAILABLE: ['download_failed', 'Registry out of reach', 'Try again in a few minutes.'],
   DOWNLOAD_BROKEN: ['download_failed', 'Download failed', 'Try again in a few minutes.'],
-  CHECKSUM_MISMATCH: ['download_failed', 'Download damaged', 'Try again; if it stays so, choose another version.'],
+  CHECKSUM_MISMATCH: [
+    'download_failed',
+    'Download damaged',
+    'Try again; if that does not help, choose another version.',
+  ],
   DOWNLOAD_REFUSED: ['download_failed', 'Download refused', 'Choose another version of it.'],
-  MOD_NOT_FOUND: ['download_failed', 'No longer there', 'Choose another one; what its authors remove is gone.'],
+  MOD_NOT_FOUND: ['download_failed', 'No longer there', 'Choose another one: its authors have removed it.'],
   MODPACK_NOT_FOUND: ['wrong_minecraft_version', 'No such version', 'Choose another version.'],
   MOD_WRONG_MINECRAFT_VERSION: ['wrong_minecraft_version', 'No such version', 'Choose another version.'],
   MOD_DISTRIBUTION_DISALLOWED: [
@@ -24,7 +28,7 @@ const KNOWN: Record<string, readonly [code: string, title: string, suggestion: s
   UNKNOWN_ARCHIVE: ['modpack_invalid', 'Not a usable mod pack', 'Choose another version or another pack.'],
 };
 
-/** Why mods or a pack could not be put in place, as an install or a start that failed shows it. */
+/** Why mods or a pack could not be put in place, as the failure of an install or a start. */
 export function contentFailure(error: StatusError): Failure {
   const [code, title, suggestion] = KNOWN[error.reason] ?? ['unknown', 'Not installed', 'Try again.'];
   return { code, summary: `${title}: ${error.message}`, suggestion, raw: `${error.reason}: ${error.message}` };

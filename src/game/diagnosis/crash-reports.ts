@@ -4,7 +4,7 @@ import { KIB } from '../../kernel/units.ts';
 
 const FOLDER = 'crash-reports';
 const MAX_BYTES = 256 * KIB;
-/** A game may put there what it likes: no more than this is looked at. */
+/** A game may put anything there, so no more than this is looked at. */
 const MAX_ENTRIES = 10_000;
 /** What follows is about the machine, not about what happened. */
 const DETAILS = /^-- System Details --/;
@@ -20,7 +20,7 @@ export async function newestCrashReport(root: string, since: number): Promise<st
     const end = lines.findIndex((line) => DETAILS.test(line));
     return end < 0 ? lines : lines.slice(0, end);
   } catch {
-    // No folder, no file any more, or none that can be read: the log has to do.
+    // No folder, a file that is gone or cannot be read: the log has to do.
     return [];
   }
 }

@@ -16,7 +16,7 @@ interface Requirement {
   present: string;
 }
 
-/** Ids that are no mods but the loaders themselves. */
+/** Ids of the loaders themselves, which are not mods. */
 const LOADERS = new Map([
   ['fabricloader', 'Fabric Loader'],
   ['quilt_loader', 'Quilt Loader'],

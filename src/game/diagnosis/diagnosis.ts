@@ -37,18 +37,18 @@ export interface DiagnosisInput {
   report: readonly string[];
 }
 
-/** How many of the newest lines are looked at, and of a report's first ones. */
+/** How many lines are read: the newest of the log, the first of a report. */
 const MAX_LINES = 2_000;
 /** Of log and report each; a line counts for at most {@link MAX_LINE_CHARS}. */
 const MAX_CHARS = 1_000_000;
-/** So many characters of one log are shown to one rule. A log that holds more of its needles was made to cost time. */
+/** How many characters of one log a rule reads. A log with more of its needles was made to cost time. */
 const MAX_CHARS_OF_RULE = 128 * KIB;
 const MAX_EVIDENCE = 5;
 const MAX_INSIGHTS = 20;
 const MAX_RAW_BYTES = 4_096;
-/** Lets the line that tells and those in front of it fit in {@link MAX_RAW_BYTES}, whatever their characters. */
+/** Lets the telling line and those before it fit in {@link MAX_RAW_BYTES}, whatever their characters. */
 const MAX_SHOWN_LINE_CHARS = 400;
-/** Lines shown in front of the one that tells. */
+/** How many lines are shown before the telling one. */
 const RAW_LINES_BEFORE = 2;
 
 const RULES: readonly Rule[] = [
@@ -61,7 +61,7 @@ const RULES: readonly Rule[] = [
   ...INSTALL_RULES,
 ];
 
-/** Among findings of the same weight the first of these decides: earlier ones bring later ones about. */
+/** Among findings of the same weight the first of these decides: earlier ones cause later ones. */
 const PRECEDENCE = [
   'eula_not_accepted',
   'wrong_java_version',
@@ -107,7 +107,7 @@ export function diagnose(
   context: DiagnosisContext,
   report: readonly string[] = [],
 ): Diagnosis {
-  // In front, so that the end of the log stays the end where nothing is recognised.
+  // The report goes first, so that the log's end stays last where nothing is recognised.
   const newest = withinChars(lines.slice(-MAX_LINES).toReversed()).toReversed();
   const log = [...withinChars(report.slice(0, MAX_LINES)), ...newest].map(readGameLine);
   const { certain, likely } = exitFindings(log, exit, context);
@@ -157,7 +157,7 @@ function scan(log: readonly GameLine[], context: DiagnosisContext): Iterable<Fou
       if (chars > MAX_CHARS_OF_RULE) continue;
       read.set(rule, chars);
       const groups = rule.pattern.exec(line.text);
-      // What players say is logged at INFO behind their names: there only whole messages count.
+      // Chat is logged at INFO, after the player's name: there only whole messages count.
       if (!groups || (line.level === 'INFO' && groups.index > 0)) continue;
       const findings = rule.find(groups, { line, index, lines: log, context }) ?? [];
       for (const finding of Array.isArray(findings) ? findings : [findings]) note(found, finding, index);
@@ -185,7 +185,7 @@ function byPrecedence(one: Found, other: Found): number {
   return PRECEDENCE.indexOf(one.finding.code) - PRECEDENCE.indexOf(other.finding.code);
 }
 
-/** Drops what an entry before already says: the same code and subject, or the same code without a subject. */
+/** Drops what an earlier entry says already: the same code and subject, or the same code without a subject. */
 function unique(all: readonly Found[]): Found[] {
   const said = new Set<string>();
   return all.filter(({ finding: { code, subject } }) => {

@@ -7,7 +7,7 @@ import type { DiagnosisContext, Finding } from './rule.ts';
 /** 128 + the signal's number, as shells and container engines report it. */
 const KILLED = 137;
 const TERMINATED = 143;
-/** A program that gave itself up (SIGABRT), or touched memory that is not its own (SIGSEGV): Java does both. */
+/** A program that aborted (SIGABRT) or touched memory that is not its own (SIGSEGV): Java does both. */
 const CRASHED = new Set([134, 139]);
 /** The image's runner reports a game that a signal ended as −1, which arrives as 255. */
 const ENDED_BY_SIGNAL = 255;
@@ -32,13 +32,13 @@ function crashed(code: number): Finding {
   return {
     code: 'java_crashed',
     subject: '',
-    title: 'Crashed from below',
-    detail: `The program that runs the game crashed itself (exit code ${code}).`,
-    suggestion: 'Start it again; if it stays so, remove what was added last, or use another version of Java.',
+    title: 'Java crashed',
+    detail: `The program that runs the game crashed (exit code ${code}).`,
+    suggestion: 'Start it again; if that does not help, remove what was added last, or use another version of Java.',
   };
 }
 
-/** `certain` goes before everything a log shows, `likely` behind the causes it names. */
+/** What the exit shows: `certain` comes before everything in the log, `likely` after the causes that the log names. */
 export function exitFindings(
   log: readonly GameLine[],
   exit: Exit | null,
@@ -54,7 +54,7 @@ export function exitFindings(
   if (CRASHED.has(exit.code ?? 0)) return { certain: [], likely: [crashed(exit.code ?? 0)] };
   if (exit.code !== ENDED_BY_SIGNAL || context.phase === 'install') return { certain: [], likely: [] };
   if (log.some((line) => RUNNER_KILLS.test(line.text))) return { certain: [], likely: [killedByStop(exit.code)] };
-  // A Java that left with code -1 by itself is reported as 255 by the runner too, one that a signal ended as -1.
+  // The runner reports a Java that exited with -1 itself as 255, and one that a signal ended as -1.
   const byItself = log.some((line) => RUNNER_EXIT.exec(line.text)?.[1] === '255');
   if (byItself) return { certain: [], likely: [] };
   return {
@@ -92,6 +92,6 @@ function title(exit: Exit | null): string {
 
 function how(exit: Exit | null, context: DiagnosisContext): string {
   const what = context.phase === 'install' ? 'The installation' : 'The game';
-  if (exit === null) return `${what} did not come to its end`;
+  if (exit === null) return `${what} did not finish`;
   return exit.code === null ? `${what} ended` : `${what} ended with exit code ${exit.code}`;
 }

@@ -7,11 +7,11 @@ function downloadFailed(subject: string, detail: string): Finding {
     subject,
     title: 'Download failed',
     detail,
-    suggestion: 'Try the installation again in a few minutes; if it stays so, check the name and version.',
+    suggestion: 'Try the installation again in a few minutes; if that does not help, check the name and version.',
   };
 }
 
-/** The internet is away for a moment, or a name is wrong. While a game runs, only a plugin asks it. */
+/** The internet is out of reach for a moment, or a name is wrong. While a game runs, only plugins use it. */
 function passing(phase: DiagnosisContext['phase'], subject: string, detail: string): Finding | undefined {
   if (phase === 'run') return undefined;
   const finding = downloadFailed(subject, detail);
@@ -86,7 +86,7 @@ export const INSTALL_RULES: readonly Rule[] = [
     needle: ['ConnectException: ', 'ConnectTimeoutException', 'SocketTimeoutException', 'SSLHandshakeException'],
     pattern:
       /^(?:Caused by: )?[\w.]{1,80}\.(?:ConnectException: Connection (?:refused|timed out|reset)|\w{0,20}(?:ConnectTimeout|SocketTimeout|SSLHandshake)Exception)/,
-    find: (_, { context }) => passing(context.phase, '', 'A server on the internet that is needed did not answer.'),
+    find: (_, { context }) => passing(context.phase, '', 'A server on the internet did not answer.'),
   },
   {
     needle: 'HTTP request of ',
@@ -101,7 +101,8 @@ export const INSTALL_RULES: readonly Rule[] = [
       /Hash check (?:failed for (?:downloaded file|extract filed?)|of (?:input|patch) file failed for) (\S{1,200})/,
     find: ([, path = '']) => ({
       ...downloadFailed(baseName(path), `${baseName(path)} arrived damaged.`),
-      suggestion: 'Start again: it is downloaded anew. If it stays so, delete the folders cache and versions first.',
+      suggestion:
+        'Start again: it is downloaded again. If that does not help, delete the folders cache and versions first.',
     }),
   },
   {

@@ -1,4 +1,4 @@
-/** What ends a game before it is one: its jar, the Java that runs it, and files that it may not read or write. */
+/** What ends a game before it starts: its jar, the Java that runs it, and files that it may not read or write. */
 import { failedPlugin } from './plugins.ts';
 import { CLASS_FILE_OFFSET, type Finding, type Rule, baseName, nearby } from './rule.ts';
 
@@ -9,7 +9,7 @@ function brokenJar(path: string, detail: string): Finding {
     subject: baseName(path),
     title: 'Not a server program',
     detail: `${jar} ${detail}`,
-    suggestion: `Download ${jar} again from where it is published, look at its size, and upload it once more.`,
+    suggestion: `Download ${jar} again from where it is published, check its size, and upload it again.`,
   };
 }
 
@@ -32,7 +32,8 @@ function denied(path: string): Finding {
     subject: file,
     title: 'Not allowed to write',
     detail: `The game may not open ${file}: it belongs to another user.`,
-    suggestion: 'Delete or upload the file anew, or ask the operator to give the files to the user that games run as.',
+    suggestion:
+      'Delete the file or upload it again, or ask the operator to give the files to the user that games run as.',
     weight: OF_THE_GAME.test(file) ? 'cause' : 'warning',
   };
 }
@@ -54,7 +55,7 @@ export const LAUNCH_RULES: readonly Rule[] = [
     needle: 'nvalid or corrupt jarfile ',
     pattern: /^Error: Invalid or corrupt jarfile (.{1,300})$/,
     find: ([, path = '']) =>
-      brokenJar(path, 'is no jar: it came only in part, or is a web page that was saved in its place.'),
+      brokenJar(path, 'is not a jar: it arrived incomplete, or is a web page saved in its place.'),
   },
   {
     needle: 'no main manifest attribute',
@@ -69,7 +70,7 @@ export const LAUNCH_RULES: readonly Rule[] = [
       subject: baseName(path),
       title: 'Program missing',
       detail: `There is no ${baseName(path)} to start.`,
-      suggestion: `Upload ${baseName(path)}, or choose a core that is installed by itself.`,
+      suggestion: `Upload ${baseName(path)}, or choose a core that is installed for you.`,
     }),
   },
   {
@@ -78,7 +79,7 @@ export const LAUNCH_RULES: readonly Rule[] = [
       /ZipException: (?:zip END header not found|error in opening zip file|invalid CEN header|zip file is empty)/,
     find: (_, place) => {
       const jar = failedPlugin(place) ?? nearby(place, JAR) ?? '';
-      const finding = brokenJar(jar, 'is damaged: it came only in part, or is a web page that was saved in its place.');
+      const finding = brokenJar(jar, 'is damaged: it arrived incomplete, or is a web page saved in its place.');
       return { ...finding, title: 'Damaged jar', weight: failedPlugin(place) === undefined ? 'vague' : 'warning' };
     },
   },
@@ -88,8 +89,8 @@ export const LAUNCH_RULES: readonly Rule[] = [
     find: () =>
       badConfig(
         'heap',
-        'Java is told to begin with more memory than it may have.',
-        'Take -Xms out of the Java options, or make it no larger than -Xmx.',
+        'Java is told to start with more memory than it may have.',
+        'Remove -Xms from the Java options, or make it no larger than -Xmx.',
       ),
   },
   {
@@ -100,7 +101,7 @@ export const LAUNCH_RULES: readonly Rule[] = [
       subject: 'older Java',
       title: 'Wrong Java version',
       detail: `This build of ${context.core} was made for an older Java than the one it runs on.`,
-      suggestion: 'Run it with the Java of its time (Java 8 up to Minecraft 1.16), or take a newer build of it.',
+      suggestion: 'Run it with the Java of its time (Java 8 up to Minecraft 1.16), or use a newer build of it.',
     }),
   },
   {
@@ -133,7 +134,7 @@ export const LAUNCH_RULES: readonly Rule[] = [
       subject: '',
       title: 'Disk cannot be written',
       detail: "The file system that holds the server's files is read-only.",
-      suggestion: 'Ask the operator to look at the disk: a system makes one read-only that has failed.',
+      suggestion: 'Ask the operator to look at the disk: systems make a disk read-only when it fails.',
     }),
   },
   {
@@ -146,7 +147,7 @@ export const LAUNCH_RULES: readonly Rule[] = [
         subject: pack,
         title: 'Broken data pack',
         detail: `${pack || 'A data pack of the world'} cannot be loaded by Minecraft ${place.context.version}.`,
-        suggestion: `Remove ${pack || 'the data pack added last'} from the world's datapacks folder, or take a build of it for this version.`,
+        suggestion: `Remove ${pack || 'the data pack added last'} from the world's datapacks folder, or use a build of it for this version.`,
       };
     },
   },

@@ -3,7 +3,7 @@
  * line, and that length is capped before anything else.
  */
 
-/** Longer lines are cut: no line that tells something is longer. */
+/** Longer lines are cut: no telling line is longer. */
 export const MAX_LINE_CHARS = 2_000;
 
 export interface GameLine {
@@ -39,7 +39,10 @@ const INIT_FORM = /^\[init\] (?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\S{0,6} )?(.*)$/;
 /** The image's helper: `[mc-image-helper] 04:25:19.290 INFO  : …`. */
 const HELPER_FORM = /^\[mc-image-helper\] [\d:.]{5,16} (TRACE|DEBUG|INFO|WARN|ERROR)\s{0,4}: (.*)$/;
 
-/** Leaves of a line what a person may read: no terminal sequences, no control or direction characters, at most {@link MAX_LINE_CHARS}. */
+/**
+ * The readable text of a line: no terminal sequences, no control or direction characters, at most {@link
+ * MAX_LINE_CHARS}.
+ */
 function plainText(line: string): string {
   const short = line.length > MAX_LINE_CHARS ? line.slice(0, MAX_LINE_CHARS) : line;
   return short.replaceAll(TERMINAL_SEQUENCE, '').replaceAll(INVISIBLE, '').toWellFormed().trimEnd();

@@ -1,4 +1,4 @@
-/** What ends a game from below: Java, memory, disk, port, its own watchdog. */
+/** What ends a game from outside: Java, memory, disk, port, its own watchdog. */
 import { failedPlugin } from './plugins.ts';
 import { CLASS_FILE_OFFSET, type DiagnosisContext, type Finding, type Rule, headline } from './rule.ts';
 
@@ -8,7 +8,7 @@ function wrongJava(needed: string, detail: string): Finding {
     subject: needed,
     title: 'Wrong Java version',
     detail,
-    suggestion: `Run the server with ${needed}, or take builds made for the Java it has.`,
+    suggestion: `Run the server with ${needed}, or use builds made for the Java it has.`,
   };
 }
 
@@ -17,7 +17,7 @@ function moreRam(ramMb: number): string {
   return `${Math.max(2, Math.ceil((ramMb * 1.5) / 1024))} GB`;
 }
 
-/** Too little memory, with what showed it in words. */
+/** Too little memory; `detail` says what showed it. */
 export function outOfMemory(detail: string, { ramMb }: DiagnosisContext): Finding {
   return {
     code: 'out_of_memory',
@@ -128,7 +128,7 @@ export const MACHINE_RULES: readonly Rule[] = [
       subject: '',
       title: 'Port in use',
       detail: 'Another program already listens on a port that this server wants.',
-      suggestion: 'Start again in a minute; if it stays so, remove the extra port or the plugin that wants it.',
+      suggestion: 'Start again in a minute; if that does not help, remove the extra port or the plugin that wants it.',
       // A plugin's own web page or a query port does not end the game; its own port does.
       weight:
         headline(place)?.text.includes('FAILED TO BIND') || place.line.text.includes('allocated') ? 'cause' : 'warning',

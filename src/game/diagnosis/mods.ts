@@ -16,7 +16,7 @@ export function clientOnly(mod: string): Finding {
   };
 }
 
-/** The mod a loader was busy with when a class could not be loaded. */
+/** The mod that the loader was loading when a class could not be loaded. */
 const BUSY_WITH =
   /(?:Failed to create mod instance\. ModID: |provided by '|Mod loading issue for: |has failed to load correctly.{0,4}\()([\w.-]{1,64})/;
 

@@ -23,7 +23,7 @@ export interface Finding {
   /** The mod, plugin, file or version it is about; empty where there is none. */
   subject: string;
   title: string;
-  /** A sentence behind the title, without the title's colon. */
+  /** A sentence to follow the title, without the title's colon. */
   detail: string;
   suggestion: string;
   weight?: Weight;
@@ -38,9 +38,9 @@ export interface Place {
 }
 
 /**
- * One kind of line that tells something. `pattern` is tried only on lines that hold a `needle`, which keeps the scan cheap.
- * Each quantifier of a pattern is bounded, and one that does not begin with a literal begins at a word, so that no line makes
- * it slow. What a rule may read of one log is bounded too (`diagnosis.ts`).
+ * One kind of telling line. `pattern` is tried only on lines that hold a `needle`, which keeps the scan cheap. Each
+ * quantifier of a pattern is bounded, and one that does not begin with a literal begins at a word, so that no line
+ * makes it slow. What a rule may read of one log is bounded too (`diagnosis.ts`).
  */
 export interface Rule {
   needle: string | readonly string[];
@@ -60,7 +60,7 @@ export function headline({ lines, index }: Place): GameLine | undefined {
   return undefined;
 }
 
-/** Per log and pattern: the first group in each line, as far as anybody asked. A log without lines has nothing to remember. */
+/** By log and pattern: the first group in each line that was looked at. */
 const remembered = new WeakMap<readonly GameLine[], Map<RegExp, (string | null)[]>>();
 
 /** The first group of a pattern in the lines around a place, nearest first above, then below. Each line is read once a log. */

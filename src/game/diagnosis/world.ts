@@ -11,7 +11,7 @@ const MAX_PATH = 200;
 
 /** The settings file a line names, from the server's directory on; empty where it names none. */
 function namedFile(text: string): string {
-  // Word by word: looking for a path from each character of one would read it as often as it is long.
+  // Word by word: a search from each character of a word would take quadratic time.
   for (const [path] of text.matchAll(PATH)) {
     const ending = [...path.matchAll(SETTINGS_ENDING)].at(-1);
     if (!ending || ending.index === 0) continue;
@@ -30,7 +30,7 @@ export const WORLD_RULES: readonly Rule[] = [
       code: 'eula_not_accepted',
       subject: 'eula.txt',
       title: 'EULA not accepted',
-      detail: "Minecraft runs only after its owner agreed to Mojang's End User Licence Agreement.",
+      detail: "Minecraft runs only once its owner has agreed to Mojang's End User Licence Agreement.",
       suggestion: 'Accept the EULA (https://aka.ms/MinecraftEULA), then start again.',
     }),
   },

@@ -24,14 +24,14 @@ export function checkMotd(text: string): string | undefined {
   return isLong ? `must show at most ${lineCharacters} characters a line` : undefined;
 }
 
-/** The words alone. */
+/** The text without its looks. */
 export function motdText(spans: readonly MotdSpan[]): string {
   return spans.map(({ text }) => text).join('');
 }
 
 /**
- * The description in `§` codes. With `anyColor`, a colour that is none of the sixteen is written as its nearest one and then
- * as `§x…`, which takes effect where it is understood; without, the nearest must do.
+ * The description in `§` codes. With `anyColor`, a colour that is none of the sixteen is written as its nearest one and
+ * then as `§x…`, which takes effect where it is understood; without it, only the nearest is written.
  */
 export function motdCodes(spans: readonly MotdSpan[], { anyColor }: { anyColor: boolean }): string {
   let before: MotdStyle = {};
@@ -43,7 +43,10 @@ export function motdCodes(spans: readonly MotdSpan[], { anyColor }: { anyColor: 
   return codes;
 }
 
-/** Looks two spans have in common go on; a colour's code ends all formats before it, as the game reads the codes. */
+/**
+ * The codes between two spans. Formats that both have go on; a colour's code ends all formats before it, as in the
+ * game.
+ */
 function change(before: MotdStyle, after: MotdStyle, anyColor: boolean): string {
   const goesOn = before.color === after.color && FORMATS.every((format) => !before[format] || after[format]);
   const wanted = FORMATS.filter((format) => after[format] && !(goesOn && before[format]));

@@ -15,7 +15,7 @@ interface Paint {
   colorAt(part: number): string;
 }
 
-/** A tag that is open, and what was in force before it. */
+/** An open tag, and the style before it. */
 interface Open {
   tag: string;
   style: MotdStyle;
@@ -92,7 +92,7 @@ class Reader {
     this.#paint = undefined;
   }
 
-  /** False: no tag after all. */
+  /** False where it is not a tag after all. */
   #tag({ tag, closes, not, args }: { tag: string; closes: boolean; not: boolean; args: string }): boolean {
     if (closes) return !not && this.#close(tag);
     const format = DECORATIONS.get(tag);
@@ -126,7 +126,7 @@ class Reader {
     this.#open.push({ tag, style: this.#style, paint: this.#paint });
   }
 
-  /** What was opened inside of it is closed with it. */
+  /** Closes a tag, and with it those opened inside. */
   #close(tag: string): boolean {
     const nth = this.#open.findLastIndex((open) => open.tag === tag);
     const closed = this.#open[nth];

@@ -18,7 +18,7 @@ interface Listed {
   listed: boolean;
 }
 
-/** What somebody wants of a list. `reason` '' is the game's own. `ip` is written in the one way. */
+/** A change to a list. `reason` '' stands for the game's own. `ip` is in canonical form. */
 export type PlayerChange =
   | (Listed & { list: 'whitelist' })
   | (Listed & { list: 'ops'; level: number })
@@ -27,12 +27,12 @@ export type PlayerChange =
 
 /** What the game gives as the reason where nobody gives one. */
 const NO_REASON = 'Banned by an operator.';
-/** What it calls whoever speaks to it over its console. */
+/** The game's name for a sender of console commands. */
 const CONSOLE = 'Rcon';
 /** As in `banned-players.json` of the game: no end. */
 const FOREVER = 'forever';
 
-/** The one line by which a running game is told. */
+/** The console command that makes the change in a running game. */
 export function commandOf(change: PlayerChange): string {
   switch (change.list) {
     case 'whitelist':
@@ -48,19 +48,21 @@ export function commandOf(change: PlayerChange): string {
   }
 }
 
-/** The same for throwing a player out. */
+/** The console command that kicks a player. */
 export function kickCommand(name: string, reason: string): string {
   return withReason(`kick ${name}`, reason);
 }
 
-/** Whether a list is as it was asked to be: as the game left it, which may know the player by another UUID than we do. */
+/**
+ * Whether a list that the game has written shows the change. The game may know the player by another UUID than we do.
+ */
 export function isAsWanted(list: readonly unknown[], change: PlayerChange, at: number): boolean {
   return list.some((entry) => isAbout(entry, change) && (!isBan(change) || holds(entry, at))) === change.listed;
 }
 
 /**
- * The list with the change: what is there already stays as it is, with all that is said of it; undefined where nothing
- * changes. A ban that is over gives way to a new one.
+ * The list with the change; undefined where nothing changes. An entry that is there already keeps all its fields; a ban
+ * that has ended is replaced by a new one.
  */
 export function withChange(list: readonly unknown[], change: PlayerChange, at: number): unknown[] | undefined {
   if (!change.listed) {
@@ -77,8 +79,8 @@ export function withChange(list: readonly unknown[], change: PlayerChange, at: n
 }
 
 /**
- * The entries of a list's file. What the game would read as nothing is empty. FAILED_PRECONDITION LIST_UNREADABLE for what is
- * no list, as writing it anew would lose what is in it.
+ * The entries of a list's file. What the game would read as nothing is empty. FAILED_PRECONDITION LIST_UNREADABLE for
+ * what is not a list, as writing over it would lose its content.
  */
 export function parseList(file: string, text: string): unknown[] {
   if (text.trim() === '') return [];
@@ -99,7 +101,7 @@ export function formatList(list: readonly unknown[]): string {
   return `${JSON.stringify(list, null, 2)}\n`;
 }
 
-/** FAILED_PRECONDITION: a file that is kept for the game cannot be worked with as it is. */
+/** FAILED_PRECONDITION: a file of the game cannot be used as it is. */
 export function unreadable(file: string, sentence: string, cause?: unknown): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'LIST_UNREADABLE', sentence, { metadata: { file }, cause });
 }
@@ -121,7 +123,7 @@ function holds(entry: unknown, at: number): boolean {
   return isInForce(entryOf(entry as object), at);
 }
 
-/** By UUID or by name: whom somebody wants off a list goes, whatever the game knows them by. */
+/** Whether an entry is about the player, by UUID or by name: either is enough to take a player off a list. */
 function isAbout(entry: unknown, change: PlayerChange): boolean {
   if (typeof entry !== 'object' || entry === null) return false;
   const { uuid, name, ip } = entryOf(entry);
@@ -129,7 +131,7 @@ function isAbout(entry: unknown, change: PlayerChange): boolean {
   return name === change.who.name.toLowerCase() || (uuid !== '' && uuid === change.who.uuid);
 }
 
-/** By what the game goes by. */
+/** Whether an entry is the player's, by the key that the game uses. */
 function isExactly(entry: unknown, change: PlayerChange): boolean {
   if (change.list === 'bannedIps' || typeof entry !== 'object' || entry === null) return isAbout(entry, change);
   return entryOf(entry).uuid === change.who.uuid;

@@ -6,7 +6,7 @@ import { canonical } from '../../kernel/ip.ts';
 import { readPlain } from '../plain-files.ts';
 import { MAX_PROPERTIES_BYTES, parseProperties } from '../properties/format.ts';
 
-/** Who is knocking, as far as lists know players. `uuid` with hyphens, or null where the client named none. */
+/** A player who wants to join, as lists name players. `uuid` has hyphens; null where the client sent none. */
 export interface Knocker {
   name: string;
   uuid: string | null;
@@ -20,9 +20,9 @@ export interface Ban {
 }
 
 /**
- * The lists a game keeps of its players, read from its own files: they hold what was said in the game as well as over the API,
- * and are there while it sleeps. A file is read anew only when it has changed; one that is missing, too large, or nothing of
- * the kind is an empty list.
+ * The lists a game keeps of its players, read from its own files: they hold changes made in the game and over the API,
+ * and are there while it sleeps. A file is read again only when it has changed; one that is missing, too large or
+ * invalid is an empty list.
  */
 export interface PlayerFiles {
   banOf(serverId: string, player: Knocker, at: number): Promise<Ban | undefined>;
@@ -31,13 +31,13 @@ export interface PlayerFiles {
   ipBans(serverId: string, at: number): Promise<(Ban & { ip: string; until: number | null })[]>;
   /** On the whitelist, or an operator, whom no whitelist keeps out. */
   isListed(serverId: string, player: Knocker): Promise<boolean>;
-  /** Has been in the game: it remembers the profile, or has kept what the player carried. */
+  /** Whether the player has been in the game: it remembers the profile, or has the player's data. */
   hasPlayed(serverId: string, player: Knocker): Promise<boolean>;
   /** What `server.properties` says; '' for nothing. */
   property(serverId: string, name: string): Promise<string>;
 }
 
-/** What of a list's entry tells who it is about, and for how long. */
+/** The fields of a list's entry that say who it is about, and for how long. */
 export interface Entry {
   name: string;
   uuid: string;
@@ -49,7 +49,7 @@ export interface Entry {
 /** Files kept in memory. */
 const MOST_FILES = 512;
 const REASON_UNITS = 256;
-/** As games write a player's. */
+/** A player's UUID as games write it. */
 export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export function createPlayerFiles(dataDir: string): PlayerFiles {
@@ -97,7 +97,7 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
       (await isOn(serverId, 'whitelist.json', player)) || (await isOn(serverId, 'ops.json', player)),
     async hasPlayed(serverId, player) {
       if (await isOn(serverId, 'usercache.json', player)) return true;
-      // The game forgets profiles after a month, but never what a player carries.
+      // The game forgets profiles after a month, but never a player's data.
       if (player.uuid === null || !UUID.test(player.uuid)) return false;
       const level = (await properties(serverId)).get('level-name') || 'world';
       if (level.includes('/') || level.startsWith('.')) return false;
@@ -110,7 +110,7 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
   };
 }
 
-/** Tells one content of a file from the next; undefined where there is none. */
+/** Changes with a file's content; undefined where there is no file. */
 async function fingerprintOf(path: string): Promise<string | undefined> {
   try {
     const { ino, mtimeMs, ctimeMs, size } = await lstat(path);
@@ -138,7 +138,10 @@ function entriesIn(text: string): Entry[] {
   return Array.isArray(json) ? json.filter((entry) => typeof entry === 'object' && entry !== null).map(entryOf) : [];
 }
 
-/** Reads an entry of a list; what it lacks, or has in another type, is ''. Names and UUIDs in lower case, addresses written in the one way. */
+/**
+ * Reads an entry of a list; fields that are missing or of another type are ''. Names and UUIDs are in lower case,
+ * addresses in canonical form.
+ */
 export function entryOf(entry: object): Entry {
   const field = (name: string): string => {
     const value: unknown = (entry as Record<string, unknown>)[name];
@@ -154,8 +157,8 @@ export function entryOf(entry: object): Entry {
 }
 
 /**
- * A name counts only where one side has no account's UUID (version 4): names change hands, and who takes over somebody's
- * old name is somebody else.
+ * A name counts only where one side has no account's UUID (version 4): names change hands, and the new owner of a name
+ * is another player.
  */
 function isSame(entry: Entry, { name, uuid }: Knocker): boolean {
   if (uuid !== null && entry.uuid === uuid.toLowerCase()) return true;
@@ -172,7 +175,7 @@ export function isInForce(ban: Pick<Entry, 'expires'>, at: number): boolean {
   return end === null || end > at;
 }
 
-/** `2026-01-31 18:05:09 +0000` ends a ban; `forever`, and what is no date, does not. */
+/** When a ban ends (`2026-01-31 18:05:09 +0000`); null for `forever` and for what is not a date. */
 function endOf({ expires }: Pick<Entry, 'expires'>): number | null {
   const [, day = '', time = '', hours = '', minutes = ''] =
     /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) ([+-]\d\d):?(\d\d)$/.exec(expires) ?? [];

@@ -9,7 +9,7 @@ import { MIB } from '../../kernel/units.ts';
 import { type PropertiesRow, keepProperty, nextProperties, readProperties } from '../properties/properties.ts';
 import { formatList, parseList, unreadable } from './changes.ts';
 
-/** More would take the game itself long to read. */
+/** The game itself would take long to read more. */
 const MAX_BYTES = 4 * MIB;
 
 /** The way to servers' files: through the jail, and within the quota. Rejects with StatusError. */
@@ -29,13 +29,13 @@ export interface PlayerListFilesOptions {
 }
 
 /**
- * The files in which a game keeps its lists of players, and the properties that go with them. Rejects with FAILED_PRECONDITION
- * LIST_UNREADABLE for a file that is none of its kind, which then stays as it is.
+ * The files in which a game keeps its lists of players, and the properties that go with them. Rejects with
+ * FAILED_PRECONDITION LIST_UNREADABLE for an invalid file, which then stays as it is.
  */
 export interface PlayerListFiles {
   /** Empty where there is no such file. */
   read(serverId: string, file: string): Promise<unknown[]>;
-  /** Puts a list in place of the one that is there; only for a game that is down, as one that runs would write over it. */
+  /** Replaces a list; only for a game that is down, as a running one would write over it. */
   write(serverId: string, file: string, list: readonly unknown[]): Promise<void>;
   /** Those of a game that is up; with the row of one that is down, those it will have next. */
   properties(serverId: string, row?: PropertiesRow): Promise<ReadonlyMap<string, string>>;

@@ -10,7 +10,7 @@ import type { Profiles } from './minecraft-accounts.ts';
  */
 export const PLAYER_NAME = /^\.?[A-Za-z0-9_]{1,16}$/;
 
-/** What a server knows of the names it may be told. */
+/** What decides who a name is on a server. */
 export interface Names {
   /** `online-mode`: players are who their accounts say, with those accounts' UUIDs. */
   onlineMode: boolean;
@@ -26,7 +26,7 @@ export interface Names {
 export async function profileOf(name: string, names: Names, profiles: Profiles): Promise<Profile> {
   const remembered = rememberedAs(name, names);
   if (remembered) return remembered;
-  // Their UUIDs are made by a plugin, of what only their own network knows.
+  // A plugin makes their UUIDs from ids that only Bedrock's network knows.
   if (name.startsWith('.'))
     throw unknown(name, `${name} has not played here yet: players of the Bedrock edition have to join once first.`);
   if (!names.onlineMode) return { name, uuid: offlineUuid(name) };
@@ -35,7 +35,7 @@ export async function profileOf(name: string, names: Names, profiles: Profiles):
   return account;
 }
 
-/** Who of this name has joined lately, by the kind of UUID that counts on this server. */
+/** The player of this name who has joined lately, with the kind of UUID that this server uses. */
 export function rememberedAs(name: string, { onlineMode, remembered, at }: Names): Profile | undefined {
   for (const entry of remembered) {
     if (typeof entry !== 'object' || entry === null) continue;
@@ -49,7 +49,7 @@ export function rememberedAs(name: string, { onlineMode, remembered, at }: Names
   return undefined;
 }
 
-/** The UUID of a player whom no account vouches for: version 3 (RFC 9562 §5.3) of `OfflinePlayer:<name>`, without namespace. */
+/** The UUID of a player without an account: version 3 (RFC 9562 §5.3) of `OfflinePlayer:<name>`, without namespace. */
 export function offlineUuid(name: string): string {
   const hash = createHash('md5').update(`OfflinePlayer:${name}`).digest();
   hash.writeUInt8((hash.readUInt8(6) & 0x0f) | 0x30, 6);

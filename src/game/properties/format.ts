@@ -5,7 +5,7 @@ import { KIB } from '../../kernel/units.ts';
  * escapes, so that it reads the same whether a game takes the file for ISO 8859-1 (before 1.20) or UTF-8 (since).
  */
 
-/** A file beyond this is none: it has some 2 KiB, and is read on the thread that serves everybody. */
+/** A larger file is refused: a real one has some 2 KiB, and it is read on the main thread. */
 export const MAX_PROPERTIES_BYTES = 128 * KIB;
 
 const ESCAPES: Record<string, string> = { '\t': '\\t', '\n': '\\n', '\r': '\\r', '\f': '\\f', '\\': '\\\\' };
@@ -28,7 +28,7 @@ export function parseProperties(text: string): Map<string, string> {
 
 function logicalLines(text: string): string[] {
   const lines: string[] = [];
-  // Joined once at the end: what is joined line by line is copied with each of them.
+  // Joined once, at the end: joining line by line would copy the text with each.
   let begun: string[] = [];
   let open = false;
   for (const natural of text.split(/\r\n|\r|\n/)) {

@@ -9,16 +9,16 @@ import { MAX_PROPERTIES_BYTES, formatProperties, parseProperties } from './forma
 
 /** What the server list shows where the owner set nothing. */
 export const DEFAULT_MOTD = 'A Minecraft Server';
-/** What a game that says nothing else takes. */
+/** How many players a game takes unless its properties say otherwise. */
 export const DEFAULT_MAX_PLAYERS = 20;
 
 // The defaults we give where neither the owner nor the file says anything.
 const DEFAULTS = { 'max-players': '20' };
 
-// What we last wrote on the owner's behalf, so that a property the owner takes back returns to the game's default.
+// The properties we last wrote for the owner, so that one the owner removes returns to the game's default.
 const LEDGER = '.dormouse-properties';
 
-/** Properties that Dormouse sets itself, by value; an owner's or a file's entries of these names count for nothing. */
+/** Properties that Dormouse sets itself, by value; an owner's or a file's entries of these names are ignored. */
 export function ownedProperties(
   row: Pick<OwnerSettings, 'motd' | 'type' | 'version'>,
   rconPassword: string,
@@ -37,7 +37,7 @@ export function ownedProperties(
     ['enable-status', 'true'],
     // Every player comes from the proxy's address, which is not the one Mojang has seen.
     ['prevent-proxy-connections', 'false'],
-    // The game would open another port for each, which nobody asks.
+    // The game would open another port for it, which nobody uses.
     ['enable-jmx-monitoring', 'false'],
     ...managementProperties(row, rconPassword),
     // Bukkit knows `§x…`, a colour beyond the sixteen.
@@ -45,12 +45,12 @@ export function ownedProperties(
   ]);
 }
 
-/** The same by name. `motd` is a field of the server itself. */
+/** The names of these properties. `motd` is a field of the server itself. */
 export const OWNED_PROPERTIES: ReadonlySet<string> = new Set(
   ownedProperties({ motd: '', type: '', version: '' }, '').keys(),
 );
 
-/** What goes with them: ports, passwords and outside services that are not an owner's to set. */
+/** Families of such properties: ports, passwords and outside services that are not an owner's to set. */
 const OWNED_FAMILIES = /^(?:rcon|query|management-server|text-filtering|status-heartbeat)[.-]/;
 
 /** Whether an owner may not set a property of this name, as it is Dormouse's own. */
@@ -113,8 +113,8 @@ export async function nextProperties(dataDir: string, row: PropertiesRow): Promi
 }
 
 /**
- * Has the file keep what is said of a property in another way than through the owner's `properties`; with `value` it is
- * written first, which is only for a game that is down. Rejects as above.
+ * Makes the file keep a property that was changed other than by the owner's `properties`. `value` is written to it;
+ * only for a game that is down. Rejects as above.
  */
 export async function keepProperty(
   dataDir: string,
@@ -130,7 +130,7 @@ export async function keepProperty(
   await replaceFile(target, `#Minecraft server properties\n${formatProperties(file)}`, owner);
 }
 
-/** Accepts Minecraft's licence in the data root, as its owner did when the server was created. */
+/** Accepts Minecraft's licence in the data root, as the owner did on creating the server. */
 export async function acceptEula(dataDir: string, owner?: FileOwner): Promise<void> {
   const target = join(dataDir, 'eula.txt');
   if (parseProperties(await readText(target)).get('eula') !== 'true') await replaceFile(target, 'eula=true\n', owner);

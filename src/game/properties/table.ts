@@ -5,13 +5,13 @@ interface Property {
   /** The releases that know it, both inclusive; absent: from before 1.8, or to this day. */
   since?: string;
   until?: string;
-  /** Where it went. */
+  /** What became of it. */
   became?: string;
   accepts: Kind;
 }
 
 interface Kind {
-  /** Said behind "must be". */
+  /** Follows "must be" in a sentence. */
   expected: string;
   takes(value: string): boolean;
 }
@@ -84,18 +84,18 @@ const PROPERTIES = new Map<string, Property>(
 );
 
 /**
- * What is wrong with a property an owner wants to set, to be said after its name; undefined: nothing. A server without a
- * release of its own (the sandbox, which has one set for all; a snapshot; a pack that brings its version: all '') may
- * have those of any.
+ * What is wrong with a property an owner wants to set, as the end of a sentence that begins with its name; undefined:
+ * nothing. A server without a release ('': the sandbox, a snapshot, a pack that brings its version) may have the
+ * properties of any.
  */
 export function checkProperty(name: string, value: string, version: string): string | undefined {
   const property = PROPERTIES.get(name);
-  if (!property) return 'is no property of a Minecraft server';
+  if (!property) return 'is not a property of a Minecraft server';
   const { since, until, became, accepts } = property;
   if (since !== undefined && (compareVersions(version, since) ?? 0) < 0) return `comes with Minecraft ${since}`;
   if (until !== undefined && (compareVersions(version, until) ?? 0) > 0)
     return became ?? `ended with Minecraft ${until}`;
-  // A line's end would begin another property, were the file written by a lesser writer than ours.
+  // Defence in depth: a line's end must not begin another property.
   if (/\p{Cc}/u.test(value)) return 'must not contain control characters';
   return accepts.takes(value) ? undefined : `must be ${accepts.expected}`;
 }

@@ -7,11 +7,12 @@ import type { WebhookOutbox } from './outbox.ts';
 import { deleteIncident, insertIncident, listIncidents, listWebhookServers } from './rows.ts';
 import { READINGS, incidentStep } from './tps-incident.ts';
 
-/** Tells owners what they would want to be told of at once. */
+/** Alerts owners at once. */
 export interface Alerts {
   /**
-   * Looks at a minute of all running servers, in the write of their readings: opens and ends incidents of those that are
-   * too slow, and ends those of servers that run no more. The function it gives tells the watchers, once that is stored.
+   * Checks a minute of all running servers, in the write of their readings: opens and ends incidents of slow servers,
+   * and ends those of servers that have stopped. Returns a function that tells the watchers, to be called once that is
+   * stored.
    */
   minute: (tx: Tx, at: number, minutes: readonly Minute[]) => Promise<() => void>;
   /** Tells the webhooks of an account's servers, each once, that its spend cap is reached. */
@@ -33,7 +34,7 @@ const SLACK_MS = SAMPLE_MS / 2;
 export function createAlerts({ outbox, serverEvents, log }: AlertsOptions): Alerts {
   async function judge(tx: Tx, { serverId, readyAt, sample }: Minute, openedAt: number | null) {
     const since = Math.max(readyAt, sample.at - (READINGS - 1) * SAMPLE_MS - SLACK_MS);
-    // Most minutes are good, and decide nothing by themselves.
+    // Most minutes are good and change nothing: these cost no query.
     const mayDecide = incidentStep(
       Array.from({ length: READINGS }, () => sample),
       { openedAt, readyAt },
@@ -67,7 +68,7 @@ export function createAlerts({ outbox, serverEvents, log }: AlertsOptions): Aler
     };
   }
 
-  /** A new run is no recovery of the one that was slow, but who was told to wait for one waits no longer. */
+  /** Ends the incident of an earlier run. It is not a recovery, but whoever waits for one must be told. */
   async function stop(tx: Tx, serverId: string, at: number, openedAt: number): Promise<() => void> {
     await deleteIncident(tx, serverId);
     await outbox.add(tx, serverId, { event: 'tps.ended', at, openedAt });

@@ -2,7 +2,7 @@ import { usdText } from '../../kernel/money.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { hostOf } from '../../servers/webhook-url.ts';
 
-/** What a server's webhook is told. Instants are epoch ms. */
+/** A notice for a server's webhook. Instants are epoch ms. */
 export type Notice =
   | { event: 'tps.low'; at: number; tps: number; mspt: number; players: number }
   | { event: 'tps.recovered'; at: number; tps: number; mspt: number; players: number; openedAt: number }
@@ -11,7 +11,7 @@ export type Notice =
   | { event: 'stop.forced'; at: number }
   | { event: 'spendCap.reached'; at: number; capMicros: number; action: 'notify' | 'stop' };
 
-/** A notice on its way: its id, and whose it is. */
+/** A notice to send: its id, and its server. */
 export interface Message {
   id: string;
   serverId: string;
@@ -25,9 +25,10 @@ const RED = 0xd6_45_41;
 const GREEN = 0x3f_a3_5c;
 
 /**
- * The body for a webhook: a Slack message for Slack's hosts, else one as Discord takes it, which also holds the plain
- * figures for receivers of one's own (https://api.slack.com/messaging/webhooks,
- * https://discord.com/developers/docs/resources/webhook#execute-webhook). Text of users mentions nobody and formats nothing.
+ * The body for a webhook: a Slack message for Slack's hosts, otherwise one for Discord, which also holds the plain
+ * figures for other receivers (https://api.slack.com/messaging/webhooks,
+ * https://discord.com/developers/docs/resources/webhook#execute-webhook). Text of users mentions nobody and formats
+ * nothing.
  */
 export function webhookBody(url: string, { id, serverId, serverName, notice }: Message): object {
   const isSlack = SLACK_HOSTS.has(hostOf(new URL(url)));
@@ -66,13 +67,13 @@ function wordsOf(notice: Notice, name: string): { title: string; text: string; i
     case 'game.hung':
       return {
         title: `${name} did not answer any more and was ended`,
-        text: `It was silent for ${duration(notice.silentMs)}. ${notice.restarts ? 'It is started again, once.' : 'It is not started again by itself.'}`,
+        text: `It was silent for ${duration(notice.silentMs)}. ${notice.restarts ? 'It is started again, once.' : 'It is not started again automatically.'}`,
         isGood: false,
       };
     case 'stop.forced':
       return {
         title: `${name} did not end in time and was killed`,
-        text: 'It had been told to save and end. What it had not saved is lost.',
+        text: 'It had been told to save and stop. What it had not saved is lost.',
         isGood: false,
       };
     case 'spendCap.reached': {
@@ -107,7 +108,7 @@ function plain(text: string): string {
   return visible.toWellFormed().trim().slice(0, NAME_CHARS).toWellFormed() || 'A server';
 }
 
-/** Each mark escaped, so that none formats, links or quotes; behind an @ no name may follow. */
+/** Escapes each mark, so that none formats, links or quotes, and no name follows an @. */
 function discordText(text: string): string {
   return text.replaceAll(/[!-/:-@[-`{-~]/g, (mark) => `\\${mark}${mark === '@' ? '\u200B' : ''}`);
 }

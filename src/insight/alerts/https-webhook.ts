@@ -14,23 +14,24 @@ export interface WebhookOptions {
   isAllowed: (address: string) => boolean;
   /** Default: that of https. */
   port?: number;
-  /** Whose certificates are believed. Default: the well-known authorities'. */
+  /** Trusted certificate authorities. Default: the well-known ones. */
   ca?: string;
   /** All addresses of a name. Default: as this machine finds them. */
   resolve?: Resolve;
-  /** From the first look at the name to the end of the answer. */
+  /** From the lookup of the name to the end of the answer. */
   timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 5_000;
-/** Of the answer's body; no more is read, and nothing of it is looked at. */
+/** How much of the answer's body is read; none of it is used. */
 const MAX_BODY_BYTES = 4_096;
 const MAX_HEADER_BYTES = 8_192;
 const USER_AGENT = 'Dormouse-Webhook/1';
 
 /**
- * Calls webhooks over https. The addresses of a name are judged in the very lookup of the connection, so that a name that
- * led elsewhere when it was checked gains nothing; redirects are answers like any other. Nothing is kept between calls.
+ * Calls webhooks over https. The addresses of a name are checked in the lookup of the connection itself, so a name that
+ * has changed since an earlier check gains nothing; redirects are answers like any other. Nothing is kept between
+ * calls.
  */
 export function createWebhook(options: WebhookOptions): Webhook {
   const { isAllowed, port, ca, resolve = resolveAll, timeoutMs = TIMEOUT_MS } = options;
@@ -68,9 +69,9 @@ export function createWebhook(options: WebhookOptions): Webhook {
     async post(call) {
       const target = URL.parse(call.url);
       if (target?.protocol !== 'https:' || target.port !== '' || target.username !== '' || target.password !== '')
-        throw new WebhookError('refused', 'This is no URL of a webhook.');
+        throw new WebhookError('refused', 'This is not the URL of a webhook.');
       const host = target.hostname.replace(/^\[|\]$/g, '');
-      // Nothing is looked up for an address.
+      // An address causes no lookup, so it is checked here.
       if (isIP(host) !== 0 && !isAllowed(host)) throw notPublic();
       const signal = AbortSignal.timeout(timeoutMs);
       try {
@@ -86,7 +87,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   };
 }
 
-/** Reads what a decent receiver says, so that its connection ends well; whatever goes wrong here, it has answered. */
+/** Reads a small body, so that the connection ends well. Failures here do not matter: the receiver has answered. */
 async function drain(response: IncomingMessage): Promise<void> {
   let left = MAX_BODY_BYTES;
   try {
@@ -100,7 +101,7 @@ async function drain(response: IncomingMessage): Promise<void> {
   }
 }
 
-/** RFC 9110 §10.2.3, in the form that says a number of seconds. */
+/** RFC 9110 §10.2.3, in the form of seconds. */
 function retryAfter({ headers }: IncomingMessage): number | null {
   const text = headers['retry-after'] ?? '';
   return /^\d{1,6}$/.test(text) ? Number(text) : null;

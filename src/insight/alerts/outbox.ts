@@ -18,16 +18,18 @@ import { checkWebhookUrl } from '../../servers/webhook-url.ts';
 import { type Webhook, type WebhookAnswer, WebhookError } from './webhook.ts';
 
 /**
- * What the webhooks of servers are told. A message is kept in the write of what it tells of and sent until its receiver has
- * taken it: at least once, those of a server in their order, each with an id by which a repetition is known. After some
- * eighty minutes in vain, or where the receiver says that it never will, it is given up and the owner's audit log says so.
+ * The messages to servers' webhooks. A message is stored in the write of its event, and sent until its receiver has
+ * taken it: at least once, a server's messages in order, each with an id that shows repetitions. After some eighty
+ * minutes, or where the receiver refuses it for good, it is given up, and the owner's audit log says so.
  */
 export interface WebhookOutbox {
   /** Keeps a message to the server's webhook, if it has one, in the caller's write. */
   add(tx: Tx, serverId: string, notice: Notice): Promise<void>;
-  /** Messages that wait. */
+  /** How many messages wait. */
   waiting(db: Sql): Promise<number>;
-  /** Ends the sending, and resolves once what was under way is noted; the rest is sent by the next process. */
+  /**
+   * Ends the sending, and resolves once the outcome of messages in flight is stored; the next process sends the rest.
+   */
   close(): Promise<void>;
 }
 
@@ -52,7 +54,7 @@ const FULL_MS = 10_000;
 /** From one try to the next; after the last of these a message is given up. */
 const DELAYS_MS = [15_000, MINUTE_MS, 4 * MINUTE_MS, 15 * MINUTE_MS, 60 * MINUTE_MS];
 const LONGEST_MS = 60 * MINUTE_MS;
-/** Answers that may be others the next time; all others outside of 2xx are final (RFC 9110 §15.5, RFC 6585 §4). */
+/** Statuses that may change; all others outside of 2xx are final (RFC 9110 §15.5, RFC 6585 §4). */
 const PASSING = new Set([408, 425, 429]);
 
 type Outcome = { taken: true } | { taken: false; why: string; final: boolean; afterMs: number };
@@ -98,7 +100,7 @@ export function createWebhookOutbox({ store, clock, log, webhook, record }: Webh
   }
 
   async function attempt({ id, serverId, serverName, url, notice }: DueMessage): Promise<Outcome> {
-    // The rule may be younger than the URL.
+    // The URL may have been set before this rule.
     if (checkWebhookUrl(url) !== undefined) return failed('not a URL that is called', true);
     const body = webhookBody(url, { id, serverId, serverName, notice: JSON.parse(notice) as Notice });
     try {
@@ -106,7 +108,7 @@ export function createWebhookOutbox({ store, clock, log, webhook, record }: Webh
     } catch (error) {
       const why = error instanceof WebhookError ? error.reason : 'failed';
       log.debug({ server: serverId, message: id, why }, 'a webhook was not reached');
-      // One word for the owner, as the reason tells which names there are inside this network, and which of them answer.
+      // Owners get one word: the reason would show which names exist and answer inside this network.
       return failed('unreachable', false);
     }
   }

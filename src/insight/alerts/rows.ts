@@ -2,12 +2,12 @@ import { EntitySchema } from 'typeorm';
 import { bigint, integer, ofServer, text } from '../../store/columns.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 
-/** A message to a server's webhook that has not been taken yet. Where to is the server's own to say, until it is sent. */
+/** A message to a server's webhook that has not been taken yet. The server's row says where to, until it is sent. */
 export interface WebhookMessageRow {
-  /** Sorts by time; also tells the receiver a repetition. */
+  /** Sorts by time; also shows the receiver a repetition. */
   id: string;
   serverId: string;
-  /** What it tells of, as JSON text. */
+  /** The notice, as JSON text. */
   notice: string;
   createdAt: number;
   /** Not to be sent before. */
@@ -42,15 +42,15 @@ export const tpsIncidents = new EntitySchema<TpsIncidentRow>({
   foreignKeys: [ofServer],
 });
 
-/** A message with what its server says now. */
+/** A message with the present fields of its server. */
 export interface DueMessage extends WebhookMessageRow {
-  /** '' where it wants to be told no more. */
+  /** '' where the webhook has been removed. */
   url: string;
   serverName: string;
   accountId: string;
 }
 
-/** Keeps a message to a server that has a webhook; for another nothing happens. Of one server the newest `keep` stay. */
+/** Stores a message for a server that has a webhook; does nothing for another. The newest `keep` of a server stay. */
 export async function insertWebhookMessage(tx: Tx, row: WebhookMessageRow, keep: number): Promise<void> {
   const { id, serverId, notice, createdAt, dueAt, tries } = row;
   const sql = `INSERT INTO "webhook_messages" ("id", "serverId", "notice", "createdAt", "dueAt", "tries")
@@ -87,7 +87,7 @@ export async function countMessages(db: Sql): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** One server of an account for each webhook that its servers have. */
+/** One server of an account for each webhook of its servers. */
 export async function listWebhookServers(db: Sql, accountId: string): Promise<string[]> {
   const sql = `SELECT MIN("id") AS "id" FROM "servers" WHERE "accountId" = $1 AND "alertWebhookUrl" <> ''
     AND "state" <> 'deleting' GROUP BY "alertWebhookUrl" ORDER BY 1`;
@@ -103,7 +103,7 @@ export async function findIncident(db: Sql, serverId: string): Promise<TpsIncide
   return row;
 }
 
-/** Nothing happens for a server that is gone. */
+/** Does nothing for a server that is gone. */
 export async function insertIncident(tx: Tx, { serverId, openedAt }: TpsIncidentRow): Promise<void> {
   const sql = `INSERT INTO "tps_incidents" ("serverId", "openedAt")
     SELECT "id", CAST($1 AS bigint) FROM "servers" WHERE "id" = $2`;

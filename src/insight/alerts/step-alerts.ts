@@ -11,12 +11,12 @@ function isHang({ event, from, to, cause }: Pick<ServerStep, 'event' | 'from' | 
   return event === 'SAMPLE' && from === 'running' && to !== from && cause.id === 'hung';
 }
 
-/** Whether a step is due to a game that was killed while it was to save. */
+/** Whether a step is due to a game that was killed before it had saved. */
 function isForcedStop({ failure }: Pick<ServerStep, 'failure'>): boolean {
   return failure === STOP_FORCED.code;
 }
 
-/** Tells a server's webhook what its owner would want to be told of at once, in the write of the step that it is about. */
+/** Alerts a server's webhook of a step, in the write of that step. */
 export async function alertStep(
   outbox: Pick<WebhookOutbox, 'add'>,
   tx: Tx,
@@ -30,7 +30,7 @@ export async function alertStep(
   await outbox.add(tx, row.id, { event: 'game.hung', at, silentMs, restarts: context.queued !== null });
 }
 
-/** Tells the same to who follows the server, once it is stored. Returns the cancellation. */
+/** Publishes the same alerts to the server's followers, once the step is stored. Returns the cancellation. */
 export function followAlerts(
   servers: Pick<Servers, 'follow'>,
   serverEvents: Pick<ServerEvents, 'publish'>,

@@ -6,14 +6,16 @@ export interface PaceReading {
   players: number;
 }
 
-/** What a reading means for a server's incident: one begins, the present one ends, or it was that of an earlier run. */
+/**
+ * What a reading means for a server's incident: one begins, the open one ends, or that one belongs to an earlier run.
+ */
 export type IncidentStep = 'open' | 'close' | 'forget';
 
 const LOW_TPS = 15;
 const LOW_READINGS = 3;
 const GOOD_TPS = 18;
 const GOOD_READINGS = 2;
-/** As many readings as may decide. */
+/** The most readings that a decision needs. */
 export const READINGS = Math.max(LOW_READINGS, GOOD_READINGS);
 
 /**

@@ -1,6 +1,6 @@
 /** A call to a webhook that a user has named. */
 export interface WebhookCall {
-  /** Of https, at the port of https. */
+  /** An https URL, at the default port. */
   url: string;
   /** The same for every try of one message, so that receivers can tell a repetition. */
   id: string;
@@ -10,18 +10,18 @@ export interface WebhookCall {
 
 export interface WebhookAnswer {
   status: number;
-  /** How long the receiver asks to be left alone; null where it does not say. */
+  /** How long the receiver asks to wait; null where it does not say. */
   retryAfterSeconds: number | null;
 }
 
-/** Calls webhooks of users: at public addresses only, within seconds, following nobody anywhere. */
+/** Calls users' webhooks: at public addresses only, within seconds, without following redirects. */
 export interface Webhook {
-  /** Resolves with the status of the answer, whatever it is; of the rest nothing is kept. Rejects with WebhookError. */
+  /** Resolves with the status of the answer, whatever it is; its body is dropped. Rejects with WebhookError. */
   post(call: WebhookCall): Promise<WebhookAnswer>;
 }
 
 export class WebhookError extends Error {
-  /** `refused`: it leads to where we do not call. */
+  /** `refused`: it leads to an address that must not be called. */
   readonly reason: 'refused' | 'timeout' | 'unreachable';
   constructor(reason: WebhookError['reason'], message: string, cause?: unknown) {
     super(message, { cause });

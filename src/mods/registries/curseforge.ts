@@ -18,13 +18,13 @@ const CLASSES: Record<ModKind, number> = { mod: 6, plugin: 5, modpack: 4471 };
 const KINDS: readonly ModKind[] = ['mod', 'plugin', 'modpack'];
 /** `ModLoaderType`. */
 const LOADERS: Record<string, string> = { forge: '1', fabric: '4', quilt: '5', neoforge: '6' };
-/** What plugins' files bear in place of a loader. */
+/** The loaders of plugins' files, which name none. */
 const BUKKIT = ['bukkit', 'spigot', 'paper'];
 const CHANNELS = ['release', 'beta', 'alpha'] as const;
 const SHA1 = 1;
 const REQUIRED = 3;
 const PAGE = 50;
-/** Of one question. A project with more files has them looked up by number. */
+/** Of one listing. Further files of a project can be had by number. */
 const MAX_PAGES = 20;
 
 const word = z.string().max(1_024);
@@ -59,7 +59,7 @@ const File = z.object({
 const one = <Schema extends z.ZodType>(data: Schema) => z.object({ data });
 const many = <Schema extends z.ZodType>(data: Schema) => z.object({ data: z.array(data).max(200) });
 
-/** CurseForge for Studios (https://docs.curseforge.com/rest-api). Its authors may forbid that others than people download. */
+/** CurseForge for Studios (https://docs.curseforge.com/rest-api). Its authors may forbid downloads by programs. */
 export function createCurseForge({ baseUrl, apiKey, clock, fetch }: CurseForgeOptions): ModRegistry {
   const http = createRegistryHttp({
     name: 'CurseForge',
@@ -108,7 +108,7 @@ export function createCurseForge({ baseUrl, apiKey, clock, fetch }: CurseForgeOp
       if (found) return projectOf(found.data);
       throw notFound(idOrSlug);
     }
-    // Alone within its class a slug is one project's.
+    // A slug is unique only within its class.
     for (const kind of kinds) {
       const fields = { gameId: MINECRAFT, classId: String(CLASSES[kind]), slug: idOrSlug };
       const [found] = await list('/v1/mods/search', fields, Mod, signal);
@@ -171,7 +171,7 @@ function projectOf(mod: z.output<typeof Mod>): ModProject {
   };
 }
 
-/** Loaders and versions of Minecraft are told in one list; a file that names no loader is a plugin's. */
+/** Loaders and versions of Minecraft come in one list; a file that names no loader is a plugin's. */
 function versionOf(file: z.output<typeof File>): ModVersion {
   const named = new Set(file.gameVersions.map((each) => each.toLowerCase()));
   const loaders = Object.keys(LOADERS).filter((loader) => named.has(loader));
@@ -202,7 +202,7 @@ function number(text: string): string {
 }
 
 function notFound(what: string): StatusError {
-  return new StatusError('NOT_FOUND', 'MOD_NOT_FOUND', `CurseForge knows no ${what}, or knows it no longer.`, {
+  return new StatusError('NOT_FOUND', 'MOD_NOT_FOUND', `CurseForge has no ${what}, or has it no longer.`, {
     metadata: { source: 'curseforge', id: what },
   });
 }

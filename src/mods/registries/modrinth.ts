@@ -21,7 +21,7 @@ export interface ModrinthOptions {
   fetch?: typeof globalThis.fetch;
 }
 
-/** Modrinth's own, and those that files of its packs may name (https://support.modrinth.com/en/articles/8802351). */
+/** Modrinth's own, and those that packs may name (https://support.modrinth.com/en/articles/8802351). */
 const FILE_HOSTS = [
   'cdn.modrinth.com',
   'github.com',
@@ -92,14 +92,14 @@ function facetsOf({ kind, loader, minecraftVersion }: ModQuery): string[][] {
   ].filter((facet) => facet.length > 0);
 }
 
-/** One segment of a path, which cannot become another by being '..'. */
+/** One segment of a path, which cannot be '..'. */
 function segment(id: string): string {
   if (!/^\.*$/.test(id)) return encodeURIComponent(id);
   throw notFound(id);
 }
 
 function notFound(id: string): StatusError {
-  return new StatusError('NOT_FOUND', 'MOD_NOT_FOUND', `Modrinth knows no ${id}, or knows it no longer.`, {
+  return new StatusError('NOT_FOUND', 'MOD_NOT_FOUND', `Modrinth has no ${id}, or has it no longer.`, {
     metadata: { source: 'modrinth', id },
   });
 }

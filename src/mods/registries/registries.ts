@@ -23,7 +23,7 @@ export function openModRegistries(settings: ModRegistrySettings, clock: Clock): 
   return all.map((registry) => rememberingSearches(registry, clock));
 }
 
-/** What was searched for a moment ago is not asked again: for everybody, so nobody's going away ends it. */
+/** Keeps the answers of searches for a minute. They serve everybody, so no caller's signal ends one. */
 function rememberingSearches(registry: ModRegistry, clock: Clock): ModRegistry {
   const searches = createCache<ModProject[]>({ most: MOST_SEARCHES, ttlMs: () => SEARCHED_MS });
   return {

@@ -2,7 +2,7 @@ import type { RegistryFile } from '../../kernel/registry/http.ts';
 /** What a catalogue of mods holds. */
 export type ModKind = 'mod' | 'plugin' | 'modpack';
 
-/** What is looked for; '' leaves a field open. */
+/** A search; '' leaves a field open. */
 export interface ModQuery {
   query: string;
   kind: ModKind | '';
@@ -12,9 +12,9 @@ export interface ModQuery {
   limit: number;
 }
 
-/** A mod, plugin or mod pack, whichever version of it. */
+/** A mod, plugin or mod pack, in all its versions. */
 export interface ModProject {
-  /** The registry's own, which stays when the project is renamed. */
+  /** The registry's id, which stays when the project is renamed. */
   projectId: string;
   slug: string;
   title: string;
@@ -29,7 +29,7 @@ export interface ModProject {
 export interface ModVersion {
   projectId: string;
   versionId: string;
-  /** As its authors call it. */
+  /** The version's name by its authors. */
   number: string;
   channel: 'release' | 'beta' | 'alpha';
   loaders: readonly string[];
@@ -37,24 +37,24 @@ export interface ModVersion {
   /** Epoch ms. */
   publishedAt: number;
   file: RegistryFile;
-  /** What it does not run without. One of both names is there; a version's binds. */
+  /** What it needs to run. One of the two ids is set; a version's id is binding. */
   requires: readonly { projectId: string; versionId: string }[];
 }
 
-/** What is fit for a server; left out: anything. */
+/** What a server can run; absent: anything. */
 export interface ModFit {
   loaders?: readonly string[];
   minecraftVersion?: string;
 }
 
 /**
- * A catalogue of mods, plugins and mod packs, and their files. Rejects with StatusError: NOT_FOUND MOD_NOT_FOUND for what is
- * not there or is there no longer; UNAVAILABLE REGISTRY_UNAVAILABLE after several tries within half a minute.
+ * A catalogue of mods, plugins and mod packs, and their files. Rejects with StatusError: NOT_FOUND MOD_NOT_FOUND for
+ * what is not there, or no longer; UNAVAILABLE REGISTRY_UNAVAILABLE after several tries within half a minute.
  */
 export interface ModRegistry {
   readonly source: 'modrinth' | 'curseforge';
   search(query: ModQuery, signal?: AbortSignal): Promise<ModProject[]>;
-  /** By id or slug. Where projects of several kinds may bear one slug: of the first of these kinds that one bears it. */
+  /** By id or slug. Where projects of several kinds share a slug, the first of these kinds wins. */
   project(idOrSlug: string, signal?: AbortSignal, kinds?: readonly ModKind[]): Promise<ModProject>;
   /** Newest first; for any of the loaders and this version of Minecraft. */
   versions(projectId: string, fit: ModFit, signal?: AbortSignal): Promise<ModVersion[]>;

@@ -56,7 +56,8 @@ export function* checkProperties({
   }
   for (const [name, value] of entries) {
     const field = `properties.${name}`;
-    if (!PROPERTY.test(name)) yield { field: 'properties', description: 'holds a key that is no property name' };
+    if (!PROPERTY.test(name))
+      yield { field: 'properties', description: 'holds a key that is not the name of a property' };
     else if (isOwnedProperty(name)) yield { field, description: OWNERS[name] ?? 'is set by the service itself' };
     else {
       const wrong = checkProperty(name, value, type === SANDBOX ? '' : version);

@@ -1,0 +1,25 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { openOrphans } from '../../src/operators/orphans.ts';
+import { insertServer } from '../../src/servers/rows.ts';
+import { api } from '../support/api-harness.ts';
+import { serverRow } from '../support/world.ts';
+
+test('a server that is created while orphans are listed is none', async (t) => {
+  const it = await api(t);
+  const { store, engine, dataDir } = it;
+  const create = async () => {
+    await store.write((tx) => insertServer(tx, serverRow('fresh', 'acc_test', { snapshot: '{}' })));
+    await mkdir(join(dataDir, 'servers', 'fresh'), { recursive: true });
+    const game = { serverId: 'fresh', up: true, installer: false, game: null, rcon: null, management: null };
+    return [{ ...game, startedAt: 0, exit: null }];
+  };
+  const orphans = await openOrphans({
+    store,
+    dataDir,
+    log: it.services.log,
+    engine: { list: create, kill: () => engine.kill('fresh'), erase: () => engine.erase('fresh') },
+  });
+  t.deepEqual(await orphans.list(), { orphans: [], unread: [] });
+});
