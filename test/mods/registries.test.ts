@@ -369,7 +369,7 @@ test('Fabric’s launcher is fetched once, its newest stable one, and starts on 
   t.deepEqual(await readFile(join(cores, 'fabric-1.21.1.jar')), jar);
   t.deepEqual([asked.length, vanilla[0]], [3, 'vanilla 1.21.1']);
   for (const [version, why] of Object.entries({
-    '1.20': /no jar/,
+    '1.20': /not a jar/,
     '1.19': /not understood/,
     '1.7.10': /no Fabric for Minecraft 1\.7\.10/,
     '1.8': /not understood/,
