@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { base64, message, reply } from '../http/fields.ts';
+import { base64, int32, line, message, queryFlag, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import type { Operation } from '../http/operation.ts';
 import { WrittenReply } from '../http/reply.ts';
@@ -28,6 +28,13 @@ const CONTENT_MESSAGE_BYTES = 6 * MIB;
 
 const common = { role: 'member', tag: 'control', params: ServerParams } as const;
 const PathQuery = message({ path: filePath().default('').describe("Relative to the server's root; '/' separates.") });
+const ListQuery = message({
+  path: filePath().default('').describe("Relative to the server's root; '/' separates."),
+  limit: int32({ min: 0 }).default(0).describe('At most so many entries; 0: all.'),
+  offset: int32({ min: 0 }).default(0).describe('How many entries to leave out in front.'),
+  contains: text(256).default('').describe('Only entries whose names have this in them, in any case.'),
+  directoriesFirst: queryFlag().default(false).describe('Directories before files; else by name alone.'),
+});
 const Move = message({ from: ownPath(), to: ownPath() });
 
 const listFiles = ({ serverOperation, files }: Needs) =>
@@ -39,13 +46,18 @@ const listFiles = ({ serverOperation, files }: Needs) =>
     scope: 'files:read',
     summary: 'List a directory',
     description:
-      'What is in a directory, by name; the root without `path`. Works in every state. Symbolic links are shown but never followed.',
+      'What is in a directory, by name, or a part of it; the root without `path`. Works in every state. Symbolic links are shown but never followed.',
     precondition: 'there must be a directory, and not a file, at `path`.',
-    query: PathQuery,
-    reply: z.object({ entries: z.array(FileEntry).default([]) }).meta({ id: 'ListFilesResponse' }),
-    async run({ params, query, server, signal }) {
-      const listing = await files.list(params.id, query.path, { signal, tenant: server.row.accountId });
-      if ('entries' in listing) return { entries: listing.entries.map(entryView) };
+    query: ListQuery,
+    reply: z
+      .object({
+        entries: z.array(FileEntry).default([]),
+        total: reply.int32.describe('How many there are, whatever `limit` and `offset` say.'),
+      })
+      .meta({ id: 'ListFilesResponse' }),
+    async run({ params, query: { path, ...part }, server, signal }) {
+      const listing = await files.list(params.id, path, { signal, tenant: server.row.accountId, part });
+      if ('entries' in listing) return { entries: listing.entries.map(entryView), total: listing.total };
       return new WrittenReply(listing.json, listing.release);
     },
   });
@@ -66,11 +78,12 @@ const readFile = ({ serverOperation, files }: Needs) =>
       .object({
         content: reply.text.meta({ format: 'byte' }).describe('Base64.'),
         truncated: reply.flag.describe('The file is longer.'),
+        version: reply.text.describe('Another after each change: for `ifVersion` of WriteFile.'),
       })
       .meta({ id: 'ReadFileResponse' }),
     async run({ params, query }) {
-      const { content, truncated } = await files.read(params.id, query.path, CONTENT_BYTES);
-      return { content: content.toString('base64'), truncated };
+      const { content, truncated, version } = await files.read(params.id, query.path, CONTENT_BYTES);
+      return { content: content.toString('base64'), truncated, version };
     },
   });
 
@@ -88,14 +101,20 @@ const writeFile = (needs: Needs) =>
     body: message({
       path: ownPath(),
       content: base64(CONTENT_BYTES).default(Buffer.alloc(0)).describe('Base64; empty: an empty file.'),
+      ifVersion: line(256)
+        .default('')
+        .describe(
+          'The `version` that was read: what somebody else has written since is not overwritten (FILE_CHANGED). `none`: nothing may be there yet. Empty: whatever is there gives way.',
+        ),
     }).meta({ id: 'WriteFileRequest' }),
     bodyLimitBytes: CONTENT_MESSAGE_BYTES,
     example: { path: 'ops.json', content: 'W10=' },
     reply: Nothing,
     async run(call) {
-      const { path, content } = call.body;
+      const { path, content, ifVersion } = call.body;
+      const options = ifVersion === 'none' ? { exclusive: true } : { version: ifVersion || undefined };
       await changeFiles(call, needs, { action: 'file.write', detail: path }, () =>
-        needs.files.write(call.params.id, path, { chunks: [content], sizeBytes: content.length }),
+        needs.files.write(call.params.id, path, { chunks: [content], sizeBytes: content.length }, options),
       );
       return {};
     },

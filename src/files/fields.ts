@@ -32,11 +32,12 @@ export const FileEntry = z
     name: reply.text,
     isDir: reply.flag,
     size: reply.int64.describe('In bytes; 0 for anything but a file.'),
+    modifiedAt: reply.timestamp.describe('When its content last changed; of a directory, what is in it.'),
   })
   .meta({ id: 'FileEntry' });
 
-export function entryView({ name, kind, sizeBytes }: Entry): z.input<typeof FileEntry> {
-  return { name, isDir: kind === 'directory', size: sizeBytes };
+export function entryView({ name, kind, sizeBytes, modifiedAt }: Entry): z.input<typeof FileEntry> {
+  return { name, isDir: kind === 'directory', size: sizeBytes, modifiedAt };
 }
 
 /**

@@ -6,6 +6,7 @@ import { type Entry, type Jail, type JailFile, openJail } from '../jail/jail.ts'
 import type { OpenFiles } from '../jail/open-files.ts';
 import { joinNames, parsePath } from '../jail/path.ts';
 import { patiently, unlessGone } from '../jail/patience.ts';
+import type { ReplaceOptions } from '../jail/replace.ts';
 import { createFolder } from '../jail/server-folder.ts';
 import { type Disk, type Room, enterOne, spaceOf, withReserved } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
@@ -15,6 +16,7 @@ import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';
 import { formatOfName } from './archives/format.ts';
 import { archiveStream, packedPaths } from './archives/write.ts';
 import { extract } from './extract.ts';
+import type { Part } from './listing-part.ts';
 import { type Listing, createListing } from './listing.ts';
 
 /** Archives that are made at once, each with its compressor; and zips that are sent, however slowly they are taken. */
@@ -51,12 +53,16 @@ export interface Files {
   jail(serverId: string): Promise<Jail>;
   /** The same for one change. */
   change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T>;
-  /** By name. RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE beyond 250 000 entries. */
-  list(serverId: string, path: string, patience?: Patience): Promise<Listing>;
-  /** The first bytes of a file, and whether there are more. */
-  read(serverId: string, path: string, maxBytes: number): Promise<{ content: Buffer; truncated: boolean }>;
+  /** All by name, or a part. RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE beyond 250 000 entries. */
+  list(serverId: string, path: string, patience?: Patience & { part?: Part }): Promise<Listing>;
+  /** The first bytes of a file, whether there are more, and its `Entry.version`. */
+  read(
+    serverId: string,
+    path: string,
+    maxBytes: number,
+  ): Promise<{ content: Buffer; truncated: boolean; version: string }>;
   /** Puts what comes in place of the file at the path, when all of it has come. */
-  write(serverId: string, path: string, content: Content, options?: { exclusive?: boolean }): Promise<Entry>;
+  write(serverId: string, path: string, content: Content, options?: WriteOptions): Promise<Entry>;
   /** Bytes copied. */
   copy(serverId: string, from: string, to: string, patience?: Patience): Promise<number>;
   rename(serverId: string, from: string, to: string): Promise<void>;
@@ -77,6 +83,9 @@ export interface Files {
    */
   extract(serverId: string, path: string, to: string, patience?: Patience): Promise<number>;
 }
+
+/** Nothing may be there yet; or, what is there must still be of this version: ABORTED FILE_CHANGED. */
+export type WriteOptions = Pick<ReplaceOptions, 'exclusive' | 'version'>;
 
 /** What is written: as it comes, and how much that will be where it is known. */
 export interface Content {
@@ -121,18 +130,18 @@ export function createFiles({ dataDir, owner, disk, lock, openFiles, log, ...opt
     jail: (serverId) => jail(serverId),
     change: (serverId, work) => change(serverId, work),
 
-    async list(serverId, path, { signal, tenant = serverId } = {}) {
+    async list(serverId, path, { signal, tenant = serverId, part } = {}) {
       await using files = await jail(serverId);
-      return await listing(files, path, { signal, tenant });
+      return await listing(files, path, { signal, tenant }, part);
     },
 
     async read(serverId, path, maxBytes) {
       await using files = await jail(serverId);
       await using file = await files.open(path);
-      const { sizeBytes } = await file.stat();
+      const { sizeBytes, version } = await file.stat();
       // A byte more than is given, to know whether there is one.
       const found = await file.read(0, Math.min(maxBytes, sizeBytes) + 1);
-      return { content: found.subarray(0, maxBytes), truncated: found.length > maxBytes };
+      return { content: found.subarray(0, maxBytes), truncated: found.length > maxBytes, version };
     },
 
     async write(serverId, path, { chunks, sizeBytes }, options) {
@@ -222,7 +231,7 @@ export function createFiles({ dataDir, owner, disk, lock, openFiles, log, ...opt
     path: string,
     { chunks, reservedBytes }: { chunks: Content['chunks']; reservedBytes: number },
     { grow, landed }: Pick<Room, 'grow' | 'landed'>,
-    options?: { exclusive?: boolean },
+    options?: WriteOptions,
   ): Promise<{ result: Entry; addedBytes: number }> {
     await using replacement = await files.replace(path, options);
     let size = 0;

@@ -3,6 +3,7 @@ import { guardOfName } from '../jail/secrets.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { job } from '../kernel/workers/job.ts';
+import { type Part, partOf } from './listing-part.ts';
 
 /** Most entries of one directory that are listed. */
 const MAX_ENTRIES = 250_000;
@@ -14,25 +15,27 @@ const DIRECTORY = '/proc/self/fd/4';
 const BATCH = 1_024;
 
 /**
- * Lists the directory that the worker has as its first descriptor, by name: the text of a `ListFilesResponse`. `guarded`: what
+ * Lists the directory that the worker has as its first descriptor, or the part of it that is wanted: the text of a `ListFilesResponse`. `guarded`: what
  * belongs to the service is left out. Throws RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE.
  */
 export const listDirectory = job(
   import.meta.url,
   'listDirectory',
-  async function* listDirectory({ guarded }: { guarded: boolean }) {
-    const lines = [...entriesIn(guarded)].sort(byName).map(({ line }) => line);
+  async function* listDirectory({ guarded, part }: { guarded: boolean; part: Part }) {
+    const { entries, total } = partOf([...entriesIn(guarded)], part);
+    const lines = entries.map(({ line }) => line);
     if (lines.reduce((bytes, line) => bytes + Buffer.byteLength(line) + 1, 0) > MAX_BYTES) throw tooManyEntries();
     yield Buffer.from('{"entries":[');
     for (let from = 0; from < lines.length; from += PIECE) {
       yield Buffer.from(`${from > 0 ? ',' : ''}${lines.slice(from, from + PIECE).join(',')}`);
     }
-    yield Buffer.from(']}');
+    yield Buffer.from(`],"total":${total}}`);
   },
 );
 
 interface Line {
   name: string;
+  isDir: boolean;
   line: string;
 }
 
@@ -47,13 +50,11 @@ function* entriesIn(guarded: boolean): Generator<Line> {
     const stats = lstatSync(Buffer.concat([Buffer.from(`${DIRECTORY}/`), bytes]), { throwIfNoEntry: false });
     if (stats === undefined) continue;
     if (++count > MAX_ENTRIES) throw tooManyEntries();
+    const isDir = stats.isDirectory();
     const size = String(stats.isFile() ? stats.size : 0);
-    yield { name, line: JSON.stringify({ name, isDir: stats.isDirectory(), size }) };
+    const modifiedAt = new Date(Math.trunc(stats.mtimeMs)).toISOString();
+    yield { name, isDir, line: JSON.stringify({ name, isDir, size, modifiedAt }) };
   }
-}
-
-function byName(one: Line, other: Line): number {
-  return one.name < other.name ? -1 : 1;
 }
 
 function tooManyEntries(): StatusError {

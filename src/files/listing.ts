@@ -3,12 +3,13 @@ import { unlessGone } from '../jail/patience.ts';
 import { createSemaphore } from '../kernel/limits/semaphore.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';
 import { listDirectory } from './listing-job.ts';
+import { ALL, type Part, partOf } from './listing-part.ts';
 
 /**
- * What is in a directory, by name. Of a large one it is the text of the reply (`ListFilesResponse`), which somebody must
+ * What is in a directory, or a part of that. Of a large one it is the text of the reply (`ListFilesResponse`), which somebody must
  * `release` when it has been sent.
  */
-export type Listing = { entries: Entry[] } | { json: Buffer; release: () => void };
+export type Listing = { entries: Entry[]; total: number } | { json: Buffer; release: () => void };
 
 /** Up to here a directory costs others nothing that they would notice. */
 const FEW = 1_000;
@@ -22,14 +23,15 @@ export type ListDirectory = (
   jail: Jail,
   path: string,
   caller: { tenant: string; signal: AbortSignal | undefined },
+  part?: Part,
 ) => Promise<Listing>;
 
 /** Large directories are listed by a worker, few at a time: each would take 100 MB and seconds of the one thread. */
 export function createListing(workers: Pick<WorkerPool, 'stream'>): ListDirectory {
   const slots = createSemaphore(LARGE);
-  return async function list(jail, path, { tenant, signal }) {
+  return async function list(jail, path, { tenant, signal }, part = ALL) {
     const entries = await fewIn(jail, path);
-    if (entries) return { entries: entries.sort(byName) };
+    if (entries) return partOf(entries, part);
     return await unlessGone(signal, async () => {
       const release = await slots.enter({ key: tenant }, signal);
       try {
@@ -39,7 +41,7 @@ export function createListing(workers: Pick<WorkerPool, 'stream'>): ListDirector
         const pieces: Buffer[] = [];
         for await (const piece of workers.stream(
           listDirectory,
-          { guarded },
+          { guarded, part },
           { tenant, signal, brief: true, ...limits },
         ))
           pieces.push(piece);
@@ -53,15 +55,11 @@ export function createListing(workers: Pick<WorkerPool, 'stream'>): ListDirector
 }
 
 /** What is in a directory; undefined where that is much. */
-async function fewIn(jail: Jail, path: string): Promise<Entry[] | undefined> {
-  const entries: Entry[] = [];
+async function fewIn(jail: Jail, path: string): Promise<(Entry & { isDir: boolean })[] | undefined> {
+  const entries: (Entry & { isDir: boolean })[] = [];
   for await (const batch of jail.entries(path)) {
-    entries.push(...batch);
+    entries.push(...batch.map((entry) => Object.assign(entry, { isDir: entry.kind === 'directory' })));
     if (entries.length > FEW) return undefined;
   }
   return entries;
-}
-
-function byName(a: Entry, b: Entry): number {
-  return a.name < b.name ? -1 : 1;
 }

@@ -1276,7 +1276,7 @@ export interface paths {
         };
         /**
          * List a directory
-         * @description What is in a directory, by name; the root without `path`. Works in every state. Symbolic links are shown but never followed.
+         * @description What is in a directory, by name, or a part of it; the root without `path`. Works in every state. Symbolic links are shown but never followed.
          *
          *     Needs the scope `files:read`. On the server, needs the role `member`.
          */
@@ -4608,6 +4608,12 @@ export interface components {
         ListFilesResponse: {
             /** @default [] */
             entries: components["schemas"]["FileEntry"][];
+            /**
+             * Format: int32
+             * @description How many there are, whatever `limit` and `offset` say.
+             * @default 0
+             */
+            total: number;
         };
         FileEntry: {
             /** @default  */
@@ -4619,6 +4625,11 @@ export interface components {
              * @description In bytes; 0 for anything but a file.
              */
             size: string;
+            /**
+             * Format: date-time
+             * @description When its content last changed; of a directory, what is in it.
+             */
+            modifiedAt: string | null;
         };
         ReadFileResponse: {
             /**
@@ -4632,6 +4643,11 @@ export interface components {
              * @default false
              */
             truncated: boolean;
+            /**
+             * @description Another after each change: for `ifVersion` of WriteFile.
+             * @default
+             */
+            version: string;
         };
         WriteFileRequest: {
             path: string;
@@ -4640,6 +4656,11 @@ export interface components {
              * @description Base64; empty: an empty file.
              */
             content?: string;
+            /**
+             * @description The `version` that was read: what somebody else has written since is not overwritten (FILE_CHANGED). `none`: nothing may be there yet. Empty: whatever is there gives way.
+             * @default
+             */
+            ifVersion?: string;
         };
         CopyPathRequest: {
             from: string;
@@ -7710,6 +7731,14 @@ export interface operations {
             query?: {
                 /** @description Relative to the server's root; '/' separates. */
                 path?: string;
+                /** @description At most so many entries; 0: all. */
+                limit?: number;
+                /** @description How many entries to leave out in front. */
+                offset?: number;
+                /** @description Only entries whose names have this in them, in any case. */
+                contains?: string;
+                /** @description Directories before files; else by name alone. */
+                directoriesFirst?: boolean;
             };
             header?: never;
             path: {

@@ -53,7 +53,7 @@ export function createCalls(all: readonly Operation[], take: (sessionId: string)
       const isQuery = operation.method !== 'post';
       const reply = await operation.run({
         params,
-        query: isQuery ? sent : {},
+        query: isQuery ? asQuery(sent) : {},
         body: async () => (isQuery ? {} : sent),
         upload: noUpload,
         principal,
@@ -64,6 +64,12 @@ export function createCalls(all: readonly Operation[], take: (sessionId: string)
       reply.sent();
       return JSON.parse(reply.json.toString()) as never;
     };
+}
+
+/** As an address holds it: all of it text. */
+function asQuery(sent: unknown): object {
+  const given = Object.entries(sent as object).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
 }
 
 function noUpload(): never {

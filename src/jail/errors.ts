@@ -1,5 +1,5 @@
 import { type Code, StatusError } from '../kernel/status.ts';
-import { shown } from './path.ts';
+import { type Names, joinNames, shown } from './path.ts';
 
 type Refusal = readonly [code: Code, reason: string, sentence: string];
 
@@ -42,6 +42,12 @@ export function hardLinked(path: string): StatusError {
     ['FAILED_PRECONDITION', 'PATH_IS_LINK', 'It has a second name (a hard link), so it is not written to.'],
     path,
   );
+}
+
+/** It is not as its caller saw it. */
+export function changedMeanwhile(names: Names): StatusError {
+  const sentence = 'Somebody else changed it meanwhile. Read it again.';
+  return refuse(['ABORTED', 'FILE_CHANGED', sentence], joinNames(names));
 }
 
 function refuse([code, reason, sentence]: Refusal, path: string, cause?: unknown): StatusError {

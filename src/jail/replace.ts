@@ -1,13 +1,15 @@
 import { type FileHandle, rename, unlink } from 'node:fs/promises';
 import { type Cell, type Entry, entryOf, inDirectory, makeParents, requirePlainFile, requireWritable } from './cell.ts';
 import { at, look } from './descriptors.ts';
-import { refused } from './errors.ts';
+import { changedMeanwhile, refused } from './errors.ts';
 import { type Names, joinNames, splitLast } from './path.ts';
 import { makeFile, moveToFree, openTemps, tempName } from './temps.ts';
 
 export interface ReplaceOptions {
   /** Nothing may be at the path yet: ALREADY_EXISTS PATH_EXISTS. */
   exclusive?: boolean;
+  /** What is at the path must be of this `Entry.version`: ABORTED FILE_CHANGED where it is another, or gone. */
+  version?: string | undefined;
   /** Of a file that is new; one that is replaced passes on its own. */
   mode?: number;
 }
@@ -42,6 +44,9 @@ export async function replaceFile(cell: Cell, names: Names, options: ReplaceOpti
     const there = await look(dir, name);
     if (there && options.exclusive) throw refused('EEXIST', joinNames(names));
     if (there) requirePlainFile(there, names);
+    if (options.version !== undefined && (!there || entryOf(name, there).version !== options.version)) {
+      throw changedMeanwhile(names);
+    }
     return there;
   }
 

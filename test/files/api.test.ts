@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, symlinkSync, truncateSync } from 'node:fs';
+import { readFileSync, symlinkSync, truncateSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { StatusError } from '../../src/kernel/status.ts';
@@ -7,7 +7,7 @@ import { filesApi, base64 } from './files-api.ts';
 
 test('files of a sleeping server are listed, read, written, copied, renamed and deleted', async (t) => {
   const { ok, post, see, disk, put, root } = await filesApi(t);
-  t.deepEqual(await ok('GET', '/v1/servers/abc/files'), { entries: [] });
+  t.deepEqual(await ok('GET', '/v1/servers/abc/files'), { entries: [], total: 0 });
   t.deepEqual(
     await ok('POST', '/v1/servers/abc/file', { path: 'plugins/Maps/config.yml', content: base64('a: 1\n') }),
     {},
@@ -15,17 +15,21 @@ test('files of a sleeping server are listed, read, written, copied, renamed and 
   t.is(see('plugins/Maps/config.yml'), 'a: 1\n');
   put('B.txt', 'bee');
   symlinkSync('/etc', join(root, 'link'));
-  t.deepEqual(await ok('GET', '/v1/servers/abc/files?path=/'), {
-    entries: [
-      { name: 'B.txt', isDir: false, size: '3' },
-      { name: 'link', isDir: false, size: '0' },
-      { name: 'plugins', isDir: true, size: '0' },
+  utimesSync(join(root, 'B.txt'), 0, 1_700_000_000);
+  const { entries: listed, total } = await ok('GET', '/v1/servers/abc/files?path=/');
+  t.is(total, 3);
+  t.deepEqual(
+    (listed as { name: string; isDir: boolean; size: string }[]).map(({ name, isDir, size }) => [name, isDir, size]),
+    [
+      ['B.txt', false, '3'],
+      ['link', false, '0'],
+      ['plugins', true, '0'],
     ],
-  });
-  t.deepEqual(await ok('GET', '/v1/servers/abc/file?path=plugins/Maps/config.yml'), {
-    content: base64('a: 1\n'),
-    truncated: false,
-  });
+  );
+  t.is((listed as { modifiedAt: string }[])[0]?.modifiedAt, '2023-11-14T22:13:20.000Z');
+  const { version, ...read } = await ok('GET', '/v1/servers/abc/file?path=plugins/Maps/config.yml');
+  t.regex(version as string, /^[\w.-]+$/);
+  t.deepEqual(read, { content: base64('a: 1\n'), truncated: false });
   t.deepEqual((await post(':copy', { from: 'plugins', to: 'copied' })).json, { copied: '5' });
   t.is(see('copied/Maps/config.yml'), 'a: 1\n');
   t.deepEqual((await post(':rename', { from: 'copied', to: 'plugins/moved' })).json, {});
@@ -49,6 +53,25 @@ test('files of a sleeping server are listed, read, written, copied, renamed and 
       ['file.write', 'plugins/Maps/config.yml'],
     ],
   );
+});
+
+test('a file is written only while it is as it was read, where its writer wants that', async (t) => {
+  const { ok, post, put, see } = await filesApi(t);
+  const write = (text: string, ifVersion: unknown) => post('', { path: 'a.yml', content: base64(text), ifVersion });
+  const versionNow = async () => (await ok('GET', '/v1/servers/abc/file?path=a.yml'))['version'];
+  t.is((await write('first', 'none')).status, 200);
+  t.like(await write('again', 'none'), { status: 409, reason: 'PATH_EXISTS' });
+  const mine = await versionNow();
+  t.is((await write('second', mine)).status, 200);
+  t.not(await versionNow(), mine);
+  t.like(await write('late', mine), { status: 409, reason: 'FILE_CHANGED' });
+  t.is(see('a.yml'), 'second');
+  const last = await versionNow();
+  put('a.yml', 'the game wrote');
+  t.like(await write('late', last), { status: 409, reason: 'FILE_CHANGED' });
+  await post(':delete', { path: 'a.yml' });
+  t.like(await write('late', last), { status: 409, reason: 'FILE_CHANGED' });
+  t.is((await write('whatever is there', '')).status, 200);
 });
 
 test('F-01: bad paths are refused by every operation, with the field that is wrong', async (t) => {

@@ -42,6 +42,24 @@ test('a large directory is listed as a small one is, without what is the service
   );
 });
 
+test('a part of a directory: some of it, directories first, by what names hold; of a large one as of a small one', async (t) => {
+  const { ok, put } = await filesApi(t);
+  for (const name of ['b.txt', 'a.TXT', 'c.jar', 'zoo/x', 'maps.txt/x']) put(name);
+  const part = async (query: string) => {
+    const { entries, total } = await ok('GET', `/v1/servers/abc/files?${query}`);
+    return [total, ...(entries as { name: string }[]).map(({ name }) => name)];
+  };
+  for (const large of [false, true]) {
+    if (large) for (let index = 0; index < 1_100; index++) put(`many-${index}`, '');
+    const more = large ? 1_100 : 0;
+    t.deepEqual(await part('limit=2&directoriesFirst=true'), [5 + more, 'maps.txt', 'zoo']);
+    t.deepEqual(await part('limit=2&offset=2&directoriesFirst=true'), [5 + more, 'a.TXT', 'b.txt']);
+    t.deepEqual(await part('contains=.Txt'), [3, 'a.TXT', 'b.txt', 'maps.txt']);
+    t.deepEqual(await part('contains=txt&directoriesFirst=true&offset=1'), [3, 'a.TXT', 'b.txt']);
+    t.deepEqual(await part('offset=9999'), [5 + more]);
+  }
+});
+
 test('large listings of one account wait for each other, and end with their caller', async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'dormouse-test-'));
   t.teardown(() => rm(root, { recursive: true, force: true }));
