@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { jsonIfThere, textIfThere } from '../jail/if-there.ts';
 import { type Jail, openJail } from '../jail/jail.ts';
-import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { CORES, CUSTOM, SANDBOX } from './container.ts';
 import { MINECRAFT_VERSION } from './minecraft-version.ts';
@@ -48,10 +48,10 @@ export async function packOfImage(
 
 /** The results file is for a shell and names the pack's version as people call it; its id is in the manifest. */
 async function byHelper(jail: Jail, platform: string, ref: string): Promise<Partial<PackSoftware>> {
-  const results = variables(await textIn(jail, `.install-${platform}.env`));
+  const results = variables((await textIfThere(jail, `.install-${platform}.env`, MAX_BYTES)) ?? '');
   const made = { version: results.get('VERSION'), type: results.get('TYPE') };
   if (platform !== 'curseforge') return made;
-  const manifest = await jsonIn(jail, '.curseforge-manifest.json', CurseForge);
+  const manifest = await jsonIfThere(jail, '.curseforge-manifest.json', CurseForge, MAX_BYTES);
   if (manifest?.slug !== ref) return made;
   const { minecraftVersion, modLoaderId, fileId } = manifest;
   const [loader = ''] = modLoaderId.split('-');
@@ -59,9 +59,9 @@ async function byHelper(jail: Jail, platform: string, ref: string): Promise<Part
 }
 
 async function ftb(jail: Jail, ref: string): Promise<Partial<PackSoftware>> {
-  const [id, modpackVersion = ''] = (await textIn(jail, '.ftb-installed')).trim().split('=');
+  const [id, modpackVersion = ''] = ((await textIfThere(jail, '.ftb-installed', MAX_BYTES)) ?? '').trim().split('=');
   if (id !== ref) return {};
-  const { targets = [] } = (await jsonIn(jail, 'version.json', Ftb)) ?? {};
+  const { targets = [] } = (await jsonIfThere(jail, 'version.json', Ftb, MAX_BYTES)) ?? {};
   const loader = targets.find(({ name }) => ['neoforge', 'forge', 'fabric', 'quilt'].includes(name));
   const game = targets.find(({ name }) => name === 'minecraft');
   return { version: game?.version, type: loader?.name, modpackVersion };
@@ -70,30 +70,4 @@ async function ftb(jail: Jail, ref: string): Promise<Partial<PackSoftware>> {
 /** `NAME="value"` a line. */
 function variables(text: string): Map<string, string> {
   return new Map([...text.matchAll(/^([A-Z_]+)="?([^"\n]*)"?$/gm)].map(([, name = '', value = '']) => [name, value]));
-}
-
-/** What a file holds; undefined where there is no such plain file, one far too large, or another thing in it. */
-export async function jsonIn<Schema extends z.ZodType>(
-  jail: Jail,
-  path: string,
-  schema: Schema,
-): Promise<z.output<Schema> | undefined> {
-  try {
-    return schema.parse(JSON.parse(await textIn(jail, path)));
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof z.ZodError) return undefined;
-    throw error;
-  }
-}
-
-/** '' where there is no such plain file, or one far too large. */
-async function textIn(jail: Jail, path: string): Promise<string> {
-  try {
-    await using file = await jail.open(path);
-    const { sizeBytes } = await file.stat();
-    return sizeBytes > MAX_BYTES ? '' : (await file.read(0, sizeBytes)).toString('utf8');
-  } catch (error) {
-    if (error instanceof StatusError && (error.code === 'NOT_FOUND' || error.code === 'FAILED_PRECONDITION')) return '';
-    throw error;
-  }
 }

@@ -1,13 +1,15 @@
 import { z } from 'zod';
-import { removeIfThere } from '../jail/if-there.ts';
+import { isNone, jsonIfThere, removeIfThere } from '../jail/if-there.ts';
 import { type Jail, openJail } from '../jail/jail.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { StatusError } from '../kernel/status.ts';
+import { MIB } from '../kernel/units.ts';
 import { type BuildOf, type BuildPin, buildPin } from './build-pins.ts';
-import { jsonIn } from './image-pack.ts';
 
 /** Lies with the files that it describes, hidden from owners, and is part of backups. */
 const NOTE = '.dormouse-build.json';
+/** A manifest may list all files of an installation. */
+const MAX_BYTES = 16 * MIB;
 /** The most names of a folder that are looked at. */
 const MOST_NAMES = 10_000;
 
@@ -31,7 +33,7 @@ export async function notedBuild(root: string, row: BuildOf): Promise<string | u
   const pin = buildPin(row);
   if (pin === undefined) return undefined;
   return await inJail(root, undefined, async (jail) => {
-    const note = await jsonIn(jail, NOTE, Note);
+    const note = await jsonIfThere(jail, NOTE, Note, MAX_BYTES);
     if (note === undefined || note.type !== row.type || note.version !== row.version) return undefined;
     return pin.pattern.test(note.build) ? note.build : undefined;
   });
@@ -60,7 +62,7 @@ export async function forgetBuild(root: string, owner?: FileOwner): Promise<void
 /** What the installer says of its last work, where that was for this core and version. */
 async function manifestBuild(jail: Jail, pin: BuildPin, row: BuildOf): Promise<string | undefined> {
   if (pin.manifest === undefined) return undefined;
-  const said = await jsonIn(jail, pin.manifest, Manifest);
+  const said = await jsonIfThere(jail, pin.manifest, Manifest, MAX_BYTES);
   if (said === undefined || (said.project ?? row.type) !== row.type) return undefined;
   if ((said.minecraftVersion ?? said.origin?.game) !== row.version) return undefined;
   const build = said.build ?? said.loaderVersion ?? said.forgeVersion ?? said.origin?.loader ?? '';
@@ -111,8 +113,4 @@ async function inJail<T>(
   }
   await using opened = jail;
   return await work(opened);
-}
-
-function isNone(error: unknown): boolean {
-  return error instanceof StatusError && (error.code === 'NOT_FOUND' || error.code === 'FAILED_PRECONDITION');
 }

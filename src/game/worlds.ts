@@ -1,4 +1,5 @@
 import { MAX_PROPERTIES_BYTES, parseProperties } from './properties/format.ts';
+import { textIfThere } from '../jail/if-there.ts';
 import type { Jail } from '../jail/jail.ts';
 import { StatusError } from '../kernel/status.ts';
 
@@ -36,16 +37,8 @@ export async function loadedLevelName(jail: Jail): Promise<string> {
 }
 
 async function levelNameInFile(jail: Jail): Promise<string> {
-  try {
-    await using file = await jail.open('server.properties');
-    const { sizeBytes } = await file.stat();
-    if (sizeBytes > MAX_PROPERTIES_BYTES) return '';
-    const text = (await file.read(0, sizeBytes)).toString('utf8');
-    return parseProperties(text).get(PROPERTY) ?? '';
-  } catch (error) {
-    if (error instanceof StatusError && (error.code === 'NOT_FOUND' || error.code === 'FAILED_PRECONDITION')) return '';
-    throw error;
-  }
+  const text = await textIfThere(jail, 'server.properties', MAX_PROPERTIES_BYTES);
+  return (text !== undefined && parseProperties(text).get(PROPERTY)) || '';
 }
 
 /** An owner's properties with another active world. */

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { StatusError } from '../kernel/status.ts';
 import type { Jail } from './jail.ts';
 
@@ -10,6 +11,38 @@ export async function sizeIfThere(jail: Jail, path: string): Promise<number | un
     if (isGone(error)) return undefined;
     throw error;
   }
+}
+
+/** A plain file's text; undefined where there is no such plain file, or one of more than `maxBytes`. */
+export async function textIfThere(jail: Jail, path: string, maxBytes: number): Promise<string | undefined> {
+  try {
+    await using file = await jail.open(path);
+    const { sizeBytes } = await file.stat();
+    return sizeBytes > maxBytes ? undefined : (await file.read(0, sizeBytes)).toString('utf8');
+  } catch (error) {
+    if (isNone(error)) return undefined;
+    throw error;
+  }
+}
+
+/** A plain file's JSON; undefined where there is no such file, one of more than `maxBytes`, or one of another shape. */
+export async function jsonIfThere<Schema extends z.ZodType>(
+  jail: Jail,
+  path: string,
+  schema: Schema,
+  maxBytes: number,
+): Promise<z.output<Schema> | undefined> {
+  try {
+    return schema.parse(JSON.parse((await textIfThere(jail, path, maxBytes)) ?? ''));
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof z.ZodError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a path leads to nothing, or to something else than was to be opened, such as a link. */
+export function isNone(error: unknown): boolean {
+  return error instanceof StatusError && (error.code === 'NOT_FOUND' || error.code === 'FAILED_PRECONDITION');
 }
 
 /** Removes a file; it need not be there. */

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { removeIfThere, sizeIfThere } from '../jail/if-there.ts';
+import { jsonIfThere, removeIfThere, sizeIfThere } from '../jail/if-there.ts';
 import type { Jail } from '../jail/jail.ts';
 import type { LISTS } from '../jail/secrets.ts';
-import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 
 /** Files that this service has put into a server's folder: path → checksum in hex, or '' for one not yet in place. */
@@ -20,18 +19,8 @@ const Shape = z.object({ files: z.record(z.string().max(4_096), z.string().max(1
  * that cannot be read counts as empty, and the caller checks its content.
  */
 export async function readPlaced(jail: Jail, list: PlacedList): Promise<Placed> {
-  try {
-    await using file = await jail.open(list);
-    const { sizeBytes } = await file.stat();
-    if (sizeBytes > MAX_BYTES) return new Map();
-    const { files } = Shape.parse(JSON.parse((await file.read(0, sizeBytes)).toString()));
-    return new Map(Object.entries(files));
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof z.ZodError) return new Map();
-    if (error instanceof StatusError && (error.code === 'NOT_FOUND' || error.code === 'FAILED_PRECONDITION'))
-      return new Map();
-    throw error;
-  }
+  const found = await jsonIfThere(jail, list, Shape, MAX_BYTES);
+  return new Map(Object.entries(found?.files ?? {}));
 }
 
 /** Writes a list; an empty one is removed. */

@@ -1,4 +1,4 @@
-import { getNextSnapshot } from 'xstate';
+import { transition } from 'xstate';
 import type { Cause, ServerCommand } from '../../machines/server-types.ts';
 import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
 import { StatusError } from '../kernel/status.ts';
@@ -36,7 +36,7 @@ export function operatorEvents(snapshot: ServerSnapshot, at: number): OperatorEv
   return OPERATOR_EVENTS.filter((type) => {
     const event: Intervention = { type, at, cause: PROBE };
     const moves = serverMachine.getTransitionData(snapshot, event).some(({ target }) => target !== undefined);
-    return moves || (snapshot.can(event) && worthStoring(snapshot, getNextSnapshot(serverMachine, snapshot, event)));
+    return moves || (snapshot.can(event) && worthStoring(snapshot, transition(serverMachine, snapshot, event)[0]));
   });
 }
 

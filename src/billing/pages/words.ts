@@ -31,8 +31,3 @@ export function lastsText(minutes: number): string {
   }
   return 'less than a minute';
 }
-
-/** `512 MB`, `2 GB`, `1.5 GB`. */
-export function ramText(mb: number): string {
-  return mb < 1_024 ? `${mb} MB` : `${Number((mb / 1_024).toFixed(1))} GB`;
-}

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Address } from '../../kernel/address.ts';
+import { type Address, endpointKey } from '../../kernel/address.ts';
 import { ManagementConnection } from './management-connection.ts';
 import { type Management, ManagementError } from './management-port.ts';
 
@@ -27,14 +27,14 @@ export function createManagement({ timeoutMs = DEFAULT_TIMEOUT_MS }: ManagementO
   let closed = false;
 
   function lineTo(address: Address): Line {
-    const line = lines.get(keyOf(address)) ?? { secret: '', connection: undefined, listeners: new Set() };
-    lines.set(keyOf(address), line);
+    const line = lines.get(endpointKey(address)) ?? { secret: '', connection: undefined, listeners: new Set() };
+    lines.set(endpointKey(address), line);
     return line;
   }
 
   /** Forgets a line that nobody uses. */
   function tidy(address: Address, line: Line): void {
-    const key = keyOf(address);
+    const key = endpointKey(address);
     if (line.connection === undefined && line.listeners.size === 0 && lines.get(key) === line) lines.delete(key);
   }
 
@@ -53,7 +53,7 @@ export function createManagement({ timeoutMs = DEFAULT_TIMEOUT_MS }: ManagementO
     });
     line.secret = secret;
     line.connection = connection;
-    lines.set(keyOf(address), line);
+    lines.set(endpointKey(address), line);
     return connection;
   }
 
@@ -76,14 +76,10 @@ export function createManagement({ timeoutMs = DEFAULT_TIMEOUT_MS }: ManagementO
         tidy(address, line);
       };
     },
-    release: (address) => lines.get(keyOf(address))?.connection?.close(),
+    release: (address) => lines.get(endpointKey(address))?.connection?.close(),
     close() {
       closed = true;
       for (const { connection } of lines.values()) connection?.close();
     },
   };
-}
-
-function keyOf({ host, port }: Address): string {
-  return `${host} ${port}`;
 }

@@ -1,4 +1,4 @@
-import type { Address } from '../../kernel/address.ts';
+import { type Address, endpointKey } from '../../kernel/address.ts';
 import { type WithLock, createMutex } from '../../kernel/mutex.ts';
 import { withTimeout } from '../../kernel/timeout.ts';
 import { type Console, ConsoleError, MAX_COMMAND_BYTES } from './console.ts';
@@ -70,7 +70,7 @@ export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOption
   return {
     async run(address, password, command) {
       checkCommand(command);
-      const key = keyOf(address);
+      const key = endpointKey(address);
       const line = lines.get(key) ?? { password, connection: undefined, waiting: 0, withLock: createMutex() };
       if (line.waiting >= MAX_QUEUE)
         throw new ConsoleError('unavailable', 'Too many commands are waiting for the console.');
@@ -85,10 +85,10 @@ export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOption
       }
     },
     release(address) {
-      const line = lines.get(keyOf(address));
+      const line = lines.get(endpointKey(address));
       if (!line) return;
       drop(line);
-      if (line.waiting === 0) lines.delete(keyOf(address));
+      if (line.waiting === 0) lines.delete(endpointKey(address));
     },
     close() {
       closed = true;
@@ -96,10 +96,6 @@ export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOption
       lines.clear();
     },
   };
-}
-
-function keyOf({ host, port }: Address): string {
-  return `${host} ${port}`;
 }
 
 // A line end would make two commands of one wherever the text is later handed to a line-wise console.

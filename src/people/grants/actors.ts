@@ -117,7 +117,7 @@ export function grantNotFound(): StatusError {
   return new StatusError(
     'NOT_FOUND',
     'GRANT_NOT_FOUND',
-    'This code is not valid, or no longer. Start again on your device.',
+    'No device waits with this code. It may be mistyped, used, or too old: codes last ten minutes.',
   );
 }
 

@@ -9,23 +9,23 @@ import { proved } from '../proved.ts';
 import { consentPage } from './consent.ts';
 import type { ConsentRequest, Grants } from './grants.ts';
 import { approveGrant } from './session-api.ts';
-import type { GuessLimit } from './user-codes.ts';
+import { type CodeLookup, waitingGrant } from './waiting-grant.ts';
 
-export interface DevicePages extends People {
+export interface DevicePages extends People, CodeLookup {
   grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
-  /** Counts wrong user codes; to be the same one wherever codes are taken. */
-  guessLimit: GuessLimit;
 }
 
 /** Connecting a device: the code, the question, and what came of it (RFC 8628 §3.3). Looking a code up changes nothing. */
 export function mountDevice(serve: Serve, deps: DevicePages): void {
-  const { grants, guessLimit } = deps;
+  const { grants } = deps;
+  const waiting = ({ principal, visitor }: SignedInRequest, code: string) =>
+    waitingGrant(deps, code, principal, visitor.address);
   serve.signedIn('/device', async (request) => {
     const code = request.query.get('code');
     if (code === null) return codePage('');
     if (code.trim() === '') return codePage('', invalid('code', 'Type the code that your device shows.'));
     try {
-      return consentPage(request, await waitingGrant(request, code));
+      return consentPage(request, await waiting(request, code));
     } catch (error) {
       return codePage(code, problemOf(error));
     }
@@ -34,7 +34,7 @@ export function mountDevice(serve: Serve, deps: DevicePages): void {
   serve.submitSignedIn('/device', async (request, form) => {
     const code = form.get('code') ?? '';
     try {
-      const grant = await waitingGrant(request, code);
+      const grant = await waiting(request, code);
       // Anything but a plain yes is a no.
       if (form.get('decision') !== 'approve') {
         await grants.deny(grant.id, request.principal);
@@ -60,22 +60,10 @@ export function mountDevice(serve: Serve, deps: DevicePages): void {
       return withProblem(consentPage(request, grant, problem), problem);
     }
   }
-
-  /** One answer for unknown, expired and used codes: which of them it is, is nobody's business who guesses. */
-  async function waitingGrant({ principal, visitor }: SignedInRequest, code: string): Promise<ConsentRequest> {
-    const { sessionId, accountId } = principal;
-    const guess = guessLimit.take({ sessionId, accountId, address: visitor.address });
-    const grant = await grants.find(code);
-    if (!grant) throw new StatusError('NOT_FOUND', 'GRANT_NOT_FOUND', UNKNOWN_CODE);
-    guess.forgive();
-    return grant;
-  }
 }
 
 /** Why a password that is asked for once more was not taken. */
 const OF_PASSWORD: ReadonlySet<string> = new Set(['PASSWORD_REQUIRED', 'WRONG_PASSWORD', 'TOO_MANY_ATTEMPTS', 'BUSY']);
-
-const UNKNOWN_CODE = 'No device waits with this code. It may be mistyped, used, or too old: they last ten minutes.';
 
 function codePage(code: string, problem?: Problem): Page {
   const main = html`<section class="card narrow">

@@ -2,18 +2,16 @@ import { z } from 'zod';
 import { message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import type { SessionPrincipal } from '../../http/principal.ts';
-import { type Browser, type SessionOperation, sessionOperation } from '../../http/session/session-operation.ts';
+import { type SessionOperation, sessionOperation } from '../../http/session/session-operation.ts';
 import { requireFreshPassword } from '../fresh-password.ts';
 import { noticeNewKey } from '../mail/notices.ts';
 import type { People } from '../people.ts';
-import { grantNotFound } from './actors.ts';
 import type { ConsentRequest, Grants } from './grants.ts';
-import type { GuessLimit } from './user-codes.ts';
+import { type CodeLookup, waitingGrant } from './waiting-grant.ts';
 
 /** What these operations work with. */
-interface Needs extends People {
+interface Needs extends People, CodeLookup {
   grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
-  guessLimit: GuessLimit;
 }
 
 const UserCode = message({ userCode: text(64).min(1, 'is required') });
@@ -33,20 +31,6 @@ const DeviceRequest = z
     expiresAt: reply.timestamp,
   })
   .meta({ id: 'DeviceRequest' });
-
-async function waiting(
-  { grants, guessLimit }: Needs,
-  typed: string,
-  principal: SessionPrincipal,
-  browser: Browser,
-): Promise<ConsentRequest> {
-  const { sessionId, accountId } = principal;
-  const guess = guessLimit.take({ sessionId, accountId, address: browser.address });
-  const request = await grants.find(typed);
-  if (!request) throw grantNotFound();
-  guess.forgive();
-  return request;
-}
 
 /**
  * Lets a device in. What gets full access needs the password once more, and a letter tells of it. PERMISSION_DENIED
@@ -72,7 +56,7 @@ const lookUp = (needs: Needs) =>
     body: UserCode.meta({ id: 'LookUpDeviceRequest' }),
     reply: DeviceRequest,
     async run({ body, principal, browser }) {
-      const { client, ...request } = await waiting(needs, body.userCode, principal, browser);
+      const { client, ...request } = await waitingGrant(needs, body.userCode, principal, browser.address);
       return { ...request, client: client && { clientId: client.id, name: client.name, homepage: client.homepage } };
     },
   });
@@ -89,7 +73,7 @@ const approve = (needs: Needs) =>
     body: UserCode.meta({ id: 'ApproveDeviceRequest' }),
     reply: Nothing,
     async run({ body, principal, browser }) {
-      await approveGrant(needs, principal, await waiting(needs, body.userCode, principal, browser));
+      await approveGrant(needs, principal, await waitingGrant(needs, body.userCode, principal, browser.address));
       return {};
     },
   });
@@ -104,7 +88,7 @@ const deny = (needs: Needs) =>
     body: UserCode.meta({ id: 'DenyDeviceRequest' }),
     reply: Nothing,
     async run({ body, principal, browser }) {
-      const { id } = await waiting(needs, body.userCode, principal, browser);
+      const { id } = await waitingGrant(needs, body.userCode, principal, browser.address);
       await needs.grants.deny(id, principal);
       return {};
     },
