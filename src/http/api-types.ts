@@ -1510,7 +1510,7 @@ export interface paths {
         put?: never;
         /**
          * Do something again and again
-         * @description At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. It acts for you: it is disabled when you are no member any more, or your key is revoked. Needs the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.
+         * @description At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. It acts for you: it is disabled when you are no member any more, or your key is revoked. With the id of a schedule, that one becomes this, and stays on or off; else it is a new one. Needs the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -4751,6 +4751,11 @@ export interface components {
             /** @default  */
             command?: string;
             cronExpr: string;
+            /**
+             * @description Of the schedule to be changed; empty: a new one.
+             * @default
+             */
+            scheduleId?: string;
         };
         ServerWorldList: {
             /** @default [] */

@@ -19,6 +19,7 @@ import { nextRun } from './cron.ts';
 import {
   type ScheduleKind,
   type ScheduleRow,
+  changeSchedule,
   countSchedules,
   deleteSchedule as deleteRow,
   enableSchedule,
@@ -87,11 +88,13 @@ const createSchedule = (needs: Needs) =>
       'At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are ' +
       'skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. ' +
       'It acts for you: it is disabled when you are no member any more, or your key is revoked. ' +
+      'With the id of a schedule, that one becomes this, and stays on or off; else it is a new one. ' +
       `Needs ${ALSO}`,
     body: message({
       kind: z.enum(KINDS, `must be one of ${KINDS.join(', ')}`),
       command: line(4096).default(''),
       cronExpr: line(120).min(1, 'is required'),
+      scheduleId: line(64).default('').describe('Of the schedule to be changed; empty: a new one.'),
     }).meta({ id: 'CreateScheduleRequest' }),
     example: { kind: 'command', command: 'say Good night', cronExpr: '0 22 * * *' },
     reply: Schedule,
@@ -103,30 +106,30 @@ const createSchedule = (needs: Needs) =>
       if (body.kind !== 'command' && body.command !== '') {
         throw invalidFields([{ field: 'command', description: 'is for kind `command` only' }]);
       }
-      const row: ScheduleRow = {
-        id: newId('sch'),
-        serverId: server.id,
+      const asked = {
         kind: body.kind,
         command: body.kind === 'command' ? withoutSlash(body.command) : '',
         cronExpr: body.cronExpr.trim(),
-        enabled: true,
-        lastStatus: '',
-        lastError: '',
-        createdAt: at,
-        lastRunAt: null,
-        nextRunAt,
-        runningSince: null,
         ...authorOf(principal),
       };
-      const detail = `${row.kind} at ${row.cronExpr}`;
-      const record = recordOnServer(principal, server, { action: 'schedule.create', detail, at });
-      await store.write(async (tx) => {
+      const action = body.scheduleId === '' ? 'schedule.create' : 'schedule.change';
+      const detail = `${asked.kind} at ${asked.cronExpr}`;
+      const record = recordOnServer(principal, server, { action, detail, at });
+      const row = await store.write(async (tx) => {
+        await record(tx);
+        if (body.scheduleId !== '') {
+          const before = (await getSchedule(tx, server.id, body.scheduleId)) ?? scheduleNotFound(body.scheduleId);
+          const changed = { ...before, ...asked, nextRunAt: before.enabled ? nextRunAt : null };
+          await changeSchedule(tx, changed);
+          return changed;
+        }
         if ((await countSchedules(tx, server.id)) >= MAX_SCHEDULES) {
           const sentence = `A server may have ${MAX_SCHEDULES} schedules.`;
           throw quotaExceeded('MAX_SCHEDULES', `server:${server.id}`, sentence, { limit: String(MAX_SCHEDULES) });
         }
-        await insertSchedule(tx, row);
-        await record(tx);
+        const made = { ...newSchedule(server.id, at), ...asked, nextRunAt };
+        await insertSchedule(tx, made);
+        return made;
       });
       schedules.changed();
       return view(row);
@@ -207,6 +210,12 @@ const setScheduleEnabled = (needs: Needs) =>
       return view(changed);
     },
   });
+
+/** One that has never run. */
+function newSchedule(serverId: string, createdAt: number) {
+  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null } as const;
+  return { id: newId('sch'), serverId, enabled: true, createdAt, ...never };
+}
 
 function requireKind(principal: Principal, kind: ScheduleKind): void {
   const scope = SCOPES[kind];

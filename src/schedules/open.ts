@@ -7,6 +7,7 @@ import type { Feature } from '../web/feature.ts';
 import { type ScheduleActionsOptions, scheduleActions } from './actions.ts';
 import { scheduleOperations } from './api.ts';
 import { stopSchedulesOf } from './authors.ts';
+import { mountSchedulePages } from './pages/schedules-page.ts';
 import { createSchedules } from './schedules.ts';
 
 export interface OpenSchedulesOptions extends ScheduleActionsOptions {
@@ -23,5 +24,5 @@ export async function openSchedules(options: OpenSchedulesOptions): Promise<Feat
   const schedules = await createSchedules({ store, clock, log, actions: scheduleActions(options) });
   onClose(() => schedules.close());
   accessChanges.onWrite(stopSchedulesOf);
-  return { operations: scheduleOperations({ schedules, serverOperation, store, clock }) };
+  return { operations: scheduleOperations({ schedules, serverOperation, store, clock }), panel: mountSchedulePages };
 }

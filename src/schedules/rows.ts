@@ -83,6 +83,14 @@ export async function deleteSchedule(tx: Tx, serverId: string, id: string): Prom
   return (await tx.run('DELETE FROM "schedules" WHERE "serverId" = $1 AND "id" = $2', [serverId, id])) === 1;
 }
 
+/** Sets what it does, when, and for whom. A run that is under way goes on. */
+export async function changeSchedule(tx: Tx, row: ScheduleRow): Promise<void> {
+  const { id, kind, command, cronExpr, nextRunAt, userId, keyId } = row;
+  const sql = `UPDATE "schedules" SET "kind" = $1, "command" = $2, "cronExpr" = $3, "nextRunAt" = $4, "userId" = $5,
+    "keyId" = $6 WHERE "id" = $7`;
+  await tx.run(sql, [kind, command, cronExpr, nextRunAt, userId, keyId, id]);
+}
+
 /** Enables it for `nextRunAt`, from now on for its new author, or disables it with null. */
 export async function enableSchedule(
   tx: Tx,

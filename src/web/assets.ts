@@ -23,6 +23,7 @@ const FILES = {
   machinesScript: ['machines.js'],
   consoleStyle: ['console.css'],
   consoleScript: ['log-line.js', 'console.js'],
+  schedulesScript: ['schedules.js'],
   docsStyle: ['docs.css'],
   docsScript: ['docs.js'],
   idiomorph: ['idiomorph/dist/idiomorph.min.js'],

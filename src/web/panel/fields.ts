@@ -32,7 +32,7 @@ interface Labelled {
 
 interface Line extends Labelled {
   maxlength: number;
-  type?: 'text' | 'email' | 'number' | 'url';
+  type?: 'text' | 'email' | 'number' | 'url' | 'time';
   /** Default true. */
   required?: boolean;
   /** Further attributes. */

@@ -1,0 +1,91 @@
+import { invalidFields } from '../../http/errors.ts';
+import { listText } from '../../web/text.ts';
+
+/** A schedule's time as the form has it. */
+export interface Timing {
+  /** `hour`, `day`, `month`, a day of the week (`0` to `6`, Sunday first), or `cron` for what none of these is. */
+  when: string;
+  /** `HH:MM`; of an hour only its minutes count. */
+  time: string;
+}
+
+const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
+
+/** What the form offers, with its words. */
+export const WHENS: readonly (readonly [when: string, text: string])[] = [
+  ['hour', 'every hour'],
+  ['day', 'every day'],
+  ...[1, 2, 3, 4, 5, 6, 0].map((day) => [String(day), `every ${WEEKDAYS[day]}`] as const),
+  ['month', 'on the 1st of every month'],
+  ['cron', 'by a cron expression'],
+];
+
+/** The cron expression of what was chosen. INVALID_ARGUMENT for a `time` that is none. */
+export function cronOf({ when, time, cronExpr }: Timing & { cronExpr: string }): string {
+  if (when === 'cron') return cronExpr;
+  const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(time) ?? [];
+  if (hour === undefined || minute === undefined) {
+    throw invalidFields([{ field: 'time', description: 'must be a time of day, such as 04:00' }]);
+  }
+  const at = `${Number(minute)} ${Number(hour)}`;
+  if (when === 'hour') return `${Number(minute)} * * * *`;
+  if (when === 'day') return `${at} * * *`;
+  if (when === 'month') return `${at} 1 * *`;
+  if (/^[0-6]$/.test(when)) return `${at} * * ${when}`;
+  throw invalidFields([{ field: 'when', description: 'must be one of those offered' }]);
+}
+
+/** How the form would say a cron expression; `cron` where it cannot. */
+export function timingOf(cronExpr: string): Timing {
+  const [minute = '', hour = '', day = '', month = '', weekday = ''] = cronExpr.trim().split(/\s+/);
+  const time = `${isNumber(hour) ? two(hour) : '00'}:${isNumber(minute) ? two(minute) : '00'}`;
+  if (!isNumber(minute) || month !== '*') return { when: 'cron', time };
+  const isDaily = isNumber(hour) && day === '*';
+  if (hour === '*' && day === '*' && weekday === '*') return { when: 'hour', time };
+  if (isDaily && weekday === '*') return { when: 'day', time };
+  if (isDaily && /^[0-7]$/.test(weekday)) return { when: String(Number(weekday) % 7), time };
+  if (isNumber(hour) && day === '1' && weekday === '*') return { when: 'month', time };
+  return { when: 'cron', time };
+}
+
+/** `every day at 04:00 UTC`; a cron expression itself where it has no short words. */
+export function timingText(cronExpr: string): string {
+  const { when, time } = timingOf(cronExpr);
+  if (when === 'hour') return time === '00:00' ? 'every hour' : `every hour, ${Number(time.slice(3))} minutes past`;
+  if (when !== 'cron') return `${WHENS.find(([each]) => each === when)?.[1]} at ${time} UTC`;
+  return repeated(cronExpr) ?? atTimes(cronExpr) ?? `by cron, in UTC: ${cronExpr}`;
+}
+
+/** `every 15 minutes`, `every 6 hours`; undefined for what does not fit whole into an hour or a day, as it is not evenly spread. */
+function repeated(cronExpr: string): string | undefined {
+  const [, minutes] = /^(?:\*|\*\/(\d+)) \* \* \* \*$/.exec(cronExpr) ?? [];
+  if (cronExpr === '* * * * *') return 'every minute';
+  if (minutes !== undefined && 60 % Number(minutes) === 0) return `every ${minutes} minutes`;
+  const [, hours] = /^0 \*\/(\d+) \* \* \*$/.exec(cronExpr) ?? [];
+  if (hours === undefined || 24 % Number(hours) !== 0) return undefined;
+  return `every ${hours} hours`;
+}
+
+/** `every day at 04:00 and 16:00 UTC`, `every Saturday and Sunday at 04:00 UTC`. */
+function atTimes(cronExpr: string): string | undefined {
+  const [, minute, hours = '', weekdays = ''] = /^(\d+) (\d+(?:,\d+)*) \* \* (\*|[0-7][0-7,-]*)$/.exec(cronExpr) ?? [];
+  if (minute === undefined) return undefined;
+  const times = hours.split(',').map((hour) => `${two(hour)}:${two(minute)}`);
+  const days = daysText(weekdays);
+  return days === undefined ? undefined : `${days} at ${listText(times)} UTC`;
+}
+
+function daysText(weekdays: string): string | undefined {
+  if (weekdays === '*') return 'every day';
+  if (weekdays === '1-5') return 'Monday to Friday';
+  const days = weekdays.split(',').map((day) => WEEKDAYS[Number(day) % 7]);
+  return days.includes(undefined) ? undefined : `every ${listText(days as string[])}`;
+}
+
+function isNumber(field: string): boolean {
+  return /^\d{1,2}$/.test(field);
+}
+
+function two(number: string): string {
+  return number.padStart(2, '0');
+}

@@ -1,0 +1,154 @@
+import test from 'ava';
+import { WHENS, cronOf, timingOf, timingText } from '../../src/schedules/pages/timing.ts';
+import { closeBrowser } from '../support/browser.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE, accessible, openPanel } from '../support/panel.ts';
+
+test.after.always(closeBrowser);
+
+const PATH = '/servers/abc/schedules';
+const NIGHTLY = { kind: 'backup', when: 'day', time: '04:00' };
+
+/** A sleeping server, on pages. */
+async function panel(t: Parameters<typeof openPanel>[0]) {
+  const it = await openPanel(t);
+  await it.create('abc');
+  return {
+    ...it,
+    text: async (query = '') => (await it.get(PATH + query)).text,
+    form: async (form: string, fields: Record<string, string> = {}) => {
+      const answer = await it.during(it.submit(`${PATH}/${form}`, fields));
+      return { status: answer.status, text: await answer.text(), to: answer.headers.get('location') ?? '' };
+    },
+    all: async () =>
+      (await it.ok('GET', `/v1${PATH}`))['schedules'] as {
+        id: string;
+        kind: string;
+        cronExpr: string;
+        enabled: boolean;
+      }[],
+  };
+}
+
+test('what the form says becomes a cron expression and comes back as it was said', (t) => {
+  for (const [when] of WHENS.filter(([each]) => each !== 'cron')) {
+    for (const time of ['00:00', '04:05', '23:59']) {
+      const cronExpr = cronOf({ when, time, cronExpr: '' });
+      t.deepEqual(timingOf(cronExpr), { when, time: when === 'hour' ? `00:${time.slice(3)}` : time }, cronExpr);
+    }
+  }
+  t.is(cronOf({ when: 'cron', time: '', cronExpr: '5 4 * * 1-5' }), '5 4 * * 1-5');
+  for (const time of ['', '4', '24:00', '04:60', '-1:00'])
+    t.throws(() => cronOf({ when: 'day', time, cronExpr: '' }), { message: /time of day/ });
+  t.throws(() => cronOf({ when: '7', time: '04:00', cronExpr: '' }));
+});
+
+test('times are told in words where they have short ones', (t) => {
+  const words: Record<string, string> = {
+    '0 4 * * *': 'every day at 04:00 UTC',
+    '30 18 * * 1': 'every Monday at 18:30 UTC',
+    '0 4 * * 7': 'every Sunday at 04:00 UTC',
+    '0 4 1 * *': 'on the 1st of every month at 04:00 UTC',
+    '0 * * * *': 'every hour',
+    '5 * * * *': 'every hour, 5 minutes past',
+    '* * * * *': 'every minute',
+    '*/15 * * * *': 'every 15 minutes',
+    '*/7 * * * *': 'by cron, in UTC: */7 * * * *',
+    '0 */6 * * *': 'every 6 hours',
+    '0 */5 * * *': 'by cron, in UTC: 0 */5 * * *',
+    '0 4,16 * * *': 'every day at 04:00 and 16:00 UTC',
+    '0 4 * * 1-5': 'Monday to Friday at 04:00 UTC',
+    '0 4 * * 0,6': 'every Sunday and Saturday at 04:00 UTC',
+    '0 4 * 12 *': 'by cron, in UTC: 0 4 * 12 *',
+    '0 4 13 * 5': 'by cron, in UTC: 0 4 13 * 5',
+    '0 4 * * 1-3,5': 'by cron, in UTC: 0 4 * * 1-3,5',
+  };
+  t.deepEqual(Object.fromEntries(Object.keys(words).map((cron) => [cron, timingText(cron)])), words);
+});
+
+test('a schedule is made without knowing cron, run, switched off, changed and deleted, without a script', async (t) => {
+  const it = await panel(t);
+  t.regex(await it.text(), /Nothing is scheduled yet/);
+  t.is((await it.form('save', NIGHTLY)).to, `${PATH}?done=made`);
+  t.regex(await it.text(), /every day at 04:00 UTC · next: <time/);
+  const { id: scheduleId } = (await it.all())[0]!;
+  t.is((await it.form('run', { scheduleId })).to, `${PATH}?done=ran`);
+  t.regex(await it.text(), />done<\/span>\s*<time/);
+  t.is((await it.form('switch', { scheduleId, enabled: 'false' })).to, `${PATH}?done=off`);
+  t.regex(await it.text(), /<span class="tag">off/);
+  t.regex(await it.text(`?edit=${scheduleId}`), /<option value="day" selected>/);
+  const changed = { scheduleId, kind: 'command', command: '/say Good night', when: '5', time: '22:30' };
+  t.is((await it.form('save', changed)).to, `${PATH}?done=changed`);
+  t.like((await it.all())[0], { id: scheduleId, kind: 'command', cronExpr: '30 22 * * 5', enabled: false });
+  t.is((await it.all()).length, 1);
+  t.regex(await it.text(), /Run a command: <code>say Good night<\/code>/);
+  const skipped = await it.form('run', { scheduleId });
+  t.is(skipped.status, 400);
+  t.regex(skipped.text, /role="alert">Nothing was done: /);
+  t.is((await it.form('delete', { scheduleId })).to, `${PATH}?done=deleted`);
+  t.deepEqual(await it.all(), []);
+  t.is((await it.form('delete', { scheduleId })).status, 404);
+});
+
+test('what cannot be scheduled is said beside its field, with what was typed', async (t) => {
+  const it = await panel(t);
+  const asked = await it.form('save', { kind: 'command', command: 'say <i>hi</i>', when: 'day', time: 'late' });
+  t.is(asked.status, 400);
+  t.regex(asked.text, /id="save-time-wrong">must be a time of day/);
+  t.regex(asked.text, /value="say &lt;i&gt;hi&lt;\/i&gt;"/);
+  const cron = await it.form('save', { ...NIGHTLY, when: 'cron', cronExpr: 'whenever' });
+  t.regex(cron.text, /id="save-cronExpr-wrong">must have five fields/);
+  t.regex(cron.text, /value="whenever"/);
+  t.is((await it.form('save', { ...NIGHTLY, scheduleId: 'sch_none' })).status, 404);
+  t.is((await it.form('save', { ...NIGHTLY, csrf: 'forged' })).status, 403);
+  t.deepEqual(await it.all(), []);
+});
+
+test('who may only play has no schedules', async (t) => {
+  const it = await panel(t);
+  await it.stranger();
+  await it.share('abc', 'limited');
+  const other = await it.browser('usr_other');
+  t.is((await it.get(PATH, other)).status, 403);
+  t.is((await it.submit(`${PATH}/save`, NIGHTLY, other)).status, 403);
+  await it.share('abc', 'member');
+  t.is((await it.submit(`${PATH}/save`, NIGHTLY, other)).status, 303);
+});
+
+test('by keyboard: only what a choice needs is asked for, and a time is told in the reader’s own zone too', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await panel(t);
+  const { page, complaints } = await it.open(PATH, { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' });
+  await page.getByText('now 09:45 where you are').waitFor();
+  t.false(await page.getByLabel('Command').isVisible());
+  await page.getByLabel('What').focus();
+  await page.keyboard.type('Run');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('say hi');
+  await page.getByLabel('When').selectOption('by a cron expression');
+  t.false(await page.getByLabel('Time').isVisible());
+  await page.getByLabel('Cron expression').fill('*/15 * * * *');
+  await page.keyboard.press('Enter');
+  await page.getByText('It is scheduled.').waitFor();
+  await page.getByRole('link', { name: 'Change (Run a command, every 15 minutes)' }).click();
+  await page.getByRole('heading', { name: 'Change the schedule' }).waitFor();
+  t.is(await page.getByLabel('Cron expression').inputValue(), '*/15 * * * *');
+  t.deepEqual(complaints, []);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`schedules, ${colorScheme}: nothing keeps anybody out`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await panel(t);
+    await it.form('save', NIGHTLY);
+    const { id } = (await it.all())[0]!;
+    await it.form('run', { scheduleId: id });
+    await it.form('save', { kind: 'command', command: 'x'.repeat(200), when: 'cron', cronExpr: '1-59/7 3 * * 1-3' });
+    const { page } = await it.open(`${PATH}?edit=${id}`, { ...PHONE, colorScheme });
+    await page.getByText('Delete…').first().click();
+    await accessible(t, page);
+    await page.getByLabel('When').selectOption('cron');
+    await page.getByLabel('What').selectOption('command');
+    await accessible(t, page);
+  });
+}
