@@ -1,6 +1,6 @@
 /**
  * One device authorization grant (RFC 8628 §3.5): pending → approved | denied | expired → redeemed. The state's tag is the
- * answer to the poll that led to it. Time is data: POLL, APPROVE and DENY carry `at` and are held against `expiresAt`; so
+ * answer to the poll that led to it. Time is data: every event carries `at`, which is held against `expiresAt`; so
  * is the operator's word on the client: a grant of a client that is not `admitted` is not approved, and ends when polled.
  */
 import { type SnapshotFrom, and, assign, setup } from 'xstate';
@@ -44,7 +44,9 @@ export type GrantEvent =
   /** `lost`: the token was made, but nobody has received it. */
   | { type: 'POLL'; at: number; admitted: boolean; lost?: boolean }
   | { type: 'APPROVE'; at: number; admitted: boolean; userId: string }
-  | { type: 'DENY'; at: number };
+  | { type: 'DENY'; at: number }
+  /** Nobody may come any more who polls: where its time is over, it ends. */
+  | { type: 'EXPIRE'; at: number };
 
 /** RFC 8628 §3.2: `expires_in` and `interval`, and what §3.5 adds on `slow_down`. */
 export const EXPIRES_IN_MS = 600_000;
@@ -118,6 +120,7 @@ export const deviceGrantMachine = setup({
           actions: { type: 'approveBy', params: ({ event }) => event },
         },
         DENY: { guard: 'alive', target: 'denied' },
+        EXPIRE: { guard: 'over', target: 'expired' },
       },
     },
     approved: {
@@ -128,6 +131,7 @@ export const deviceGrantMachine = setup({
           { guard: 'shutOut', target: 'denied' },
           { target: 'redeemed', actions: 'noteRedeemed' },
         ],
+        EXPIRE: { guard: 'over', target: 'expired' },
       },
     },
     denied: {

@@ -447,6 +447,7 @@ export const serverMachine = setup({
       initial: 'halting',
       on: {
         STOP: { actions: 'unqueue' },
+        START: { actions: given('queue') },
         JOIN: { actions: given('queue') },
         RESTART: { actions: given('queue') },
         MAINTAIN: { guard: 'free', actions: given('occupy') },

@@ -347,6 +347,7 @@ export async function startApp(
       log,
     });
     grants.sweepLater();
+    onClose(grants.expireByThemselves());
     const { httpHost: host, httpPort } = config;
     const http = await listenHttp(app, { host, port: httpPort, trusted, link: proxies.link, onClose });
     await listenSftp(sftp, { settings, log, onClose });

@@ -42,11 +42,11 @@ const getServerDatabase = (needs: Needs) =>
     method: 'get',
     path: '/v1/servers/{id}/database',
     summary: "Show the server's MySQL database",
-    description: `\`present\` is false, and the rest empty, where it has none. ${OFFERED}`,
+    description: '`present` is false, and the rest empty, where it has none, or none are on offer.',
     reply: ServerDatabase,
     async run({ server, role }) {
       const { id } = server.row;
-      const access = await offered(needs).find(id);
+      const access = await needs.databases?.find(id);
       return access === undefined ? { serverId: id } : view(id, access, role, needs);
     },
   });

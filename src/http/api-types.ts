@@ -286,7 +286,7 @@ export interface paths {
         };
         /**
          * Read a server
-         * @description Poll it while the server starts, until `state` is `running`.
+         * @description Poll it while the server starts, until `state` is `running`. Who is `limited` on it reads no `alertWebhookUrl`.
          *
          *     Needs the scope `servers:read`. On the server, needs the role `limited`.
          */
@@ -884,7 +884,7 @@ export interface paths {
         };
         /**
          * Show the server's MySQL database
-         * @description `present` is false, and the rest empty, where it has none. UNIMPLEMENTED where this service offers no databases.
+         * @description `present` is false, and the rest empty, where it has none, or none are on offer.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */

@@ -46,7 +46,6 @@ export function playerNotOnline({ row }: Pick<ServerNow, 'row'>, name: string): 
 
 const REFUSALS: Partial<Record<ServerCommand['type'], Partial<Record<ServerState | 'other', string>>>> = {
   START: {
-    stopping: 'Wait until it has stopped, then start it; or use restart.',
     installing: 'Wait until the install has finished, then start it.',
     install_failed: 'Retry the install first.',
   },

@@ -283,10 +283,11 @@ test('Q-05: of 50 that create the database at once, one does', async (t) => {
   t.true(answers.every(({ status, reason }) => status === 200 || reason === 'DATABASE_EXISTS'));
 });
 
-test('without a database server the operations say so', async (t) => {
+test('without a database server there is none to read, and none is made', async (t) => {
   const it = await api(t, { databases: null });
   await it.create('abc');
-  const answer = await it.call('GET', '/v1/servers/abc/database');
+  t.like(await it.ok('GET', '/v1/servers/abc/database'), { serverId: 'abc', present: false });
+  const answer = await it.call('POST', '/v1/servers/abc/database', { body: {} });
   t.deepEqual([answer.status, answer.reason], [501, 'NOT_SUPPORTED']);
 });
 

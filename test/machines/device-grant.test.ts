@@ -27,6 +27,7 @@ const approve = (seconds: number, admitted = true): GrantEvent => ({
   userId: 'usr_1',
 });
 const deny = (seconds: number): GrantEvent => ({ type: 'DENY', at: seconds * 1_000 });
+const expire = (seconds: number): GrantEvent => ({ type: 'EXPIRE', at: seconds * 1_000 });
 const next = (snapshot: GrantSnapshot, event: GrantEvent) => getNextSnapshot(deviceGrantMachine, snapshot, event);
 const run = (...events: GrantEvent[]): GrantSnapshot =>
   events.reduce(next, getInitialSnapshot(deviceGrantMachine, input));
@@ -107,6 +108,14 @@ test('time runs out at 600 s for both codes', (t) => {
   t.false(run(approve(1)).can(deny(2)));
 });
 
+test('it ends by itself where nobody polls, not before its time, and not what has been decided otherwise', (t) => {
+  t.is(grantAnswer(run(expire(600))), 'expired_token');
+  t.is(grantAnswer(run(approve(1), expire(600))), 'expired_token');
+  t.false(run().can(expire(599)));
+  t.false(run(approve(1), poll(2)).can(expire(600)), 'a lost token may be asked for again');
+  t.false(run(deny(1)).can(expire(600)));
+});
+
 test('a client that is shut out gets no approval, and no token for an earlier one', (t) => {
   t.false(run().can(approve(1, false)));
   t.deepEqual(answers(approve(1), poll(2, false), poll(3), poll(600)), [
@@ -125,6 +134,7 @@ const ALL = [0, 1, 6, 20, EXPIRES_IN_MS / 1_000].flatMap((at) => [
   approve(at),
   approve(at, false),
   deny(at),
+  expire(at),
 ]);
 const ways = shortestWays({
   first: getInitialSnapshot(deviceGrantMachine, input),

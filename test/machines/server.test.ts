@@ -258,13 +258,21 @@ test('one job at a time, and how it ended is kept', (t) => {
   t.is(after.context.queued?.kind, 'player');
 });
 
+test('a start that is asked for while it stops follows the stop, as a join does; a stop takes it back', (t) => {
+  const asked = run(command('START'), booted(), command('STOP'), command('START'));
+  t.is(serverState(asked), 'stopping');
+  t.is(asked.context.queued?.kind, 'key');
+  t.is(serverState(next(asked, done('halt'))), 'starting');
+  t.is(serverState(next(next(asked, command('STOP')), done('halt'))), 'hibernated');
+});
+
 test('commands that a state does not allow are refused', (t) => {
   const refused: [ServerSnapshot, Parameters<typeof command>[0][]][] = [
     [run(), ['RESTART', 'RETRY_INSTALL']],
     [run(command('REINSTALL')), ['START', 'JOIN', 'RESTART', 'REINSTALL', 'RETRY_INSTALL']],
     [run(command('START')), ['REINSTALL', 'RETRY_INSTALL']],
     [run(command('START'), booted()), ['REINSTALL', 'RETRY_INSTALL']],
-    [run(command('START'), booted(), command('STOP')), ['START', 'REINSTALL']],
+    [run(command('START'), booted(), command('STOP')), ['REINSTALL']],
     [run(command('DELETE')), ['START', 'JOIN', 'STOP', 'RESTART', 'KILL', 'REINSTALL']],
   ];
   for (const [snapshot, types] of refused)

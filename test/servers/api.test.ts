@@ -327,6 +327,21 @@ test('a server that has more RAM than its account may have now keeps it, and tak
   t.like(await ok('POST', path, { ramMb: 1_024 }), { ramMb: 1_024 });
 });
 
+test('who is limited on a server reads no webhook: whoever has its address may write there', async (t) => {
+  const { ok, call, stranger, share } = await api(t);
+  await ok('POST', '/v1/servers', SMALL);
+  const url = 'https://alerts.example/hook';
+  await ok('POST', '/v1/servers/my-world:setAlertWebhook', { url });
+  const key = await stranger();
+  for (const [role, seen] of [
+    ['limited', ''],
+    ['member', url],
+  ] as const) {
+    await share('my-world', role);
+    t.is((await call('GET', '/v1/servers/my-world', { key })).json['alertWebhookUrl'], seen, role);
+  }
+});
+
 test('members change name and RAM of a server, its owner alone the plan', async (t) => {
   const { ok, call, stranger, share } = await api(t);
   await ok('POST', '/v1/servers', SMALL);

@@ -11,9 +11,10 @@ import type { Cause } from '../../../machines/server-types.ts';
 import { type StepListener, pathOf } from '../../actors/machine-step.ts';
 import { FULL_SCOPES } from '../../http/scopes.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { every } from '../../kernel/every.ts';
 import { hashToken, mintToken, parseToken, randomBase62 } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
-import { HOUR_MS } from '../../kernel/units.ts';
+import { HOUR_MS, MINUTE_MS } from '../../kernel/units.ts';
 import { isDuplicate } from '../../store/errors.ts';
 import type { Secret } from '../../store/secret.ts';
 import type { Store } from '../../store/store.ts';
@@ -107,6 +108,8 @@ export interface Grants {
   follow(listener: StepListener): () => void;
   /** Those in memory, for operators. */
   live(): GrantNow[];
+  /** Ends those whose time is over, each minute, also where nobody polls them any more. Returns the cancellation. */
+  expireByThemselves(): () => void;
   /** To be called once at the start: forgets in a minute the tokens whose answers the process before this one has lost. */
   sweepLater(): void;
 }
@@ -124,7 +127,9 @@ const ATTEMPTS = 5;
 /** A row is kept so long past its end: no code comes up again while somebody may still be shown the old one. */
 const KEPT_MS = HOUR_MS;
 const PURGED_AT_ONCE = 50;
+const EXPIRED_AT_ONCE = 1_000;
 const USER_AGENT_CHARS = 256;
+const OVER: Cause = { kind: 'system', id: 'expired', note: 'its ten minutes are over' };
 
 /** Device grants from start to token. How each step is stored: `actors.ts`. */
 export function createGrants({ store, clock, secret, log }: GrantsOptions): Grants {
@@ -171,6 +176,22 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
     });
     if (decided === undefined) throw grantNotFound();
     log.info({ grant: id, user: actor.userId }, 'device grant %s', decided);
+  }
+
+  async function expireDue(): Promise<void> {
+    const at = clock.now();
+    try {
+      for (const id of await rows.listOverdueGrants(store, at, EXPIRED_AT_ONCE)) {
+        await sendToGrant({ store, actors }, id, {
+          cause: OVER,
+          facts: async () => ({}),
+          event: () => ({ type: 'EXPIRE', at }),
+          follow: async () => {},
+        });
+      }
+    } catch (err) {
+      log.warn({ err }, 'grants whose time is over could not be ended; trying again in a minute');
+    }
   }
 
   return {
@@ -277,6 +298,7 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
     },
     follow: (listener) => actors.feed.follow(listener),
     live: () => actors.live(),
+    expireByThemselves: () => every(clock, MINUTE_MS, () => void expireDue()),
     sweepLater: () => handouts.sweepLater(),
   };
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { message, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import { type Operation, operation } from '../../http/operation.ts';
+import { isAtLeast } from '../../http/roles.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { causeOf, ownAccount } from '../../people/caller.ts';
 import type { Servers } from '../servers.ts';
@@ -44,10 +45,15 @@ const getServer = (needs: Needs) =>
     role: 'limited',
     tag: 'control',
     summary: 'Read a server',
-    description: 'Poll it while the server starts, until `state` is `running`.',
+    description:
+      'Poll it while the server starts, until `state` is `running`. Who is `limited` on it reads no `alertWebhookUrl`.',
     params: ServerParams,
     reply: Server,
-    run: async ({ server }) => needs.serverView(server),
+    async run({ server, role }) {
+      const view = needs.serverView(server);
+      // Whoever knows the address may write there.
+      return isAtLeast(role, 'member') ? view : { ...view, alertWebhookUrl: '' };
+    },
   });
 
 const deleteServer = ({ serverOperation, servers, clock }: Needs) =>

@@ -407,3 +407,23 @@ test('a stored state that this version does not know is no token', async (t) => 
   await t.throwsAsync(it.grants.poll(deviceCode));
   t.deepEqual(await it.tokens(), []);
 });
+
+test('grants that nobody polls any more end by themselves', async (t) => {
+  const it = await bench(t);
+  const stop = it.grants.expireByThemselves();
+  t.teardown(stop);
+  const [waits, approved, later] = [await it.start(), await it.start(), await it.start(null)];
+  await it.grants.approve(approved.id, USER);
+  const states = async () => {
+    const rows = await it.store.query<GrantRow>('SELECT * FROM "grants"');
+    return [waits, approved, later].map(({ id }) => rows.find((row) => row.id === id)?.state);
+  };
+  await it.clock.advance(9 * 60 * SECOND);
+  t.deepEqual(await states(), ['authorization_pending', 'approved', 'authorization_pending']);
+  const ended = Promise.withResolvers<void>();
+  let steps = 0;
+  t.teardown(it.grants.follow(() => (steps += 1) === 3 && ended.resolve()));
+  await it.clock.advance(2 * 60 * SECOND);
+  await ended.promise;
+  t.deepEqual(await states(), ['expired_token', 'expired_token', 'expired_token']);
+});
