@@ -103,6 +103,12 @@ const SpendCap = z
       )
       .default([])
       .describe('The servers that burn it.'),
+    servers: z
+      .array(z.object({ serverId: reply.text, spentMicros: reply.int64 }))
+      .default([])
+      .describe(
+        'What each server that is still there has cost this month so far; those that cost nothing are left out.',
+      ),
     perGbHourMicros: reply.int64.describe('Price of a GB of RAM (1024 MB) on the metered plan, per hour awake.'),
     perGbMonthMicros: reply.int64.describe('The same on the flat plan, per 30 days.'),
     checkout: reply.text.describe(

@@ -4,7 +4,8 @@ import type { ServerNow } from '../servers/server-now.ts';
 import type { Sql } from '../store/store.ts';
 import { flatDue } from './flat.ts';
 import { spentMicrosOf } from './rules.ts';
-import { PERIOD_MS, type Prices, flatMicros, hourlyMicros } from './prices.ts';
+import { PERIOD_MS, type Prices, flatMicros, hourlyMicros, monthOf } from './prices.ts';
+import { spentByServer } from './usage-rows.ts';
 import { type SpendCapAction, getWallet } from './wallet-rows.ts';
 
 /** What an account may spend, has spent, and how long what it has will last. */
@@ -19,6 +20,8 @@ export interface Spending {
   awake: { serverId: string; plan: string; microsPerHour: number }[];
   /** Until the wallet cannot pay, if all goes on as it is; −1: nothing is spent. */
   runwayMinutes: number;
+  /** What of this month's spending is whose; of servers that are still there. */
+  servers: { serverId: string; spentMicros: number }[];
 }
 
 /** The spending of an account at an instant; `live` are the awake servers of all accounts. */
@@ -55,6 +58,7 @@ export async function spendingOf(
     burnMicrosPerHour: meteredMicros + Math.ceil(flatMicrosPerHour),
     awake: burning,
     runwayMinutes: runwayMinutes({ balanceMicros, dueMicros, meteredMicros, renewals, at }),
+    servers: await spentByServer(db, accountId, Date.parse(`${monthOf(at)}-01`)),
   };
 }
 

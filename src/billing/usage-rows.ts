@@ -53,3 +53,16 @@ export async function listFlatRuns(
       AND "serverCreatedAt" = $5 AND "plan" = 'flat' AND "readyAt" IS NOT NULL`;
   return db.query<FlatRun>(text, [id, to, from, accountId, createdAt]);
 }
+
+/** What each server of an account that is still there was charged from an instant on; those that cost nothing are left out. */
+export async function spentByServer(
+  db: Sql,
+  accountId: string,
+  from: number,
+): Promise<{ serverId: string; spentMicros: number }[]> {
+  const text = `SELECT s."id" AS "serverId", CAST(SUM(-l."amountMicros") AS bigint) AS "spentMicros"
+    FROM "servers" s JOIN "ledger" l ON l."serverId" = s."id" AND l."ts" >= $1
+    WHERE s."accountId" = $2 AND l."accountId" = s."accountId" AND l."ts" >= s."createdAt" AND l."kind" IN ('usage', 'flat')
+    GROUP BY s."id" ORDER BY s."id"`;
+  return db.query(text, [from, accountId]);
+}

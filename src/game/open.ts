@@ -13,5 +13,6 @@ export interface OpenGameOptions {
 
 /** Which games there are, and which of them a server may run. */
 export function openGame({ catalogue, ...rules }: OpenGameOptions): { cores: CoreRules; feature: Feature } {
-  return { cores: createCoreRules(rules), feature: { operations: catalogueOperations({ catalogue }) } };
+  const cores = createCoreRules(rules);
+  return { cores, feature: { operations: catalogueOperations({ catalogue, cores }) } };
 }

@@ -3363,6 +3363,16 @@ export interface components {
                 microsPerHour: string;
             }[];
             /**
+             * @description What each server that is still there has cost this month so far; those that cost nothing are left out.
+             * @default []
+             */
+            servers: {
+                /** @default  */
+                serverId: string;
+                /** Format: int64 */
+                spentMicros: string;
+            }[];
+            /**
              * Format: int64
              * @description Price of a GB of RAM (1024 MB) on the metered plan, per hour awake.
              */
@@ -3520,6 +3530,16 @@ export interface components {
              * @default
              */
             latest: string;
+            /**
+             * @description What a server of yours may be made of, and for which of the releases there may be such a core.
+             * @default []
+             */
+            cores: {
+                /** @default  */
+                type: string;
+                /** @default [] */
+                versions: string[];
+            }[];
         };
         ListServersResponse: {
             /** @default [] */

@@ -105,11 +105,14 @@ export function openInsight(options: InsightOptions): Insight {
   const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword, serverEvents, onMinute });
   onClose(() => metrics.close());
   const logStreams = createLogStreams(engine, dataFrame, log);
+  const readings = metricOperations({ metrics, serverOperation });
   const feature: Feature = {
+    // For the charts.
+    pageOperations: readings,
     operations: [
       ...consoleOperations({ console: typed, engine, joined, rconPassword, serverOperation, store, clock }),
       ...logOperations({ engine, logStreams, serverOperation }),
-      ...metricOperations({ metrics, serverOperation }),
+      ...readings,
       ...eventOperations({ serverEvents, disk, serverOperation, store }),
       ...diagnosticOperations({ serverOperation, store }),
       ...prometheusOperations({ telemetry }),

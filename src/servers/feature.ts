@@ -17,6 +17,7 @@ import { settingOperations } from './api/settings.ts';
 import { updateOperations } from './api/update-server.ts';
 import { versionOperations } from './api/update-version.ts';
 import type { ServerView } from './api/view.ts';
+import { mountCreate } from './pages/create.ts';
 import { mountServerList } from './pages/list.ts';
 import { mountOverview } from './pages/overview.ts';
 import { serverPageOperations } from './pages/streams.ts';
@@ -71,6 +72,8 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
       pageOperations: serverPageOperations(needs),
       panel(panel) {
         mountServerList(panel);
+        // Before any server: `new` is none.
+        mountCreate(panel);
         mountOverview(panel);
       },
     },

@@ -27,6 +27,9 @@ const FILES = {
   docsStyle: ['docs.css'],
   docsScript: ['docs.js'],
   idiomorph: ['idiomorph/dist/idiomorph.min.js'],
+  uplot: ['uplot/dist/uPlot.iife.min.js'],
+  chartsStyle: ['uplot/dist/uPlot.min.css', 'charts.css'],
+  chartsScript: ['charts.js'],
 } as const satisfies Record<string, readonly string[]>;
 
 const TYPES: Record<string, string> = {

@@ -84,15 +84,17 @@ test('spend cap: read, set, recorded; what runs shows as burn and runway', async
     burnMicrosPerHour: '0',
     runwayMinutes: -1,
     awake: [],
+    servers: [],
     perGbHourMicros: '10000',
     perGbMonthMicros: '3000000',
     checkout: 'test',
   };
   t.deepEqual(await it.ok('GET', path), none);
   await scene(it);
-  t.deepEqual(await it.ok('GET', path), { ...none, spentMicros: '10416' });
+  const spent = { spentMicros: '10416', servers: [{ serverId: 'abc', spentMicros: '10416' }] };
+  t.deepEqual(await it.ok('GET', path), { ...none, ...spent });
   const set = await it.ok('POST', path, { monthlyMicros: '9007199254740991', action: 'stop' });
-  t.deepEqual(set, { ...none, spentMicros: '10416', monthlyMicros: '9007199254740991', action: 'stop' });
+  t.deepEqual(set, { ...none, ...spent, monthlyMicros: '9007199254740991', action: 'stop' });
   for (const monthlyMicros of ['9007199254740992', '-1', 1.5, 'x', '99999999999999999999']) {
     t.is((await it.call('POST', path, { body: { monthlyMicros } })).status, 400, String(monthlyMicros));
   }

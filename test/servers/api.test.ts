@@ -499,7 +499,11 @@ test('who am I, and which versions there are', async (t) => {
     email: 'owner@example.com',
     emailVerified: true,
   });
-  t.deepEqual(await ok('GET', '/v1/minecraft/versions'), { versions: ['1.21.8', '1.21.7'], latest: '1.21.8' });
+  const { cores, ...releases } = await ok('GET', '/v1/minecraft/versions');
+  t.deepEqual(releases, { versions: ['1.21.8', '1.21.7'], latest: '1.21.8' });
+  const of = new Map((cores as { type: string; versions: string[] }[]).map(({ type, versions }) => [type, versions]));
+  t.deepEqual([of.get('sandbox'), of.get('paper')], [sandboxVersions(), ['1.21.8', '1.21.7']]);
+  t.false(of.has('magma'), 'its project has ended');
 });
 
 test('the phase shows only while a server starts', async (t) => {

@@ -1,21 +1,31 @@
 import { z } from 'zod';
+import { sandboxVersions } from '../../engines/sandbox.ts';
 import { reply } from '../../http/fields.ts';
 import { type Operation, operation } from '../../http/operation.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { CORES, SANDBOX } from '../container.ts';
+import type { CoreRules } from '../core-rules.ts';
+import { missingCore } from '../core-versions.ts';
 import type { Catalogue } from './catalogue.ts';
 
 /** What these operations work with. */
 interface Needs {
   catalogue: Catalogue;
+  cores: CoreRules;
 }
 
 const ListMinecraftVersionsResponse = z
   .object({
     versions: z.array(z.string()).default([]).describe('Newest first.'),
     latest: reply.text.describe('Latest release.'),
+    cores: z
+      .array(z.object({ type: reply.text, versions: z.array(z.string()).default([]) }))
+      .default([])
+      .describe('What a server of yours may be made of, and for which of the releases there may be such a core.'),
   })
   .meta({ id: 'ListMinecraftVersionsResponse' });
 
-const listMinecraftVersions = ({ catalogue }: Needs) =>
+const listMinecraftVersions = ({ catalogue, cores }: Needs) =>
   operation({
     id: 'ListMinecraftVersions',
     method: 'get',
@@ -25,7 +35,29 @@ const listMinecraftVersions = ({ catalogue }: Needs) =>
     summary: 'List Minecraft versions',
     description: 'The releases of Minecraft (Java), newest first. Which of them a core offers is up to the core.',
     reply: ListMinecraftVersionsResponse,
-    run: async () => catalogue.versions(),
+    async run({ principal: { accountId } }) {
+      const known = await catalogue.versions();
+      const allowed = await Promise.all(CORES.map((type) => mayRun(cores, { accountId, type })));
+      const offered = CORES.filter((_, nth) => allowed[nth]).map((type) => {
+        return { type, versions: versionsOf(type, known.versions) };
+      });
+      return { ...known, cores: offered.filter(({ versions }) => versions.length > 0) };
+    },
   });
+
+async function mayRun(cores: CoreRules, wanted: { accountId: string; type: string }): Promise<boolean> {
+  try {
+    await cores.require(wanted);
+    return true;
+  } catch (error) {
+    if (error instanceof StatusError) return false;
+    throw error;
+  }
+}
+
+function versionsOf(type: string, releases: readonly string[]): string[] {
+  if (type === SANDBOX) return sandboxVersions();
+  return releases.filter((version) => missingCore({ type, version }) === undefined);
+}
 
 export const catalogueOperations = (needs: Needs): readonly Operation[] => [listMinecraftVersions(needs)];

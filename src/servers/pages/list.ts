@@ -1,5 +1,6 @@
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import type { ReplyOf } from '../../http/calls.ts';
+import { usdText } from '../../kernel/money.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { buttonForm } from '../../web/panel/form.ts';
@@ -31,7 +32,12 @@ async function pressed(command: () => Promise<unknown>): Promise<{ to: string }>
 }
 
 async function listPage(request: PanelRequest): Promise<Page> {
-  const { my, shared } = await request.call('ListMyServers', {});
+  const { accountId } = request.principal;
+  const [{ my, shared }, spent] = await Promise.all([
+    request.call('ListMyServers', {}),
+    request.call('GetSpendCap', { accountId }),
+  ]);
+  const costs = new Map(spent.servers.map(({ serverId, spentMicros }) => [serverId, Number(spentMicros)]));
   const servers = [...my, ...shared];
   const main = html`<div class="card head">
       <div class="heading">
@@ -44,14 +50,14 @@ async function listPage(request: PanelRequest): Promise<Page> {
       ${
         servers.length > 0 &&
         html`<ul class="cards">
-          ${servers.map((server) => serverCard(request, server))}
+          ${servers.map((server) => serverCard(request, server, costs.get(server.id) ?? 0))}
         </ul>`
       }
     </div>`;
   return { title: 'Servers', main };
 }
 
-function serverCard(request: PanelRequest, server: Summary): Html {
+function serverCard(request: PanelRequest, server: Summary, micros: number): Html {
   const { id, address, state, type, version, playersOnline, role, ramMb = 0 } = server;
   const name = plainName(server.name ?? '') || id;
   return html`<li class="card server" id="server-${id}">
@@ -66,7 +72,10 @@ function serverCard(request: PanelRequest, server: Summary): Html {
     <p class="soft">
       ${playersOnline !== undefined && html`<strong>${playersText(playersOnline)}</strong> · `}${awakeText(request, server)}
     </p>
-    <p class="soft">${type} ${version} · ${ramText(ramMb)}${role !== 'owner' && html` · you are a ${role} here`}</p>
+    <p class="soft">
+      ${type} ${version} ·
+      ${ramText(ramMb)}${role === 'owner' ? ` · ${usdText(micros)} this month` : ` · you are a ${role} here`}
+    </p>
     <div class="actions">
       ${cardButton(request, state, id, name)}
       <button class="link" type="button" data-copy="${address}" hidden>

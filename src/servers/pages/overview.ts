@@ -1,25 +1,214 @@
-import { html } from '../../web/html.ts';
-import { commandForms } from './commands.ts';
-import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
+import type { ReplyOf } from '../../http/calls.ts';
+import { isAtLeast } from '../../http/roles.ts';
+import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
+import { usdText } from '../../kernel/money.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/units.ts';
+import { ASSETS } from '../../web/assets.ts';
+import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
+import { LIVE } from '../../web/panel/server-frame.ts';
+import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
+import { timeTag } from '../../web/panel/time.ts';
+import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
+import { plainName } from '../../web/text.ts';
+import { commandForms } from './commands.ts';
+import { softwareName } from './create.ts';
+import { face } from './face.ts';
+import { figuresByHour } from './figures.ts';
+import { whatNow } from './what-now.ts';
+
+type Usage = ReplyOf<'GetServerUsage'>;
+type Incident = ReplyOf<'ListDiagnostics'>['entries'][number];
+
+/** How far back failures are worth a word here. */
+const RECENT_MS = 7 * DAY_MS;
+const MOST_INCIDENTS = 3;
 
 /** A server's front page: what it is doing, and what happens next. */
 export function mountOverview(panel: Panel): void {
-  panel.serverPage({ path: '', show: overviewPage, forms: commandForms() });
+  panel.serverPage({
+    path: '',
+    show: overviewPage,
+    forms: {
+      ...commandForms(),
+      async 'keep-awake'({ call, server }, form) {
+        const minutes = Number(form.get('minutes') ?? '');
+        await call('KeepAwake', { id: server.id }, { minutes });
+        return minutes > 0 ? 'kept' : 'let';
+      },
+    },
+    done: { kept: 'It stays awake that long, whoever plays.', let: 'It goes to sleep as usual again.' },
+  });
 }
 
-function overviewPage({ server }: ServerRequest): Page {
-  const main = html`<section class="card" data-live="facts">
+async function overviewPage(request: ServerRequest): Promise<Page> {
+  const { server, role, call, now } = request;
+  const { id } = server;
+  const isOwner = isAtLeast(role, 'owner');
+  const [machine, metrics, incidents, month, today] = await Promise.all([
+    call('InspectMachine', { id }),
+    call('GetServerMetrics', { id }),
+    call('ListDiagnostics', { id }),
+    isOwner ? usageSince(request, monthStart(now)) : undefined,
+    isOwner ? usageSince(request, dayStart(now)) : undefined,
+  ]);
+  const main = html`<div class="beside-each">
+      <section class="card" data-live="now">
+        <h2>Now</h2>
+        ${whatNow(request, machine)} ${server.state === 'running' && figures(metrics)}
+      </section>
+      <section class="card" data-live="players">
+        <h2>Players</h2>
+        ${await players(request)}
+      </section>
+      ${month && today && usageCard({ month, today, now, request })}
+      <section class="card" data-live="alerts">
+        <h2>Alerts</h2>
+        ${alerts(request, incidents.entries)}
+      </section>
+    </div>
+    <section class="card">
+      <h2>The last 24 hours</h2>
+      <div class="charts" data-charts="${BROWSER_PREFIX}/v1/servers/${id}/metrics" data-keep hidden>
+        ${CHARTS.map(
+          ([figure, label]) =>
+            html`<figure>
+              <figcaption>${label} <output></output></figcaption>
+              <div class="plot" data-figure="${figure}" role="img" aria-label="${label}, as in the table below"></div>
+            </figure>`,
+        )}
+      </div>
+      <div data-live="hours">${figuresByHour(metrics.series)}</div>
+    </section>
+    <section class="card" data-live="facts">
+      <dl class="facts">
+        ${fact('Software', `${softwareName(server.type)} ${server.version}`)} ${fact('RAM', ramText(server.ramMb))}
+        ${fact('Plan', server.plan)}
+        ${fact('Files', server.diskUsageKnown ? `${server.diskUsageMb} MB` : 'not measured yet')}
+        ${fact('Made', timeTag(server.createdAt ?? 0))}
+      </dl>
+    </section>`;
+  return {
+    title: server.name,
+    main,
+    styles: [...(LIVE.styles ?? []), ASSETS.chartsStyle],
+    libraries: [...(LIVE.libraries ?? []), ASSETS.uplot],
+    scripts: [...(LIVE.scripts ?? []), ASSETS.chartsScript],
+  };
+}
+
+const CHARTS = [
+  ['players', 'Players'],
+  ['ticks', 'Ticks'],
+  ['memory', 'Memory'],
+  ['processor', 'Processor'],
+] as const;
+
+function fact(name: string, value: string | Html): Html {
+  return html`<div>
+    <dt>${name}</dt>
+    <dd>${value}</dd>
+  </div>`;
+}
+
+function figures({ tps, mspt, memUsedMb, memLimitMb, cpuPercent }: ReplyOf<'GetServerMetrics'>): Html | undefined {
+  if (memLimitMb === 0 && tps === 0) return undefined;
+  return html`<dl class="facts">
+    ${tps > 0 && fact('Ticks', html`${tps.toFixed(1)} per s <small>${mspt.toFixed(1)} ms each</small>`)}
+    ${memLimitMb > 0 && fact('Memory', html`${Math.round(memUsedMb)} MB <small>of ${Math.round(memLimitMb)} MB</small>`)}
+    ${cpuPercent >= 0 && fact('Processor', `${Math.round(cpuPercent)} %`)}
+  </dl>`;
+}
+
+async function players({ call, server }: ServerRequest): Promise<Html> {
+  if (server.state !== 'running') return html`<p class="soft">Nobody, while it is not awake.</p>`;
+  const { online } = await call('GetPlayerLists', { id: server.id });
+  if (online.length === 0) return html`<p class="soft">Nobody is in right now.</p>`;
+  return html`<ul class="heads">
+    ${online.map((name) => html`<li>${face(name)}<bdi>${plainName(name)}</bdi></li>`)}
+  </ul>`;
+}
+
+function usageSince({ call, server }: ServerRequest, from: number): Promise<Usage> {
+  return call('GetServerUsage', { id: server.id }, { from: new Date(from).toISOString() });
+}
+
+function usageCard(given: { month: Usage; today: Usage; now: number; request: ServerRequest }): Html {
+  const { month, today, now, request } = given;
+  return html`<section class="card" data-live="usage">
+    <h2>Awake</h2>
     <dl class="facts">
-      <div>
-        <dt>Software</dt>
-        <dd>${server.type} ${server.version}</dd>
-      </div>
-      <div>
-        <dt>RAM</dt>
-        <dd>${server.ramMb} MB</dd>
-      </div>
+      ${fact('Today (UTC)', usedText(today, dayStart(now), now))}
+      ${fact('This month', usedText(month, monthStart(now), now))}
     </dl>
+    ${
+      today.sessions.length > 0 &&
+      html`<h3>What woke it today</h3>
+        <ul class="plain">
+          ${today.sessions
+            .slice(-MOST_SESSIONS)
+            .toReversed()
+            .map(
+              ({ startedAt, cause }) =>
+                html`<li>${timeTag(startedAt ?? 0)}: ${causeWords(cause, request.principal)}</li>`,
+            )}
+        </ul>`
+    }
   </section>`;
-  return { title: server.name, main };
+}
+
+const MOST_SESSIONS = 5;
+
+function usedText({ sessions, amountMicros }: Usage, from: number, now: number): Html {
+  const awakeMs = sessions.reduce((sum, { startedAt, endedAt }) => {
+    const begin = Math.max(from, Date.parse(startedAt ?? ''));
+    return sum + Math.max(0, (endedAt === null ? now : Date.parse(endedAt)) - begin);
+  }, 0);
+  return html`${spanText(awakeMs)} <small>${usdText(Number(amountMicros))}</small>`;
+}
+
+/** What its owner should know: a quota, a slow game, and what failed of late. */
+function alerts({ server, now }: ServerRequest, incidents: readonly Incident[]): Html {
+  const recent = incidents.filter(({ at }) => now - Date.parse(at ?? '') < RECENT_MS).slice(0, MOST_INCIDENTS);
+  if (!server.quotaExceeded && recent.length === 0) return html`<p class="soft">None in the last seven days.</p>`;
+  return html`<ul class="plain">
+    ${
+      server.quotaExceeded &&
+      html`<li class="note warn">
+        Its files take ${server.diskUsageMb} MB, more than the ${server.diskQuotaEffectiveMb} MB they may. Free some
+        <a href="/servers/${server.id}/files">in its files</a>, then start it.
+      </li>`
+    }
+    ${recent.map(
+      ({ at, kind, summary, suggestion, evidence }) =>
+        html`<li>
+          <p>
+            ${timeTag(at ?? 0)}: <strong>${KINDS[kind] ?? kind}</strong>. ${summary}
+            ${suggestion !== '' && html`<small>${suggestion}</small>`}
+          </p>
+          ${
+            evidence.length > 0 &&
+            html`<details>
+              <summary>The lines that show it</summary>
+              <pre class="lines" tabindex="0" aria-label="The lines that show it">${evidence.join('\n')}</pre>
+            </details>`
+          }
+        </li>`,
+    )}
+  </ul>`;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  install: 'An install failed',
+  start: 'A start failed',
+  crash: 'It crashed',
+  stop: 'A stop was forced',
+};
+
+function dayStart(now: number): number {
+  return now - (now % (24 * HOUR_MS));
+}
+
+function monthStart(now: number): number {
+  return Date.parse(`${new Date(now).toISOString().slice(0, 7)}-01`);
 }

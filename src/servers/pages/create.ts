@@ -1,0 +1,196 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { usdText } from '../../kernel/money.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import { type Filling, choiceField, filling, lineField } from '../../web/panel/fields.ts';
+import { panelForm } from '../../web/panel/form.ts';
+import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { ramText } from '../../web/panel/words.ts';
+import type { Form } from '../../web/serve.ts';
+
+type Template = ReplyOf<'ListTemplates'>['templates'][number];
+
+/** What servers are made of, in words. */
+const SOFTWARE: Readonly<Record<string, string>> = {
+  sandbox: 'Sandbox',
+  neoforge: 'NeoForge',
+  custom: 'Own server.jar',
+};
+/** Packs are of mods, which these load. */
+const TAKES_PACKS = new Set(['fabric', 'quilt', 'forge', 'neoforge']);
+const RAM_MB = [512, 1_024, 2_048, 3_072, 4_096, 6_144, 8_192, 12_288, 16_384, 24_576, 32_768];
+const DEFAULT_RAM_MB = { sandbox: 512, plain: 4_096, mods: 6_144 };
+
+/** Makes a server: of a template or of some software, which are links, as versions and RAM follow from them. */
+export function mountCreate(panel: Panel): void {
+  panel.page({ path: '/servers/new', show: createPage, forms: { create } });
+}
+
+/** What the page was asked to make a server of. */
+interface Asked {
+  template: Template | undefined;
+  software: string;
+  versions: readonly string[];
+}
+
+async function createPage(request: PanelRequest): Promise<Page> {
+  const { accountId } = request.principal;
+  const [{ templates }, { cores }, { maxRamMb }, capacity, prices] = await Promise.all([
+    request.call('ListTemplates', {}),
+    request.call('ListMinecraftVersions', {}),
+    request.call('GetAccountLimits', { accountId }),
+    request.call('GetCapacity', {}),
+    request.call('GetSpendCap', { accountId }),
+  ]);
+  const offered = templates.filter(({ serverType }) => cores.some(({ type }) => type === serverType));
+  const template = offered.find(({ id }) => id === request.query.get('template'));
+  const wanted = template?.serverType ?? request.query.get('software') ?? '';
+  const core = cores.find(({ type }) => type === wanted) ?? cores[0];
+  const asked = { template, software: core?.type ?? '', versions: core?.versions ?? [] };
+  const mostMb = Math.min(maxRamMb, Number(capacity.ramUsableMb));
+  const filled = filling(request, 'create');
+  const main = html`<div class="card head">
+      <p class="kicker"><a href="/servers">Servers</a></p>
+      <h1>New server</h1>
+    </div>
+    <section class="card">
+      <h2>Of what</h2>
+      <p class="hint">A template brings its settings along.</p>
+      ${choices(
+        offered.map(({ id, name, description }) => ({
+          name,
+          title: description,
+          query: { template: id },
+          here: id === template?.id,
+        })),
+        'Templates',
+      )}
+      <p class="hint">Or take some software as it is.</p>
+      ${choices(
+        cores.map(({ type }) => ({
+          name: softwareName(type),
+          query: { software: type },
+          here: !template && type === asked.software,
+        })),
+        'Software',
+      )}
+    </section>
+    <section class="card">
+      <h2>${template?.name ?? softwareName(asked.software)}</h2>
+      ${template && html`<p>${template.description}</p>`}
+      ${panelForm(
+        request,
+        'create',
+        html`${lineField(filled, { name: 'name', label: 'Name', maxlength: 64, hint: 'For people. Its address is made of it, too.' })}
+          ${versionField(filled, asked)}
+          ${ramField(filled, asked, { mostMb, perGbHourMicros: Number(prices.perGbHourMicros) })}
+          ${!template && TAKES_PACKS.has(asked.software) && packFields(filled)}
+          <p class="actions"><button type="submit">Make it</button></p>
+          <p class="hint">It costs nothing until somebody joins or it is started.</p>`,
+      )}
+    </section>`;
+  return { title: 'New server', main };
+}
+
+interface Choice {
+  name: string;
+  title?: string;
+  query: Record<string, string>;
+  here: boolean;
+}
+
+function choices(all: readonly Choice[], label: string): Html {
+  return html`<nav aria-label="${label}">
+    <ul class="chips">
+      ${all.map(
+        ({ name, title, query, here }) =>
+          html`<li>
+            <a
+              href="/servers/new?${new URLSearchParams(query).toString()}"
+              ${title !== undefined && html`title="${title}"`}
+              ${here && html`aria-current="true"`}
+              >${name}</a
+            >
+          </li>`,
+      )}
+    </ul>
+  </nav>`;
+}
+
+function versionField(filled: Filling, { template, versions }: Asked): Html {
+  if (template && template.modpack.platform !== '') return html`<p class="hint">Its mod pack brings the version.</p>`;
+  return choiceField(filled, {
+    name: 'version',
+    label: 'Version',
+    hint: 'The one that players have in their launcher.',
+    value: template?.version ?? versions[0] ?? '',
+    options: versions.map((version) => [version, version]),
+  });
+}
+
+function ramField(
+  filled: Filling,
+  { template, software }: Asked,
+  { mostMb, perGbHourMicros }: { mostMb: number; perGbHourMicros: number },
+): Html {
+  const kind = software === 'sandbox' ? 'sandbox' : TAKES_PACKS.has(software) ? 'mods' : 'plain';
+  const usual = template?.ramMb ?? DEFAULT_RAM_MB[kind];
+  const sizes = [...new Set([...RAM_MB, usual])].toSorted((a, b) => a - b).filter((mb) => mb <= mostMb);
+  const value = sizes.includes(usual) ? usual : (sizes.at(-1) ?? usual);
+  return choiceField(filled, {
+    name: 'ramMb',
+    label: 'RAM',
+    hint: 'Can be changed later.',
+    value: String(value),
+    options: sizes.map((mb) => [String(mb), `${ramText(mb)}: ${hourText((perGbHourMicros * mb) / 1_024)}`]),
+  });
+}
+
+function hourText(micros: number): string {
+  return micros === 0 ? 'free' : `${usdText(micros)} an hour awake`;
+}
+
+function packFields(filled: Filling): Html {
+  const typed = filled.value('modpackRef', '') !== '';
+  return html`<details ${typed && html`open`}>
+    <summary>With a mod pack</summary>
+    ${choiceField(filled, {
+      name: 'modpackPlatform',
+      label: 'From',
+      value: 'modrinth',
+      options: [
+        ['modrinth', 'Modrinth'],
+        ['curseforge', 'CurseForge'],
+        ['ftb', 'FTB'],
+      ],
+    })}
+    ${lineField(filled, {
+      name: 'modpackRef',
+      label: 'Pack',
+      hint: 'Its id or short name there, as in the address of its page. It brings its own version of Minecraft.',
+      maxlength: 128,
+      required: false,
+    })}
+  </details>`;
+}
+
+async function create({ call, query }: PanelRequest, form: Form): Promise<Outcome> {
+  const name = form.get('name') ?? '';
+  const version = form.get('version') ?? '';
+  const ramMb = Number(form.get('ramMb') ?? '');
+  const templateId = query.get('template');
+  if (templateId !== null) {
+    const { id } = await call('CreateServerFromTemplate', { templateId }, { name, overrides: { version, ramMb } });
+    return { to: `/servers/${id}` };
+  }
+  const modpackRef = (form.get('modpackRef') ?? '').trim();
+  const pack = { modpackRef, modpackPlatform: form.get('modpackPlatform') ?? '', version: '' };
+  const type = query.get('software') ?? 'sandbox';
+  const { id } = await call('CreateServer', {}, { name, type, version, ramMb, ...(modpackRef !== '' && pack) });
+  return { to: `/servers/${id}` };
+}
+
+/** `Paper`. */
+export function softwareName(type: string): string {
+  return SOFTWARE[type] ?? `${type.slice(0, 1).toUpperCase()}${type.slice(1)}`;
+}

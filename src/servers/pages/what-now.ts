@@ -1,0 +1,115 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { isAtLeast } from '../../http/roles.ts';
+import { confirmed } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import { buttonForm } from '../../web/panel/form.ts';
+import type { ServerRequest } from '../../web/panel/panel.ts';
+import { causeWords, sinceTime } from '../../web/panel/words.ts';
+import { timeTag } from '../../web/panel/time.ts';
+
+type Machine = ReplyOf<'InspectMachine'>;
+type Server = ServerRequest['server'];
+
+/** For how long a server is kept awake by one press. */
+const KEEP_HOURS = [1, 4, 12];
+
+const PHASES: Readonly<Record<string, string>> = {
+  starting: 'The game is starting.',
+  loading_mods: 'Mods are being loaded.',
+  generating_world: 'The world is being made ready.',
+  ready: 'It is ready.',
+};
+
+/** What a server is doing, what comes next, and what may be done about it now. */
+export function whatNow(request: ServerRequest, machine: Machine): Html {
+  const { server } = request;
+  switch (server.state) {
+    case 'running':
+      return running(request, machine);
+    case 'starting':
+      return html`${startup(server)}${wokenBy(request, machine)}${killForm(request)}`;
+    case 'stopping':
+      return html`<p>It saves its world and goes to sleep.</p>
+        ${killForm(request)}`;
+    case 'start_failed':
+      return failure(server.startErrorSummary, server.startErrorSuggestion, server.startError);
+    case 'install_failed':
+      return failure(server.installErrorSummary, server.installErrorSuggestion, server.installError);
+    case 'installing':
+      return html`<p>Its software is being fetched. It can be started once that is done.</p>`;
+    default:
+      return machine.job === null
+        ? html`<p>It sleeps and costs nothing. Joining wakes it; so does Start.</p>`
+        : html`<p>
+            ${JOBS[machine.job.kind] ?? 'Its files are being worked on.'} It can be started once that is done.
+          </p>`;
+  }
+}
+
+const JOBS: Readonly<Record<string, string>> = {
+  'backup.restore': 'A backup is being restored.',
+  'world.reset': 'Its world is being reset.',
+  'world.delete': 'A world is being deleted.',
+};
+
+function startup({ startupPhase, startupPercent, startupEtaSeconds }: Server): Html {
+  const known = startupPhase === 'generating_world' && startupPercent > 0;
+  return html`<p id="phase">
+      ${PHASES[startupPhase] ?? PHASES['starting']}
+      ${startupEtaSeconds > 0 && html`Usually it takes <strong>${startupEtaSeconds} s</strong> more.`}
+      ${known && html`<strong>${startupPercent} %</strong>`}
+    </p>
+    <progress aria-labelledby="phase" max="100" ${known && html`value="${startupPercent}"`}></progress>`;
+}
+
+function running(request: ServerRequest, machine: Machine): Html {
+  const { server, role } = request;
+  const kept = machine.deadlines.find(({ name }) => name === 'keepAwake')?.at;
+  const idle = server.idleTimeoutMinutes;
+  return html`${wokenBy(request, machine)}
+    <p>
+      ${
+        kept === undefined || kept === null
+          ? html`It goes to sleep ${idle > 0 ? `${idle} minutes` : 'some minutes'} after the last player has left.`
+          : html`It is kept awake until ${timeTag(kept)}.`
+      }
+    </p>
+    ${
+      isAtLeast(role, 'member') &&
+      html`<div class="actions">
+        ${KEEP_HOURS.map((hours) =>
+          buttonForm(request, 'keep-awake', `Keep awake for ${hours} h`, { fields: { minutes: String(hours * 60) } }),
+        )}
+        ${kept && buttonForm(request, 'keep-awake', 'Let it sleep again', { fields: { minutes: '0' } })}
+      </div>`
+    }
+    ${killForm(request)}`;
+}
+
+function wokenBy(request: ServerRequest, { transitions }: Machine): Html | undefined {
+  const woken = transitions.find(({ from, to }) => to === 'starting' && from !== 'starting');
+  if (!woken?.at) return undefined;
+  return html`<p>
+    Woken ${sinceTime(Date.parse(woken.at), request.now)} ago: ${causeWords(woken.cause, request.principal)}.
+  </p>`;
+}
+
+/** Ends it at once. What was not saved is lost, so it is asked for apart. */
+function killForm(request: ServerRequest): Html | undefined {
+  if (!isAtLeast(request.role, 'member')) return undefined;
+  return confirmed(
+    'The game is ended at once. What it has not saved yet is lost. Stop saves first.',
+    'Kill…',
+    'this server',
+    buttonForm(request, 'kill', 'Yes, end it without saving', { look: 'danger' }),
+  );
+}
+
+function failure(summary: string, suggestion: string, lines: string): Html {
+  const [title = '', ...rest] = summary.split(': ');
+  return html`<div class="note bad">
+      <p><strong>${title || 'It failed'}</strong>${rest.length > 0 && `: ${rest.join(': ')}`}</p>
+      ${suggestion !== '' && html`<p>${suggestion}</p>`}
+    </div>
+    ${lines !== '' && html`<pre class="lines" tabindex="0" aria-label="The lines that show it">${lines}</pre>`}`;
+}

@@ -1,0 +1,111 @@
+import test from 'ava';
+import { markBillable, proveAwakeSessions } from '../../src/billing/awake-session-rows.ts';
+import { createAwakeSessions } from '../../src/billing/awake-sessions.ts';
+import { openWallet } from '../../src/billing/ledger.ts';
+import { chargeNext } from '../../src/billing/tick-rows.ts';
+import { closeBrowser } from '../support/browser.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE, accessible, openPanel } from '../support/panel.ts';
+import { STEVE } from '../support/world.ts';
+
+test.after.always(closeBrowser);
+
+test('the front page says what the server does and what comes next', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { coldStartsMs: [40_000, 60_000, 50_000] });
+  t.regex((await it.get('/servers/castle')).text, /Joining wakes it[\s\S]*None in the last seven days/);
+  const release = it.engine.hold('castle');
+  await it.command('castle', 'JOIN', { kind: 'player', id: 'Steve', note: 'joined' });
+  const starting = (await it.get('/servers/castle')).text;
+  t.regex(starting, /Usually it takes <strong>50 s<\/strong> more[\s\S]*<progress[\s\S]*<bdi>Steve<\/bdi> joined/);
+  release();
+  await it.reach('castle', 'running');
+  const running = (await it.get('/servers/castle')).text;
+  t.regex(running, /Keep awake for 1 h[\s\S]*Nobody is in right now/);
+  t.notRegex(running, /What woke it today/);
+});
+
+test('its owner reads how long it was awake, who woke it, and what that cost', async (t) => {
+  const it = await openPanel(t);
+  const { row, context } = await it.create('castle');
+  const at = it.clock.now();
+  const steady = { now: () => at, ofPast: () => at };
+  const sessions = createAwakeSessions({ clock: it.clock, steady, prices: it.services.prices, record: async () => {} });
+  await it.store.write(async (tx) => {
+    await openWallet(tx, 'acc_test', at, 5_000_000);
+    const now = { row, context: { ...context, cause: STEVE, readyAt: at }, state: 'running' as const };
+    await sessions.onStep(tx, now, { at, event: 'JOIN', from: 'hibernated', to: 'starting', cause: STEVE });
+    await sessions.onStep(tx, now, { at, event: 'x', from: 'starting', to: 'running', cause: STEVE });
+    await markBillable(tx, 'castle');
+    await proveAwakeSessions(tx, at + 120 * 60_000, []);
+    while ((await chargeNext(tx, at, '2023-11')) > 0);
+  });
+  await it.clock.advance(60 * 60_000);
+  const { text } = await it.get('/servers/castle');
+  t.regex(text, /Today \(UTC\)[\s\S]*1 h <small>0\.01 USD[\s\S]*What woke it today[\s\S]*<bdi>Steve<\/bdi> joined/);
+  t.regex((await it.get('/servers')).text, /512 MB · 0\.01 USD this month/);
+});
+
+test('a server is kept awake, killed only when that was asked for apart, and only by who may', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  const kept = await it.submit('/servers/castle/keep-awake', { minutes: '60' });
+  t.is(kept.headers.get('location'), '/servers/castle?done=kept');
+  t.regex(
+    (await it.get('/servers/castle?done=kept')).text,
+    /It stays awake that long[\s\S]*kept awake until[\s\S]*Let it sleep again/,
+  );
+  t.is((await it.submit('/servers/castle/keep-awake', { minutes: '9999' })).status, 400);
+
+  await it.stranger();
+  await it.share('castle', 'limited');
+  const limited = await it.browser('usr_other');
+  const seen = (await it.get('/servers/castle', limited)).text;
+  t.notRegex(seen, /Keep awake for|Kill…|This month/);
+  t.is((await it.submit('/servers/castle/kill', {}, limited)).status, 403);
+
+  t.regex((await it.get('/servers/castle')).text, /<details class="confirm">\s*<summary>Kill…/);
+  t.is((await it.submit('/servers/castle/kill')).status, 303);
+  await it.reach('castle', 'hibernated');
+});
+
+test('a failed start says why, with the lines that show it, and is tried again by a button', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  it.engine.script('castle', { print: ['java.lang.OutOfMemoryError: Java <heap> space'], exitCode: 1 });
+  await it.command('castle', 'START');
+  await it.reach('castle', 'start_failed');
+  const { text } = await it.get('/servers/castle');
+  t.regex(text, /start failed/);
+  t.regex(text, /action="\/servers\/castle\/start"/);
+  t.regex(text, /Out of memory[\s\S]*Java &lt;heap&gt; space/i);
+  t.regex(text, /A start failed/);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the front page with players, charts and alerts, ${colorScheme}: nothing keeps anybody out`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await openPanel(t);
+    await it.create('castle', { name: 'The Castle' });
+    await it.command('castle', 'START');
+    await it.reach('castle', 'running');
+    await it.clock.advance(61_000);
+    await it.until(async () => ((await it.ok('GET', '/v1/servers/castle/metrics'))['series'] as unknown[]).length > 0);
+    const { page, complaints, asked } = await it.open(
+      '/servers/castle',
+      colorScheme === 'dark' ? { ...PHONE, colorScheme } : { colorScheme },
+    );
+    await page.locator('[data-figure=players] canvas').waitFor();
+    t.is(await page.locator('.charts canvas').count(), 4);
+    await page.getByText('By the hour, as a table').click();
+    await page.locator('td[data-label=Players]').first().waitFor();
+    await accessible(t, page);
+    t.deepEqual(complaints, []);
+    t.deepEqual(
+      asked.filter((url) => !url.startsWith(`${it.origin}/`)),
+      [],
+    );
+  });
+}
