@@ -4,7 +4,7 @@ import type { Context } from './context.ts';
 import { PeerGone } from './inbox.ts';
 import { Kick } from './kick.ts';
 import type { Release } from './limits.ts';
-import { type Address, JoinRefused, type Player, type Route } from './ports.ts';
+import { type Address, type InLine, JoinRefused, type Player, type Route } from './ports.ts';
 import type { ClientConnection } from './client-connection.ts';
 
 export const LEGAL_NAME = /^[A-Za-z0-9_]{1,16}$/;
@@ -44,20 +44,25 @@ export class Hold {
 
   /**
    * Asks the service, once `begin` has shown that the player can wait and keeps it from giving up, and waits for the
-   * game. By default that is done by beats.
+   * game. By default that is done by beats. Who is shown its place in line, as `tell` is told it, may wait there, too.
    */
-  async wake(route: Route, begin = (): Promise<void> => this.#beginBeats(route)): Promise<Address> {
+  async wake(
+    route: Route,
+    begin = (): Promise<void> => this.#beginBeats(route),
+    tell?: InLine['tell'],
+  ): Promise<Address> {
     const { limiter, timings, wake, counters } = this.#context;
     if (!LEGAL_NAME.test(this.#player.name)) throw new Kick('badName');
     this.#release = limiter.hold(this.#connection.ip, route.serverId);
     if (!this.#release) throw new Kick('busy');
     counters.held++;
-    this.#timers.push(setTimeout(() => this.leave(new Kick('tooLong')), timings.maxHoldMs));
+    this.#limitTime(timings.maxHoldMs);
     await begin();
     this.throwIfOver();
     this.#playerGone = new AbortController();
     try {
-      return await this.during(wake.wake(route.serverId, this.#player, this.#playerGone.signal));
+      const inLine = tell && this.#inLine(tell);
+      return await this.during(wake.wake(route.serverId, this.#player, this.#playerGone.signal, inLine));
     } catch (error) {
       this.throwIfOver();
       if (error instanceof JoinRefused) throw new Kick('refused', { text: error.text, cause: error });
@@ -97,6 +102,23 @@ export class Hold {
     if (comesBack) this.#timers[0]?.unref();
     else for (const timer of this.#timers) clearTimeout(timer);
     if (!served && !comesBack) this.#playerGone?.abort(reason ?? new PeerGone());
+  }
+
+  /** A start may take as long after the line as without one. */
+  #inLine(tell: InLine['tell']): InLine {
+    let last: number | null = null;
+    return {
+      waitedMs: 0,
+      tell: (place) => {
+        if (place === null && last !== null && !this.isOver) this.#limitTime(this.#context.timings.maxHoldMs);
+        tell((last = place));
+      },
+    };
+  }
+
+  #limitTime(ms: number): void {
+    clearTimeout(this.#timers[0]);
+    this.#timers[0] = setTimeout(() => this.leave(new Kick('tooLong')), ms);
   }
 
   async #beginBeats(route: Route): Promise<void> {

@@ -75,14 +75,23 @@ export class JoinRefused extends Error {
   }
 }
 
+/** How a player waits where a node has no room for the server. */
+export interface InLine {
+  /** For how long it has been waiting already, ms: asked again after a restart of the service, it keeps its place. */
+  waitedMs: number;
+  /** Is told the place, from 1, whenever it changes; 0: not known now; null: waits for the start itself. Never throws. */
+  tell(place: number | null): void;
+}
+
 export interface Wake {
   /** Whether the player may be joined to a game that is up. Rejects with JoinRefused. */
   admit(serverId: string, player: Player): Promise<void>;
   /**
    * Wakes the server for this player and resolves with the game's address once it is ready, however long that takes.
-   * Rejects with JoinRefused. `signal` says that the player has gone.
+   * Rejects with JoinRefused. `signal` says that the player has gone. Who can be shown it waits `inLine` where there is no room for
+   * the server, everybody else is refused then.
    */
-  wake(serverId: string, player: Player, signal: AbortSignal): Promise<Address>;
+  wake(serverId: string, player: Player, signal: AbortSignal, inLine?: InLine): Promise<Address>;
 }
 
 /** How many connections of players one game has. */

@@ -2,6 +2,7 @@ import type { VerifiedAccount } from '../accounts.ts';
 import type { ProxyStats } from '../index.ts';
 import {
   type Address,
+  type InLine,
   JoinRefused,
   type Joined,
   type Log,
@@ -11,7 +12,6 @@ import {
   type Routes,
   type Wake,
 } from '../ports.ts';
-import { TEXTS } from '../texts.ts';
 import {
   type BannedAddress,
   type Channel,
@@ -20,10 +20,10 @@ import {
   type Hello,
   LINK_PROTOCOL,
   MOST_PLAYERS,
-  MOST_WAKES,
   inParts,
 } from './messages.ts';
 import { Mirror } from './mirror.ts';
+import { Wakes, type WakesOptions } from './wakes.ts';
 
 /** What the service may ask of a proxy, and ask it for. */
 export interface Controlled {
@@ -42,20 +42,10 @@ export interface ControlOptions {
   now?: () => number;
   /** Gathers changes for a moment; default: 20 ms. */
   later?: (run: () => void) => void;
-  /** How long a player waits for a service that is away. */
-  patienceMs?: number;
+  /** As `WakesOptions` has it; default: real time. */
+  after?: WakesOptions['after'];
   /** The service tells what it wants to be logged. */
   onLogLevel?: (level: string) => void;
-}
-
-interface WaitingWake {
-  server: string;
-  player: Player;
-  /** Epoch ms; set when the service is first missed. */
-  patientUntil: number | undefined;
-  /** Runs while the service is away. */
-  timer: NodeJS.Timeout | undefined;
-  settle(outcome: Address | JoinRefused | Error): void;
 }
 
 interface Session {
@@ -65,7 +55,6 @@ interface Session {
 }
 
 const GATHER_MS = 20;
-const PATIENCE_MS = 10 * 60_000;
 
 /**
  * The service, as a proxy in a process of its own knows it. Each connection begins anew: both sides tell all that is so. In between,
@@ -78,19 +67,23 @@ export class Control implements Routes, Wake, Presence {
   readonly #mirror = new Mirror();
   readonly #joined = new Map<string, Joined>();
   readonly #changed = new Set<string>();
-  readonly #wakes = new Map<number, WaitingWake>();
+  readonly #wakes: Wakes;
   readonly #firstWhole = Promise.withResolvers<void>();
   #session: Session | undefined;
   #proxy: Controlled | undefined;
   #listening: Address | null = null;
   #isDraining = false;
-  #lastWake = 0;
   #isFlushing = false;
   #lastStats = '';
 
   constructor(options: ControlOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
+    this.#wakes = new Wakes({
+      now: this.#now,
+      after: options.after ?? after,
+      send: (message) => void this.#send(message),
+    });
     this.#later = options.later ?? ((run) => void setTimeout(run, GATHER_MS).unref());
   }
 
@@ -117,33 +110,8 @@ export class Control implements Routes, Wake, Presence {
     this.#mirror.admit(serverId, player, this.#now());
   }
 
-  wake(serverId: string, player: Player, signal: AbortSignal): Promise<Address> {
-    return new Promise((resolve, reject) => {
-      signal.throwIfAborted();
-      if (this.#wakes.size >= MOST_WAKES) throw new JoinRefused(TEXTS.busy);
-      const id = ++this.#lastWake;
-      const onAbort = (): void => {
-        this.#send({ type: 'cancel', id });
-        wake.settle(signal.reason as Error);
-      };
-      const wake: WaitingWake = {
-        server: serverId,
-        player,
-        patientUntil: undefined,
-        timer: undefined,
-        settle: (outcome) => {
-          clearTimeout(wake.timer);
-          signal.removeEventListener('abort', onAbort);
-          this.#wakes.delete(id);
-          if (outcome instanceof Error) reject(outcome);
-          else resolve(outcome);
-        },
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#wakes.set(id, wake);
-      if (this.isConnected) this.#ask(id, wake);
-      else this.#beginPatience(wake);
-    });
+  wake(serverId: string, player: Player, signal: AbortSignal, inLine?: InLine): Promise<Address> {
+    return this.#wakes.add({ server: serverId, player, inLine }, signal, this.isConnected);
   }
 
   changed(serverId: string, joined: Joined): void {
@@ -201,7 +169,7 @@ export class Control implements Routes, Wake, Presence {
     this.#session = undefined;
     this.#mirror.leave();
     session.channel.close();
-    for (const wake of this.#wakes.values()) this.#beginPatience(wake);
+    this.#wakes.missAll();
   }
 
   #receive(session: Session, message: FromService): void {
@@ -220,9 +188,11 @@ export class Control implements Routes, Wake, Presence {
       case 'whole':
         return this.#goOn();
       case 'woken':
-        return this.#wakes.get(message.id)?.settle(message.address);
+        return this.#wakes.settle(message.id, message.address);
       case 'unwoken':
-        return this.#wakes.get(message.id)?.settle(failureOf(message.text));
+        return this.#wakes.settle(message.id, failureOf(message.text));
+      case 'line':
+        return this.#wakes.place(message.id, message.place);
       case 'kick':
         return this.#proxy?.kick(message.server, message.ip);
       case 'verified':
@@ -248,20 +218,7 @@ export class Control implements Routes, Wake, Presence {
   #goOn(): void {
     this.#mirror.whole();
     this.#firstWhole.resolve();
-    for (const [id, wake] of this.#wakes) this.#ask(id, wake);
-  }
-
-  #ask(id: number, wake: WaitingWake): void {
-    clearTimeout(wake.timer);
-    wake.timer = undefined;
-    this.#send({ type: 'wake', id, server: wake.server, player: wake.player });
-  }
-
-  #beginPatience(wake: WaitingWake): void {
-    const { patienceMs = PATIENCE_MS } = this.#options;
-    wake.patientUntil ??= this.#now() + patienceMs;
-    const giveUp = (): void => wake.settle(new JoinRefused(TEXTS.away));
-    wake.timer ??= setTimeout(giveUp, Math.max(0, wake.patientUntil - this.#now()));
+    this.#wakes.askAll();
   }
 
   #throwOut(serverId: string, bans: readonly BannedAddress[]): void {
@@ -295,6 +252,11 @@ export class Control implements Routes, Wake, Presence {
     this.#session.channel.send(JSON.stringify(message));
     return true;
   }
+}
+
+function after(ms: number, fire: () => void): () => void {
+  const timer = setTimeout(fire, ms);
+  return () => clearTimeout(timer);
 }
 
 function failureOf(text: string | null): Error {

@@ -62,7 +62,8 @@ export type FromProxy =
   | Hello
   | { type: 'here'; servers: Here[] }
   | { type: 'whole' }
-  | { type: 'wake'; id: number; server: string; player: Player }
+  /** `waitedMs`: the player can wait in line, and has been doing so for so long. */
+  | { type: 'wake'; id: number; server: string; player: Player; waitedMs?: number | undefined }
   | { type: 'cancel'; id: number }
   | { type: 'stats'; stats: ProxyStats; listening: Address | null; draining: boolean }
   | { type: 'verified'; accounts: VerifiedAccount[] }
@@ -77,6 +78,8 @@ export type FromService =
   | { type: 'woken'; id: number; address: Address }
   /** `text` is for the player; null: it could not be said why. */
   | { type: 'unwoken'; id: number; text: string | null }
+  /** The place of a wake in line, from 1; null: it waits for the start itself. */
+  | { type: 'line'; id: number; place: number | null }
   | { type: 'kick'; server: string; ip: string }
   | { type: 'verified'; accounts: VerifiedAccount[] }
   | { type: 'drain' };

@@ -7,6 +7,8 @@ import { componentNbt } from './packets.ts';
 /** What a waiting player sees. */
 export interface WaitingView {
   route: Route;
+  /** In line for room to start, from 1, or 0 where that is not known; null: not in line. */
+  place: number | null;
   /** Seconds left of the usual start; null where that is not known, or over. */
   leftSeconds: number | null;
   waitedSeconds: number;
@@ -23,6 +25,8 @@ const TEXT_UNITS = 2_048;
 const PHASE_UNITS = 40;
 const BODY_WIDTH = 300;
 const BAR_PARTS = 40;
+const ORDINALS = new Intl.PluralRules('en', { type: 'ordinal' });
+const ENDINGS: Partial<Record<Intl.LDMLPluralRule, string>> = { one: 'st', two: 'nd', few: 'rd' };
 const PHASES = new Map([
   ['starting', 'Starting'],
   ['loading_mods', 'Loading its mods'],
@@ -35,7 +39,9 @@ export function waitingDialog(view: WaitingView): NbtCompound {
   const { route, others } = view;
   return dialog(route.name, 'Leave', [
     cleanText(route.motd, MOTD_UNITS),
-    [`§f${stateOf(route)}`, bar(view), timeLeft(view)].filter(Boolean).join('\n'),
+    (view.place === null ? [`§f${stateOf(route)}`, bar(view), timeLeft(view)] : inLine(view.place))
+      .filter(Boolean)
+      .join('\n'),
     others.names.length === 0 ? '' : `§7Also waiting: ${others.names.join(', ')}${moreOf(others.more)}`,
     '§7You join by yourself as soon as the server is ready.',
   ]);
@@ -64,6 +70,15 @@ function dialog(title: string, button: string, paragraphs: readonly string[]): N
 
 function component(text: string): NbtCompound {
   return componentNbt(toComponent(text, PROTOCOL.V1_21_6));
+}
+
+function inLine(place: number): string[] {
+  const where = place === 0 ? 'You are in line' : `You are ${ordinal(place)} in line`;
+  return [`§f${where}`, '§7All places here are taken: the server starts as soon as there is room for it.'];
+}
+
+function ordinal(count: number): string {
+  return `${count}${ENDINGS[ORDINALS.select(count)] ?? 'th'}`;
 }
 
 function stateOf({ state, phase }: Route): string {

@@ -40,12 +40,14 @@ export async function waitInRoom(hold: Hold, route: Route, arrival: Arrival, con
   const { connection, handshake, host, player } = arrival;
   const { timings, waitingList, log } = context;
   const client = new WaitingClient({ connection, player, timings, onGone: (reason) => hold.leave(reason) });
+  const view = new View(route, arrival, context);
   let leaveList: (() => void) | undefined;
+  const begin = (): Promise<void> => {
+    leaveList = waitingList.add(route.serverId, player);
+    return hold.during(client.begin(player.uuid ?? '', () => view.dialog()));
+  };
   try {
-    await hold.wake(route, () => {
-      leaveList = waitingList.add(route.serverId, player);
-      return hold.during(client.begin(player.uuid ?? '', viewOf(route, arrival, context)));
-    });
+    await hold.wake(route, begin, (place) => view.tell(place));
     waitingList.expect(host, player);
     client.sendOn(host, handshake.serverPort);
     log.info({ server: route.serverId, player: player.name }, 'player sent on to the game');
@@ -75,21 +77,45 @@ async function explain(
   client.sendAway(kick.text);
 }
 
-/** The dialog as it is to be now; called each second. */
-function viewOf(first: Route, { host, player }: Arrival, context: Context): () => NbtCompound {
-  const since = context.elapsed();
-  let route = first;
-  let routeSince = since;
-  return () => {
-    const at = context.elapsed();
-    const current = context.routes.lookup(host) ?? route;
-    if (current !== route) [route, routeSince] = [current, at];
-    const left = route.etaSeconds === null ? 0 : Math.ceil(route.etaSeconds - (at - routeSince) / 1000);
+/** What one player is to see. */
+class View {
+  readonly #arrival: Arrival;
+  readonly #context: Context;
+  #route: Route;
+  /** Monotonic ms: of the route as it is, and of the wait for the start. */
+  #routeSince: number;
+  #since: number;
+  #place: number | null = null;
+
+  constructor(route: Route, arrival: Arrival, context: Context) {
+    this.#arrival = arrival;
+    this.#context = context;
+    this.#route = route;
+    this.#routeSince = this.#since = context.elapsed();
+  }
+
+  /** As `InLine.tell`. */
+  tell(place: number | null): void {
+    // The time in line is none of the start.
+    if (place !== this.#place) this.#since = this.#context.elapsed();
+    this.#place = place;
+  }
+
+  /** As it is to be now; called each second. */
+  dialog(): NbtCompound {
+    const { host, player } = this.#arrival;
+    const { routes, waitingList } = this.#context;
+    const at = this.#context.elapsed();
+    const current = routes.lookup(host) ?? this.#route;
+    if (current !== this.#route) [this.#route, this.#routeSince] = [current, at];
+    const route = this.#route;
+    const left = route.etaSeconds === null ? 0 : Math.ceil(route.etaSeconds - (at - this.#routeSince) / 1000);
     return waitingDialog({
       route,
+      place: this.#place,
       leftSeconds: left > 0 ? left : null,
-      waitedSeconds: (at - since) / 1000,
-      others: context.waitingList.others(route.serverId, player),
+      waitedSeconds: (at - this.#since) / 1000,
+      others: waitingList.others(route.serverId, player),
     });
-  };
+  }
 }

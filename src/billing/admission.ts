@@ -7,7 +7,8 @@ import { type Reserving, loadOf, reserves } from './reservations.ts';
 export interface Admission {
   /**
    * Throws unless the server may take its place now: RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM for what its account may
-   * have awake, NODE_CAPACITY for what the machine has left. One that is awake already, or on its way, has its place.
+   * have awake, NODE_CAPACITY for what the machine has left (`fits` of its metadata is `never` where all of it would be too
+   * little). One that is awake already, or on its way, has its place.
    *
    * Synchronous, and reads what awake servers reserve off their actors: nothing can happen between this check and the event
    * that wakes a server, and a reservation ends when its actor comes to rest.
@@ -68,12 +69,22 @@ export function createAdmission({ live, capacity, limits, nodeLabel }: Admission
   function admitToNode({ row: { ramMb } }: Reserving): void {
     const { machine, ramUsableMb, used } = capacity.now();
     const cpus = capacity.cpusFor(ramMb);
+    if (ramMb > ramUsableMb) throw tooLarge(ramMb, ramUsableMb);
     if (used.ramMb + ramMb > ramUsableMb) throw full('RAM', `${ramUsableMb - used.ramMb} MB of RAM are free`);
     if (used.cpus + cpus > machine.cores * CEILINGS_A_CORE) throw full('CPU', 'all CPU time is promised');
     // A disk that could not be read does not count as full.
     if (machine.diskTotalMb > 0 && machine.diskFreeMb < LEAST_DISK_MB) {
       throw full('disk', `${machine.diskFreeMb} MB of disk are free`);
     }
+  }
+
+  function tooLarge(ramMb: number, ramUsableMb: number): StatusError {
+    const message = `${nodeLabel} has ${ramUsableMb} MB of RAM for games, and this server needs ${ramMb} MB. Give it less.`;
+    return quotaExceeded('NODE_CAPACITY', `node:${nodeLabel}`, message, {
+      node: nodeLabel,
+      resource: 'RAM',
+      fits: 'never',
+    });
   }
 
   function full(resource: string, found: string): StatusError {

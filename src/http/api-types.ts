@@ -514,7 +514,7 @@ export interface paths {
         put?: never;
         /**
          * Change name, RAM, plan or waiting room
-         * @description What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner. With `waitingRoom`, which is experimental, players of Minecraft 1.21.6 and newer who wake the server see its start in a window, with who else waits and a button to leave, and join by themselves once it is ready. Older clients, and those of Forge and NeoForge, wait as ever.
+         * @description What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner. With `waitingRoom`, which is experimental, players of Minecraft 1.21.6 and newer who wake the server see its start in a window, with who else waits and a button to leave, and join by themselves once it is ready. Where the machine has no room for the server, they wait in line for up to ten minutes and read their place. Older clients, and those of Forge and NeoForge, wait as ever, and are refused where there is no room.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */

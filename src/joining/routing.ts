@@ -1,7 +1,15 @@
 import type { Cause } from '../../machines/server-types.ts';
 import { isTagged } from '../../machines/server.ts';
 import { type Nameless, isNameless } from '../../proxy/hostname.ts';
-import { type Address, JoinRefused, type Player, type Route, type Routes, type Wake } from '../../proxy/ports.ts';
+import {
+  type Address,
+  type InLine,
+  JoinRefused,
+  type Player,
+  type Route,
+  type Routes,
+  type Wake,
+} from '../../proxy/ports.ts';
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
 import { DEFAULT_MAX_PLAYERS } from '../game/properties/properties.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -12,6 +20,7 @@ import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import { etaSeconds } from '../servers/start-time.ts';
 import type { JoinPolicy } from './join-policy.ts';
+import { Line } from './line.ts';
 import type { RouteFeed } from './link/teller.ts';
 import type { WakePolicy } from './wake-policies.ts';
 
@@ -81,6 +90,20 @@ export function createRouting({
     set(name, routeOf(now, joinPolicy.policyOf(id), clock.now()));
   });
 
+  const line = new Line({ servers, clock });
+
+  /** Wakes it, if need be. Rejects with JoinRefused, and with StatusError where a rule is against it. */
+  async function knock(serverId: string, player: Player): Promise<void> {
+    const cause: Cause = { kind: 'player', id: player.name, note: 'joined' };
+    const known = await servers.get(serverId);
+    if (known && !isTagged(known.state, 'awake')) await joinPolicy.mayWake(known.row, player);
+    try {
+      await servers.send(serverId, { type: 'JOIN', at: clock.now(), cause });
+    } catch (error) {
+      throw error instanceof StatusError ? error : refusalOf(error);
+    }
+  }
+
   /**
    * The one that is set. On a machine without a name of its own in the DNS, where friends type its address: the only one, by
    * whatever name; among several the oldest, for players on the machine itself.
@@ -118,14 +141,14 @@ export function createRouting({
 
     admit: (serverId, player) => joinPolicy.admit(serverId, player),
 
-    async wake(serverId: string, player: Player, signal: AbortSignal): Promise<Address> {
-      const cause: Cause = { kind: 'player', id: player.name, note: 'joined' };
-      const known = await servers.get(serverId);
-      if (known && !isTagged(known.state, 'awake')) await joinPolicy.mayWake(known.row, player);
+    async wake(serverId: string, player: Player, signal: AbortSignal, inLine?: InLine): Promise<Address> {
+      const wake = () => knock(serverId, player);
       try {
-        await servers.send(serverId, { type: 'JOIN', at: clock.now(), cause });
+        if (inLine)
+          await line.enter({ serverId, since: clock.now() - inLine.waitedMs, signal, wake, tell: inLine.tell });
+        else await wake();
       } catch (error) {
-        throw refusalOf(error);
+        throw error instanceof StatusError ? refusalOf(error) : error;
       }
       log.info({ server: serverId, player: player.name, protocol: player.protocol }, 'a player joins');
       const now = await servers.until(serverId, settled, signal);
@@ -133,7 +156,10 @@ export function createRouting({
       throw new JoinRefused(now === null ? 'This server is no more.' : kickText(now));
     },
 
-    close: unobserve,
+    close() {
+      unobserve();
+      line.close();
+    },
   };
 }
 

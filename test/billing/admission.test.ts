@@ -240,6 +240,41 @@ test('a player who comes while there is no room reads why', async (t) => {
   t.is(it.engine.boots.includes('two'), false);
 });
 
+test('who can be shown it waits in line for room: nothing of the server is touched until then', async (t) => {
+  const it = await admitting(t);
+  for (const id of ['one', 'two', 'three', 'four']) await it.create(id);
+  for (const id of ['one', 'two', 'three']) await it.command(id, 'START');
+  await it.create('huge', { ramMb: 4_096 });
+  const { servers, clock, store } = it;
+  const log = createLog({ level: 'silent' });
+  const options = { joinPolicy: OPEN_POLICY, servers, clock, log, publicHost: 'play.example' };
+  const routing = createRouting({ ...options, sleepers: await listRoutes(store) });
+  t.teardown(() => routing.close());
+  const player = { name: 'Steve', protocol: 774 } as Parameters<typeof routing.wake>[1];
+  const { signal } = new AbortController();
+  const full = /^All places here are taken right now\./;
+  t.regex((await t.throwsAsync(routing.wake('four', player, signal))).message, full, 'an older client');
+
+  const places: (number | null)[] = [];
+  const inLine = { waitedMs: 0, tell: (place: number | null) => void places.push(place) };
+  const huge = await t.throwsAsync(routing.wake('huge', player, signal, inLine));
+  t.regex(huge.message, full, 'it would wait for nothing');
+  t.like((huge.cause as StatusError).options.metadata, { fits: 'never' });
+  const before = await store.query('SELECT "snapshot", "updatedAt" FROM "servers" WHERE "id" = $1', ['four']);
+  const woken = routing.wake('four', player, signal, inLine);
+  await it.until(() => places.length > 0);
+  t.deepEqual(places, [1]);
+  t.deepEqual(await store.query('SELECT "snapshot", "updatedAt" FROM "servers" WHERE "id" = $1', ['four']), before);
+  t.is(it.reserved(), 3);
+  await running(it, 'one');
+  await it.command('one', 'STOP');
+  await it.reach('one', 'hibernated');
+  await it.until(() => it.engine.boots.includes('four'));
+  t.deepEqual(places, [1, null]);
+  await it.reach('four', 'running');
+  t.is((await woken).host, 'four.game');
+});
+
 test('fifty mod packs to be installed at once in three places: three are, no trace of the others, and each place comes back', async (t) => {
   const it = await admitting(t);
   const pack = { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'AANobbMI', modpackVersion: 'abcdefgh' };

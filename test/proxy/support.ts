@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { FrameReader, encodeFrame, encodeString, encodeVarInt, readFrame } from '../../proxy/codec.ts';
 import { type Proxy, type ProxyOptions, createProxy } from '../../proxy/index.ts';
-import type { Address, Player, Route } from '../../proxy/ports.ts';
+import type { Address, InLine, Player, Route } from '../../proxy/ports.ts';
 
 export const HOST = 'play.example.com';
 
@@ -40,6 +40,7 @@ export interface Wish {
   serverId: string;
   player: Player;
   signal: AbortSignal;
+  inLine: InLine | undefined;
   ready: (address: Address) => void;
   refuse: (error: unknown) => void;
 }
@@ -78,8 +79,8 @@ export async function startProxy(t: ExecutionContext, options: Partial<ProxyOpti
     routes: { lookup: (host) => routes.get(host) },
     wake: {
       admit: async () => {},
-      wake: (serverId, player, signal) =>
-        new Promise((ready, refuse) => wishes.push({ serverId, player, signal, ready, refuse })),
+      wake: (serverId, player, signal, inLine) =>
+        new Promise((ready, refuse) => wishes.push({ serverId, player, signal, inLine, ready, refuse })),
     },
     log: { debug: note('debug'), info: note('info'), warn: note('warn') },
     // Nobody is at home, unless a test says so.

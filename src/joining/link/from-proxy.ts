@@ -48,7 +48,7 @@ const Message = z.discriminatedUnion('type', [
       .max(10_000),
   }),
   z.object({ type: z.literal('whole') }),
-  z.object({ type: z.literal('wake'), id: count, server: serverId, player }),
+  z.object({ type: z.literal('wake'), id: count, server: serverId, player, waitedMs: total.optional() }),
   z.object({ type: z.literal('cancel'), id: count }),
   z.object({ type: z.literal('stats'), stats, listening, draining: z.boolean() }),
   z.object({

@@ -222,7 +222,7 @@ export class LinkedProxies {
   async #wake(
     proxy: LinkedProxy,
     { wakes, teller, channel }: Session,
-    { id, server, player }: FromProxy & { type: 'wake' },
+    { id, server, player, waitedMs }: FromProxy & { type: 'wake' },
   ): Promise<void> {
     if (wakes.has(id) || wakes.size >= MOST_WAKES) return;
     const gone = new AbortController();
@@ -232,9 +232,11 @@ export class LinkedProxies {
       teller.flush();
       if (!gone.signal.aborted) channel.send(JSON.stringify({ ...message, id }));
     };
+    const tell = (place: number | null): void => answer({ type: 'line', place });
+    const inLine = waitedMs === undefined ? undefined : { waitedMs, tell };
     try {
       await this.#opened.promise;
-      answer({ type: 'woken', address: await this.#options.wake.wake(server, player, gone.signal) });
+      answer({ type: 'woken', address: await this.#options.wake.wake(server, player, gone.signal, inLine) });
     } catch (err) {
       const isRefused = err instanceof JoinRefused;
       if (!isRefused && !gone.signal.aborted)

@@ -30,8 +30,9 @@ const updateServer = (needs: Needs) =>
     description:
       'What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner. With ' +
       '`waitingRoom`, which is experimental, players of Minecraft 1.21.6 and newer who wake the server see its start in a ' +
-      'window, with who else waits and a button to leave, and join by themselves once it is ready. Older clients, and those ' +
-      'of Forge and NeoForge, wait as ever.',
+      'window, with who else waits and a button to leave, and join by themselves once it is ready. Where the machine has no ' +
+      'room for the server, they wait in line for up to ten minutes and read their place. Older clients, and those ' +
+      'of Forge and NeoForge, wait as ever, and are refused where there is no room.',
     precondition: 'for RAM and plan, the server must be stopped.',
     params: ServerParams,
     body: message({

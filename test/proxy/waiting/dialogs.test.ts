@@ -11,6 +11,7 @@ const NOBODY = { names: [], more: 0 };
 function words(change: Partial<Route>, view: Partial<WaitingView> = {}): string[] {
   const { title, body } = waitingDialog({
     route: route(change),
+    place: null,
     leftSeconds: null,
     waitedSeconds: 0,
     others: NOBODY,
@@ -43,10 +44,25 @@ test('nothing is shown that is not known', (t) => {
   t.is(words({ state: 'starting' }, { leftSeconds: 150, waitedSeconds: 1 })[1]?.split('\n').at(-1), 'About 3 min');
 });
 
+test('a player in line reads the place, and nothing of a start that has not begun', (t) => {
+  const line = (place: number) => words({ percent: 40 }, { place, leftSeconds: 30, waitedSeconds: 10 })[1]?.split('\n');
+  t.deepEqual(line(2), [
+    'You are 2nd in line',
+    'All places here are taken: the server starts as soon as there is room for it.',
+  ]);
+  const places = [1, 3, 4, 11, 12, 13, 21, 112].map((place) => line(place)?.[0]);
+  t.deepEqual(
+    places,
+    ['1st', '3rd', '4th', '11th', '12th', '13th', '21st', '112th'].map((place) => `You are ${place} in line`),
+  );
+  t.is(line(0)?.[0], 'You are in line', 'as while the service is away');
+});
+
 test('the bar is as full as the wait is over', (t) => {
   const green = (view: Partial<WaitingView>, percent = 0): number => {
     const { body } = waitingDialog({
       route: route({ state: 'starting', percent }),
+      place: null,
       leftSeconds: null,
       waitedSeconds: 0,
       others: NOBODY,
@@ -65,7 +81,7 @@ test('the bar is as full as the wait is over', (t) => {
 test('a failure is shown with its cause, and every dialog has a button to leave by and stays until then', (t) => {
   const failure = failureDialog(route(), '§cIt could not start.\nIts owner can see why.');
   t.regex(JSON.stringify(failure), /It could not start\.\\nIts owner can see why\./);
-  const waiting = waitingDialog({ route: route(), leftSeconds: null, waitedSeconds: 0, others: NOBODY });
+  const waiting = waitingDialog({ route: route(), place: null, leftSeconds: null, waitedSeconds: 0, others: NOBODY });
   for (const dialog of [failure, waiting])
     t.like(dialog, {
       type: 'minecraft:notice',

@@ -100,7 +100,13 @@ for (const [version, protocol] of VERSIONS) {
     const { reason } = bye.params as { reason: { type: string; value: unknown } };
     t.deepEqual(plain(reason), { text: '', extra: [{ text: 'No', color: 'red' }] });
     const others = { names: ['Alex'], more: 0 };
-    const waiting = waitingDialog({ route: route({ motd: '§lHi\nthere' }), leftSeconds: 9, waitedSeconds: 1, others });
+    const waiting = waitingDialog({
+      route: route({ motd: '§lHi\nthere' }),
+      place: null,
+      leftSeconds: 9,
+      waitedSeconds: 1,
+      others,
+    });
     t.deepEqual(dialogOf(version, waiting), asRead(waiting));
     const failure = failureDialog(route(), 'It could not start.');
     t.deepEqual(dialogOf(version, failure), asRead(failure));

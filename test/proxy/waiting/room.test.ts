@@ -171,6 +171,41 @@ test('the seconds left count down, and a dialog is sent only when it has changed
   t.true(client.socket.bytesRead - before <= 3 * (news.length + 8), 'for the motd, for Alex, or for both at once');
 });
 
+test('a player for whose server there is no room reads the place in line, then the start, and is sent on', async (t) => {
+  const game = await startGame(t, () => undefined);
+  const it = await start(t);
+  const client = await enter(t, it);
+  const { inLine, ready } = await wish(it);
+  t.is(inLine?.waitedMs, 0);
+  inLine?.tell(2);
+  await dialog(client, 'You are 2nd in line', 'All places here are taken');
+  inLine?.tell(1);
+  await dialog(client, 'You are 1st in line');
+  inLine?.tell(0);
+  await dialog(client, 'You are in line');
+  it.routes.set(HOST, { ...ROOM, state: 'starting', phase: 'generating_world', percent: 7 });
+  inLine?.tell(null);
+  t.false((await dialog(client, 'Preparing its world', '7 %')).includes('in line'));
+  ready(game);
+  await next(client, SENT.transfer);
+  client.socket.end();
+  await client.gone();
+});
+
+test('time in line is none of the start: a player may wait for both', async (t) => {
+  const it = await start(t, { timings: { maxHoldMs: 6_000 } });
+  const client = await enter(t, it);
+  const { inLine } = await wish(it);
+  const at = performance.now();
+  inLine?.tell(1);
+  await dialog(client, '1st in line');
+  inLine?.tell(null);
+  const again = performance.now();
+  t.regex(await farewell(client), /still not up/);
+  t.true(performance.now() - again > 5_900 && again > at);
+  await empty(it);
+});
+
 test('players read who else waits, and no longer when those have gone', async (t) => {
   const it = await start(t);
   const steve = await enter(t, it);
@@ -356,7 +391,9 @@ for (const [what, change, protocol, host] of HELD) {
     const { id, reader } = await client.packet();
     t.is(id, 4);
     client.send(pluginAnswer(reader.varInt()));
-    (await wish(it)).refuse(new JoinRefused('No'));
+    const { inLine, refuse } = await wish(it);
+    t.is(inLine, undefined, 'it cannot be shown a line');
+    refuse(new JoinRefused('No'));
     t.regex(await client.kickText(), /No/);
   });
 }

@@ -1,0 +1,120 @@
+import { type Address, type InLine, JoinRefused, type Player } from '../ports.ts';
+import { TEXTS } from '../texts.ts';
+import { type FromProxy, MOST_WAKES } from './messages.ts';
+
+export interface WakesOptions {
+  /** Epoch ms. */
+  now: () => number;
+  /** Calls once, in so long; returns the cancellation. */
+  after: (ms: number, fire: () => void) => () => void;
+  /** Says something to the service, where it is there. */
+  send: (message: FromProxy) => void;
+}
+
+interface WaitingWake {
+  server: string;
+  player: Player;
+  inLine: InLine | undefined;
+  /** As told last. */
+  place: number | null;
+  /** Epoch ms. */
+  askedAt: number;
+  /** Epoch ms; set when the service is first missed. */
+  patientUntil: number | undefined;
+  /** Ends the patience, which runs while the service is away. */
+  cancel: (() => void) | undefined;
+  settle(outcome: Address | Error): void;
+}
+
+/** How long a player waits for a service that is away. */
+const PATIENCE_MS = 10 * 60_000;
+
+/** The wakes that players of this proxy wait for, over as many connections to the service as that takes. */
+export class Wakes {
+  readonly #options: WakesOptions;
+  readonly #waiting = new Map<number, WaitingWake>();
+  #last = 0;
+
+  constructor(options: WakesOptions) {
+    this.#options = options;
+  }
+
+  /** As `Wake.wake`. Asks at once where the service is there. */
+  add(
+    { server, player, inLine }: Pick<WaitingWake, 'server' | 'player' | 'inLine'>,
+    signal: AbortSignal,
+    isConnected: boolean,
+  ): Promise<Address> {
+    const { now, send } = this.#options;
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      if (this.#waiting.size >= MOST_WAKES) throw new JoinRefused(TEXTS.busy);
+      const id = ++this.#last;
+      const onAbort = (): void => {
+        send({ type: 'cancel', id });
+        wake.settle(signal.reason as Error);
+      };
+      const wake: WaitingWake = {
+        server,
+        player,
+        inLine,
+        place: null,
+        askedAt: now() - (inLine?.waitedMs ?? 0),
+        patientUntil: undefined,
+        cancel: undefined,
+        settle: (outcome) => {
+          wake.cancel?.();
+          signal.removeEventListener('abort', onAbort);
+          this.#waiting.delete(id);
+          if (outcome instanceof Error) reject(outcome);
+          else resolve(outcome);
+        },
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.set(id, wake);
+      if (isConnected) this.#ask(id, wake);
+      else this.#beginPatience(wake);
+    });
+  }
+
+  settle(id: number, outcome: Address | Error): void {
+    this.#waiting.get(id)?.settle(outcome);
+  }
+
+  /** Its place in line, as `InLine` has it. */
+  place(id: number, place: number | null): void {
+    const wake = this.#waiting.get(id);
+    if (wake) tell(wake, place);
+  }
+
+  /** The service is there again. */
+  askAll(): void {
+    for (const [id, wake] of this.#waiting) this.#ask(id, wake);
+  }
+
+  /** The service is away. */
+  missAll(): void {
+    for (const wake of this.#waiting.values()) this.#beginPatience(wake);
+  }
+
+  #ask(id: number, wake: WaitingWake): void {
+    wake.cancel?.();
+    wake.cancel = undefined;
+    const { server, player, inLine, askedAt } = wake;
+    const waitedMs = inLine && Math.max(0, this.#options.now() - askedAt);
+    this.#options.send({ type: 'wake', id, server, player, waitedMs });
+  }
+
+  #beginPatience(wake: WaitingWake): void {
+    const { now, after } = this.#options;
+    wake.patientUntil ??= now() + PATIENCE_MS;
+    const giveUp = (): void => wake.settle(new JoinRefused(TEXTS.away));
+    wake.cancel ??= after(Math.max(0, wake.patientUntil - now()), giveUp);
+    if (wake.place !== null) tell(wake, 0);
+  }
+}
+
+function tell(wake: WaitingWake, place: number | null): void {
+  wake.place = place;
+  wake.inLine?.tell(place);
+}

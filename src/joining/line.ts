@@ -1,0 +1,210 @@
+/**
+ * Promises: whoever comes for a server that the node has no room for waits in line, comes in as soon as there is room, and knows its
+ * place until then. Never stores anything, and never does more to a server than its players do by joining.
+ */
+import { isTagged } from '../../machines/server.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { every } from '../kernel/every.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { ServerNow } from '../servers/server-now.ts';
+import type { Servers } from '../servers/servers.ts';
+
+/** A player who may wait in line. */
+export interface Waiter {
+  serverId: string;
+  /** When the player came, epoch ms; goes by it. */
+  since: number;
+  /** The player has gone. */
+  signal: AbortSignal;
+  /** Wakes the server for this player. Rejects with NODE_CAPACITY as long as there is no room, and with what else refuses it. */
+  wake: () => Promise<void>;
+  /** Is told the place, from 1, whenever it changes; null, where it is in line no longer or need not be. */
+  tell: (place: number | null) => void;
+}
+
+export interface LineOptions {
+  servers: Pick<Servers, 'observe' | 'get'>;
+  clock: Clock;
+}
+
+/** A player in line. */
+interface Ticket extends Waiter {
+  /** What has refused it, and will again where its time is up. */
+  refusal: StatusError;
+  told: number | null;
+  leave(outcome?: unknown): void;
+}
+
+/** One server in line: all who wait for it come in together, when the first of them does. */
+interface Place {
+  ramMb: number;
+  /** When the first of them came, even if that one has gone since. */
+  since: number;
+  tickets: Ticket[];
+}
+
+const MOST_PLAYERS = 1_000;
+const PATIENCE_MS = 10 * 60_000;
+/** Room on a disk becomes free without a word. */
+const LOOK_MS = 15_000;
+
+/**
+ * The line for this node, of players through all proxies. Who has come first goes first; where the free room is too little for
+ * that server, a smaller one behind it takes it. It is looked for only when a server comes to rest, and each 15 s besides.
+ */
+export class Line {
+  readonly #clock: Clock;
+  readonly #servers: LineOptions['servers'];
+  /** By server. */
+  readonly #places = new Map<string, Place>();
+  readonly #unobserve: () => void;
+  #players = 0;
+  /** Times at which there may have been room. */
+  #chances = 0;
+  #round: Promise<void> | undefined;
+  #isTelling = false;
+  #stopLooking: (() => void) | undefined;
+
+  constructor({ servers, clock }: LineOptions) {
+    this.#clock = clock;
+    this.#servers = servers;
+    this.#unobserve = servers.observe((id, now) => this.#observed(id, now));
+  }
+
+  /**
+   * Resolves once the server has been woken for this player, or was awake. Rejects with what refuses that: NODE_CAPACITY where the
+   * server is larger than the node, the line is full, or ten minutes were not enough; and with the reason of `signal`.
+   */
+  async enter(waiter: Waiter): Promise<void> {
+    // Nobody slips in between a place that has become free and those who wait for it.
+    while (this.#round) await this.#round;
+    waiter.signal.throwIfAborted();
+    const seen = this.#chances;
+    try {
+      await waiter.wake();
+      waiter.tell(null);
+    } catch (error) {
+      waiter.signal.throwIfAborted();
+      if (!isFull(error) || this.#players >= MOST_PLAYERS) throw error;
+      const ramMb = (await this.#servers.get(waiter.serverId))?.row.ramMb ?? 0;
+      waiter.signal.throwIfAborted();
+      const waiting = this.#wait(waiter, ramMb, error);
+      if (seen !== this.#chances) this.#look();
+      await waiting;
+    }
+  }
+
+  close(): void {
+    this.#unobserve();
+    this.#stopLooking?.();
+  }
+
+  #wait(waiter: Waiter, ramMb: number, refusal: StatusError): Promise<void> {
+    const { serverId, signal, since } = waiter;
+    const place = this.#places.get(serverId) ?? { ramMb, since, tickets: [] };
+    place.since = Math.min(place.since, since);
+    this.#places.set(serverId, place);
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => ticket.leave(signal.reason);
+      const ticket: Ticket = {
+        ...waiter,
+        refusal,
+        told: null,
+        leave: (outcome) => {
+          if (!this.#remove(serverId, ticket)) return;
+          cancel();
+          signal.removeEventListener('abort', onAbort);
+          waiter.tell(null);
+          if (outcome === undefined) resolve();
+          else reject(outcome);
+        },
+      };
+      const cancel = this.#clock.at(since + PATIENCE_MS, () => ticket.leave(ticket.refusal));
+      signal.addEventListener('abort', onAbort, { once: true });
+      place.tickets.push(ticket);
+      this.#players++;
+      this.#stopLooking ??= every(this.#clock, LOOK_MS, () => this.#look());
+      this.#tell();
+    });
+  }
+
+  #remove(serverId: string, ticket: Ticket): boolean {
+    const place = this.#places.get(serverId);
+    const at = place?.tickets.indexOf(ticket) ?? -1;
+    if (!place || at < 0) return false;
+    place.tickets.splice(at, 1);
+    if (place.tickets.length === 0) this.#places.delete(serverId);
+    this.#players--;
+    if (this.#players === 0) {
+      this.#stopLooking?.();
+      this.#stopLooking = undefined;
+    }
+    this.#tell();
+    return true;
+  }
+
+  #observed(id: string, now: ServerNow | null): void {
+    if (this.#players === 0) return;
+    const place = this.#places.get(id);
+    if (place && now) place.ramMb = now.row.ramMb;
+    const holdsPlace = now !== null && isTagged(now.state, 'holds-place');
+    if (!holdsPlace) this.#look();
+    // Somebody else has woken it, or it is gone.
+    if (place && (holdsPlace || !now)) void this.#admit(place);
+  }
+
+  #look(): void {
+    this.#chances++;
+    this.#round ??= this.#letIn().finally(() => (this.#round = undefined));
+  }
+
+  async #letIn(): Promise<void> {
+    for (let seen = -1; seen !== this.#chances;) {
+      seen = this.#chances;
+      let tooLargeMb = Infinity;
+      for (const place of this.#inOrder()) {
+        if (place.ramMb < tooLargeMb && !(await this.#admit(place))) tooLargeMb = place.ramMb;
+      }
+    }
+  }
+
+  /** False: there is no room for this server. */
+  async #admit(place: Place): Promise<boolean> {
+    for (const ticket of place.tickets.slice()) {
+      if (ticket.signal.aborted) continue;
+      try {
+        await ticket.wake();
+        ticket.leave();
+      } catch (error) {
+        if (isFull(error)) return false;
+        ticket.leave(error);
+      }
+    }
+    return true;
+  }
+
+  #inOrder(): Place[] {
+    return [...this.#places.values()].toSorted((one, other) => one.since - other.since);
+  }
+
+  /** After all that happens in this turn. */
+  #tell(): void {
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    setImmediate(() => {
+      this.#isTelling = false;
+      for (const [index, { tickets }] of this.#inOrder().entries()) {
+        for (const ticket of tickets) {
+          if (ticket.told !== index + 1) ticket.tell((ticket.told = index + 1));
+        }
+      }
+    });
+  }
+}
+
+/** There is no room now, but may be soon. */
+function isFull(error: unknown): error is StatusError {
+  return (
+    error instanceof StatusError && error.reason === 'NODE_CAPACITY' && error.options.metadata?.['fits'] !== 'never'
+  );
+}

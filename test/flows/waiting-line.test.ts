@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { joinRaw, joinRoom, pingStatus } from '../support/bot.ts';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
+import { type Service, freePort, startService } from '../support/service.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PROXY_TOKEN = 'a-token-that-both-of-them-have-been-given';
+const VERSION = '1.21.11';
+const RAM_MB = 512;
+
+/** Another proxy of the same service, on a port of its own, as it would be on another machine. */
+async function anotherProxy(t: ExecutionContext, service: Service): Promise<number> {
+  const port = await freePort();
+  const CONTROL_URL = service.baseUrl.replace('http:', 'ws:');
+  const env = { ...COMPILE_CACHE, CONTROL_URL, PROXY_TOKEN, PROXY_HOST: '127.0.0.1', PROXY_PORT: String(port) };
+  const child: ChildProcess = spawn(process.execPath, ['proxy/main.ts'], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  return port;
+}
+
+test('players in line come in as places become free, first come first served, over two proxies and a restart', async (t) => {
+  const service = await startService(t, { PROXY: 'child', PROXY_TOKEN, MAX_RAM_MB: '16777216' });
+  const other = await anotherProxy(t, service);
+  const { ramUsableMb } = await service.call<{ ramUsableMb: string }>('GET', '/v1/capacity');
+  // What is left when one of the two sleeps is room for one server.
+  const sizes = { most: Number(ramUsableMb) - RAM_MB - 100, rest: RAM_MB, first: RAM_MB, second: RAM_MB };
+  for (const [name, ramMb] of Object.entries(sizes)) await service.create(name, VERSION, { ramMb });
+  for (const name of ['first', 'second'])
+    await service.call('POST', `/v1/servers/${name}:update`, { waitingRoom: true });
+  for (const name of ['most', 'rest']) {
+    await service.call('POST', `/v1/servers/${name}:start`);
+    await service.reach(name, 'running');
+  }
+  const at = (port: number, name: string) => ({ port, version: VERSION, fakeHost: `${name}.localhost` });
+  const [alex, steve] = [
+    { ...at(service.playersPort, 'first'), name: 'Alex' },
+    { ...at(other, 'second'), name: 'Steve' },
+  ];
+  for (const player of [alex, steve]) await until(async () => pingStatus(player).then(isThere, isNot));
+
+  const inFirst = joinRoom(alex);
+  await until(() => shown(inFirst.dialogs).includes('You are 1st in line'));
+  const inSecond = joinRoom(steve);
+  await until(() => shown(inSecond.dialogs).includes('You are 2nd in line'));
+  const old = await t.throwsAsync(joinRaw({ ...alex, version: '1.20.4', name: 'Sam' }));
+  t.regex(old.message, /All places here are taken right now/, 'who cannot be shown the line is refused');
+
+  await service.kill();
+  await until(() => [inFirst, inSecond].every(({ dialogs }) => shown(dialogs).includes('You are in line')));
+  await service.start();
+  await until(() => shown(inFirst.dialogs).includes('You are 1st in line'));
+  await until(() => shown(inSecond.dialogs).includes('You are 2nd in line'));
+  for (const name of ['first', 'second']) t.is((await service.call('GET', `/v1/servers/${name}`)).state, 'hibernated');
+
+  await service.call('POST', '/v1/servers/rest:stop');
+  await inFirst.sentOn;
+  await until(() => shown(inSecond.dialogs).includes('You are 1st in line'));
+  const inside = await joinRaw({ ...alex, transferred: true });
+  t.is((await service.call('GET', '/v1/servers/second')).state, 'hibernated');
+  await inside.end();
+  await service.call('POST', '/v1/servers/first:stop');
+  await inSecond.sentOn;
+  t.is((await service.call('GET', '/v1/servers/second')).state, 'running');
+});
+
+/** The newest dialog. */
+function shown(dialogs: readonly string[]): string {
+  return dialogs.at(-1) ?? '';
+}
+
+const isThere = () => true;
+const isNot = () => false;
+
+/** Looks until the condition holds, for as long as the test may take. */
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await delay(50);
+}

@@ -1,0 +1,254 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import test from 'ava';
+import type { ServerState } from '../../machines/server-types.ts';
+import { Line } from '../../src/joining/line.ts';
+import { StatusError, quotaExceeded } from '../../src/kernel/status.ts';
+import type { ServerNow } from '../../src/servers/server-now.ts';
+import { fakeClock } from '../fakes/clock.ts';
+
+const MINUTE_MS = 60_000;
+
+/** A node that has room for `ramMb`, its servers, and a line for it. */
+function node(ramMb: number) {
+  const clock = fakeClock();
+  const servers = new Map<string, { ramMb: number; state: ServerState }>();
+  const listeners = new Set<(id: string, now: ServerNow | null) => void>();
+  const woken: string[] = [];
+  /** Every server that somebody has tried to wake. */
+  const tried: string[] = [];
+  const refusals = new Map<string, Error>();
+  const now = (id: string) => {
+    const server = servers.get(id);
+    return server && ({ row: { ramMb: server.ramMb }, state: server.state } as ServerNow);
+  };
+  const line = new Line({
+    servers: {
+      get: async (id) => now(id),
+      observe: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+    clock,
+  });
+  function set(id: string, state: ServerState | 'gone', sizeMb = servers.get(id)?.ramMb ?? 1): void {
+    if (state === 'gone') servers.delete(id);
+    else servers.set(id, { ramMb: sizeMb, state });
+    for (const listener of listeners) listener(id, now(id) ?? null);
+  }
+  const used = () =>
+    [...servers.values()].reduce((sum, server) => sum + (server.state === 'hibernated' ? 0 : server.ramMb), 0);
+
+  async function wake(id: string): Promise<void> {
+    tried.push(id);
+    await turn();
+    const server = servers.get(id);
+    const refusal = server ? refusals.get(id) : new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'It is gone.');
+    if (refusal) throw refusal;
+    if (server?.state !== 'hibernated') return;
+    const isHuge = server.ramMb > ramMb;
+    if (used() + server.ramMb > ramMb)
+      throw quotaExceeded('NODE_CAPACITY', 'node', 'Full.', isHuge ? { fits: 'never' } : undefined);
+    woken.push(id);
+    set(id, 'starting');
+  }
+
+  /** A player who comes for a server; `places` is all they were told. */
+  function come(serverId: string, since = clock.now()) {
+    const gone = new AbortController();
+    const places: (number | null)[] = [];
+    const player = { places, gone, outcome: 'waits' };
+    const tell = (place: number | null) => void places.push(place);
+    line.enter({ serverId, since, signal: gone.signal, wake: () => wake(serverId), tell }).then(
+      () => (player.outcome = 'in'),
+      (error: Error) => (player.outcome = error instanceof StatusError ? error.reason : error.message),
+    );
+    return player;
+  }
+  /** Until nothing goes on any more. */
+  const settle = async () => {
+    for (let turns = 0; turns < 50; turns++) await turn();
+  };
+  return { clock, line, set, come, settle, woken, tried, refusals, used };
+}
+
+test('who has come first goes first, with all who wait for the same server; the others move up', async (t) => {
+  const it = node(1);
+  for (const id of ['busy', 'a', 'b', 'c']) it.set(id, id === 'busy' ? 'running' : 'hibernated');
+  const players = [];
+  for (const id of ['a', 'b', 'a', 'c']) {
+    players.push(it.come(id));
+    await it.settle();
+    await it.clock.advance(10);
+  }
+  t.deepEqual(
+    players.map(({ places }) => places),
+    [[1], [2], [1], [3]],
+  );
+  t.deepEqual(it.woken, []);
+  it.set('busy', 'stopping');
+  await it.settle();
+  t.deepEqual(it.woken, [], 'it still holds its place');
+  it.set('busy', 'hibernated');
+  await it.settle();
+  t.deepEqual(it.woken, ['a']);
+  t.deepEqual(
+    players.map(({ outcome }) => outcome),
+    ['in', 'waits', 'in', 'waits'],
+  );
+  t.deepEqual(
+    players.map(({ places }) => places),
+    [
+      [1, null],
+      [2, 1],
+      [1, null],
+      [3, 2],
+    ],
+  );
+  it.set('a', 'hibernated');
+  await it.settle();
+  it.set('b', 'hibernated');
+  await it.settle();
+  t.deepEqual(it.woken, ['a', 'b', 'c']);
+  t.deepEqual(players[3]!.places, [3, 2, 1, null]);
+  t.is(it.clock.pending(), 0);
+});
+
+test('with room there is no line', async (t) => {
+  const it = node(1);
+  it.set('a', 'hibernated');
+  const player = it.come('a');
+  await it.settle();
+  t.deepEqual([player.outcome, player.places], ['in', [null]]);
+});
+
+test('who leaves frees the place, and who has come earlier, as one asked for again, stands before others', async (t) => {
+  const it = node(1);
+  for (const id of ['busy', 'a', 'b', 'c']) it.set(id, id === 'busy' ? 'running' : 'hibernated');
+  const late = it.come('a');
+  await it.settle();
+  const early = it.come('b', it.clock.now() - MINUTE_MS);
+  const between = it.come('c', it.clock.now() - 1_000);
+  await it.settle();
+  t.deepEqual([late.places.at(-1), early.places, between.places], [3, [1], [2]]);
+  early.gone.abort(new Error('gone'));
+  await it.settle();
+  t.deepEqual([late.places.at(-1), early.outcome, between.places], [2, 'gone', [2, 1]]);
+  it.set('busy', 'hibernated');
+  await it.settle();
+  t.deepEqual(it.woken, ['c']);
+});
+
+test('the wait ends after ten minutes, counted from when the player came', async (t) => {
+  const it = node(1);
+  for (const id of ['busy', 'a', 'b']) it.set(id, id === 'busy' ? 'running' : 'hibernated');
+  const [first, second] = [it.come('a'), it.come('b', it.clock.now() - 4 * MINUTE_MS)];
+  await it.clock.advance(6 * MINUTE_MS - 1);
+  t.is(second.outcome, 'waits');
+  await it.clock.advance(1);
+  t.deepEqual([first.outcome, second.outcome], ['waits', 'NODE_CAPACITY']);
+  await it.clock.advance(4 * MINUTE_MS);
+  t.is(first.outcome, 'NODE_CAPACITY');
+  t.is(it.clock.pending(), 0);
+});
+
+test('room that is too little for the first is taken by the next whom it is enough for', async (t) => {
+  const it = node(4);
+  it.set('busy', 'running', 3);
+  it.set('small', 'running', 1);
+  it.set('large', 'hibernated', 4);
+  it.set('a', 'hibernated', 1);
+  it.set('b', 'hibernated', 1);
+  const players = [];
+  for (const id of ['large', 'a', 'b']) {
+    players.push(it.come(id));
+    await it.settle();
+    await it.clock.advance(1);
+  }
+  it.set('small', 'hibernated');
+  await it.settle();
+  t.deepEqual(it.woken, ['a']);
+  t.deepEqual(
+    players.map(({ places }) => places.at(-1)),
+    [1, null, 2],
+  );
+});
+
+test('a place that becomes free is looked for by few, however many are in line', async (t) => {
+  const it = node(1);
+  it.set('busy', 'running');
+  for (let n = 0; n < 200; n++) it.set(`s${n}`, 'hibernated');
+  const players = Array.from({ length: 200 }, (_, n) => it.come(`s${n}`));
+  await it.settle();
+  t.deepEqual(
+    players.map(({ places }) => places.at(-1)),
+    Array.from({ length: 200 }, (_, n) => n + 1),
+  );
+  t.is(it.tried.splice(0).length, 200, 'each once, when it came');
+  it.set('busy', 'hibernated');
+  await it.settle();
+  t.deepEqual(it.woken, ['s0']);
+  t.true(it.tried.splice(0).length <= 3);
+  await it.clock.advance(MINUTE_MS);
+  t.true(it.tried.length <= 4, 'and now and then, as disks become free without a word');
+});
+
+test('what else refuses a server ends the wait for it, and the next has its turn', async (t) => {
+  const it = node(1);
+  for (const id of ['busy', 'poor', 'deleted', 'a']) it.set(id, id === 'busy' ? 'running' : 'hibernated');
+  const poor = it.come('poor');
+  const deleted = it.come('deleted');
+  const last = it.come('a');
+  await it.settle();
+  it.set('deleted', 'gone');
+  await it.settle();
+  t.is(deleted.outcome, 'SERVER_NOT_FOUND', 'at once');
+  it.refusals.set('poor', new StatusError('FAILED_PRECONDITION', 'INSUFFICIENT_FUNDS', 'No.'));
+  it.set('busy', 'hibernated');
+  await it.settle();
+  t.deepEqual([poor.outcome, last.outcome], ['INSUFFICIENT_FUNDS', 'in']);
+  const another = it.come('poor');
+  await it.settle();
+  t.is(another.outcome, 'INSUFFICIENT_FUNDS', 'nobody stands in line for nothing');
+});
+
+test('a server that never fits is refused at once, and one that somebody else has woken lets its players in', async (t) => {
+  const it = node(2);
+  it.set('busy', 'running', 2);
+  it.set('huge', 'hibernated', 3);
+  it.set('a', 'hibernated', 2);
+  const [huge, first, second] = [it.come('huge'), it.come('a'), it.come('a')];
+  await it.settle();
+  t.deepEqual([huge.outcome, first.outcome, second.outcome], ['NODE_CAPACITY', 'waits', 'waits']);
+  it.set('a', 'starting');
+  await it.settle();
+  t.deepEqual([first.outcome, second.outcome], ['in', 'in']);
+  t.deepEqual(it.woken, []);
+});
+
+test('nobody slips in before those who wait, and a place that becomes free meanwhile is not missed', async (t) => {
+  const it = node(1);
+  for (const id of ['busy', 'a', 'b']) it.set(id, id === 'busy' ? 'running' : 'hibernated');
+  const first = it.come('a');
+  await it.settle();
+  it.set('busy', 'hibernated');
+  const second = it.come('b');
+  await it.settle();
+  t.deepEqual([first.outcome, second.outcome, it.woken], ['in', 'waits', ['a']]);
+  const third = it.come('b');
+  it.set('a', 'hibernated');
+  await it.settle();
+  t.deepEqual([second.outcome, third.outcome, it.woken], ['in', 'in', ['a', 'b']]);
+});
+
+test('only so many stand in line', async (t) => {
+  const it = node(1);
+  for (const id of ['busy', 'a', 'b']) it.set(id, id === 'busy' ? 'running' : 'hibernated');
+  const players = Array.from({ length: 1_001 }, () => it.come('a'));
+  await it.settle();
+  t.is(players.filter(({ outcome }) => outcome === 'NODE_CAPACITY').length, 1);
+  players.find(({ outcome }) => outcome === 'waits')?.gone.abort(new Error('gone'));
+  const next = it.come('b');
+  await it.settle();
+  t.deepEqual([next.outcome, next.places], ['waits', [2]]);
+});
