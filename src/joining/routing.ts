@@ -144,9 +144,11 @@ export function createRouting({
     async wake(serverId: string, player: Player, signal: AbortSignal, inLine?: InLine): Promise<Address> {
       const wake = () => knock(serverId, player);
       try {
-        if (inLine)
-          await line.enter({ serverId, since: clock.now() - inLine.waitedMs, signal, wake, tell: inLine.tell });
-        else await wake();
+        if (!inLine) await wake();
+        else {
+          const since = clock.now() - inLine.waitedMs;
+          await line.enter({ serverId, since, signal, wake, tell: (place) => inLine.tell(place) });
+        }
       } catch (error) {
         throw error instanceof StatusError ? refusalOf(error) : error;
       }

@@ -49,6 +49,11 @@ test('players in line come in as places become free, first come first served, ov
   await until(() => shown(inFirst.dialogs).includes('You are 1st in line'));
   const inSecond = joinRoom(steve);
   await until(() => shown(inSecond.dialogs).includes('You are 2nd in line'));
+  const friend = joinRoom({ ...alex, name: 'Robin' });
+  await until(() => shown(friend.dialogs).includes('You are 1st in line'));
+  t.true(shown(friend.dialogs).includes('Also waiting: Alex'));
+  friend.leave();
+  t.regex(await friend.ended, /no longer waiting/);
   const old = await t.throwsAsync(joinRaw({ ...alex, version: '1.20.4', name: 'Sam' }));
   t.regex(old.message, /All places here are taken right now/, 'who cannot be shown the line is refused');
 
