@@ -26,6 +26,7 @@ import type { MachineProbe } from './machine.ts';
 import { type Meter, startMeter } from './meter.ts';
 import { mountBill } from './pages/bill.ts';
 import { mountCheckout } from './pages/checkout.ts';
+import { mountServerBill } from './pages/server-bill.ts';
 import type { Checkout } from './payments.ts';
 import type { Prices } from './prices.ts';
 import { regionOperations } from './regions.ts';
@@ -176,7 +177,10 @@ export function billingFeature(options: BillingFeatureOptions): { checkouts: Che
       ],
       publicOperations: checkoutCallbackOperations({ checkouts }),
       pages: (serve) => mountCheckout(serve, checkouts),
-      panel: mountBill,
+      panel(panel) {
+        mountBill(panel);
+        mountServerBill(panel);
+      },
     },
   };
 }

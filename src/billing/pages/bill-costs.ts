@@ -1,10 +1,10 @@
 import { usdText } from '../../kernel/money.ts';
 import { type Html, html } from '../../web/html.ts';
 import { stateTag } from '../../web/panel/state.ts';
+import { ramText } from '../../web/panel/words.ts';
 import { plainName } from '../../web/text.ts';
 import { flatMicros, hourlyMicros } from '../prices.ts';
 import type { Bill } from './bill.ts';
-import { ramText } from '../../web/panel/words.ts';
 
 const HOURS_A_PERIOD = 720;
 const MB_PER_GB = 1_024;

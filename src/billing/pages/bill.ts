@@ -25,6 +25,7 @@ export function mountBill(panel: Panel): void {
   panel.page({
     path: '/bill',
     show: billPage,
+    stream: '/v1/me/servers/events/stream',
     forms: { 'top-up': topUp, cap: setCap, 'no-cap': clearCap },
     done: { capped: 'The spend cap holds from now on.', uncapped: 'There is no spend cap any more.' },
   });

@@ -31,3 +31,25 @@ export function lastsText(minutes: number): string {
   }
   return 'less than a minute';
 }
+
+/** How an awake session ended, as its owner reads it. */
+const ENDINGS: Record<string, string> = {
+  '': 'awake now',
+  stopped: 'stopped',
+  idle: 'nobody was online',
+  false_wake: 'nobody came in',
+  crashed: 'it crashed',
+  crash: 'it crashed',
+  hung: 'it did not answer any more',
+  start_failed: 'it did not start',
+  cancelled: 'stopped before it was up',
+  stopped_inside: 'stopped in the game',
+  funds: 'the wallet was empty',
+  spend_cap: 'the spend cap was reached',
+  quota: 'its disk quota was exceeded',
+  deleted: 'deleted',
+};
+
+export function endingText(ending: string): string {
+  return ENDINGS[ending] ?? ending.replaceAll('_', ' ');
+}

@@ -31,7 +31,7 @@ if (page) {
     if (document.hidden) source?.close();
     else connect();
   });
-} else if (document.querySelector('[data-live]')) setInterval(refreshSoon, POLL_MS);
+}
 document.addEventListener('dormouse:refresh', refreshSoon);
 document.addEventListener('dormouse:renewed', noteTime);
 

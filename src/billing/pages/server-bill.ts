@@ -1,0 +1,150 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { usdText } from '../../kernel/money.ts';
+import { ASSETS } from '../../web/assets.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
+import { timeTag } from '../../web/panel/time.ts';
+import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
+import { countText } from '../../web/text.ts';
+import { type Span, spanChoice, spanOf } from './span.ts';
+import { type AwakeSession, endOf, isFree, timeline } from './timeline.ts';
+import { endingText } from './words.ts';
+
+type Usage = ReplyOf<'GetServerUsage'>;
+
+/** Sessions in the table; a shorter span shows the others. */
+const ROWS = 100;
+
+/** What one server costs, when it was awake, who or what woke it, and what that came to. */
+export function mountServerBill(panel: Panel): void {
+  panel.serverPage({ path: '/bill', show: serverBillPage });
+}
+
+async function serverBillPage(request: ServerRequest): Promise<Page> {
+  const { call, server, query, now, here } = request;
+  const span = spanOf(query, now);
+  const range = { from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString() };
+  const usage = await call('GetServerUsage', { id: server.id }, range);
+  const main = html`${planCard(request, usage)}
+    <section class="card">
+      <h2>When it was awake</h2>
+      ${spanChoice(here, span)}
+      <div data-live="awake">${figures(usage, span, now)} ${timeline(usage.sessions, span, now)}</div>
+    </section>
+    <section class="card flush">
+      <h2>Each time it was awake</h2>
+      <div data-live="sessions">${sessionTable(request, usage.sessions)}</div>
+    </section>`;
+  return { title: 'Bill', main, styles: [ASSETS.panelStyle, ASSETS.billStyle] };
+}
+
+function planCard({ server }: ServerRequest, usage: Usage): Html {
+  const hour = usdText(Number(usage.hourMicros));
+  const period = usdText(Number(usage.flatMicros));
+  const { flatPaidUntil } = usage;
+  return html`<section class="card" data-live="plan">
+    <h2>What it costs</h2>
+    ${
+      server.plan === 'flat'
+        ? html`<p>
+              It is on the flat plan, at <strong>${period}</strong> for 30 days with ${ramText(server.ramMb)} of RAM.
+              ${
+                flatPaidUntil === null
+                  ? 'No period is paid now: the next start begins one.'
+                  : html`Paid until ${timeTag(flatPaidUntil)}; awake or asleep, it costs nothing more until then.`
+              }
+            </p>
+            <p class="hint">Metered, it would cost ${hour} an hour awake.</p>`
+        : html`<p>
+              It is metered: <strong>${hour}</strong> an hour awake, with ${ramText(server.ramMb)} of RAM. Asleep it
+              costs nothing. Starting up, a start that fails, and a wake after which nobody came in are free.
+            </p>
+            <p class="hint">
+              On the flat plan it would cost ${period} for 30 days, awake or asleep.
+              ${
+                flatPaidUntil !== null &&
+                html`A flat period that began earlier is paid until ${timeTag(flatPaidUntil)}; it counts again on that
+                plan.`
+              }
+            </p>`
+    }
+    <p>
+      <a href="/servers/${server.id}/settings">Change the plan in its settings</a> ·
+      <a href="/bill">Wallet and spend cap</a>
+    </p>
+  </section>`;
+}
+
+function figures({ sessions, gbHours, amountMicros }: Usage, span: Span, now: number): Html {
+  const awakeMs = sessions.reduce(
+    (sum, session) =>
+      sum +
+      Math.max(0, Math.min(endOf(session, now), span.to) - Math.max(Date.parse(session.startedAt ?? ''), span.from)),
+    0,
+  );
+  const free = sessions.filter(isFree).length;
+  return html`<p class="hint">${span.name[0]?.toUpperCase()}${span.name.slice(1)}, by UTC</p>
+    <dl class="figures">
+      <div>
+        <dt>Cost</dt>
+        <dd>${usdText(Number(amountMicros))}</dd>
+      </div>
+      <div>
+        <dt>Awake</dt>
+        <dd>${spanText(awakeMs)}</dd>
+      </div>
+      <div>
+        <dt>GB of RAM × hours</dt>
+        <dd>${Number(gbHours.toFixed(2))}</dd>
+      </div>
+      <div>
+        <dt>Woken</dt>
+        <dd>${countText(sessions.length, 'time')}${free > 0 && html` <small>${free} free</small>`}</dd>
+      </div>
+    </dl>`;
+}
+
+function sessionTable({ principal, now }: ServerRequest, sessions: readonly AwakeSession[]): Html {
+  if (sessions.length === 0) return html`<p class="empty">It slept all the time, and cost nothing for being awake.</p>`;
+  return html`<table class="rows">
+      <caption class="unseen">
+        Each time it was awake, newest first
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Woken</th>
+          <th scope="col">By</th>
+          <th scope="col">For</th>
+          <th scope="col">Ended</th>
+          <th scope="col" class="amount">Cost</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${sessions
+          .slice(-ROWS)
+          .toReversed()
+          .map(
+            (session) =>
+              html`<tr>
+                <th scope="row">${session.startedAt !== null && timeTag(session.startedAt)}</th>
+                <td data-label="By"><span>${causeWords(session.cause, principal)}</span></td>
+                <td data-label="For">${spanText(endOf(session, now) - Date.parse(session.startedAt ?? ''))}</td>
+                <td data-label="Ended">${endingText(session.ending)}</td>
+                <td data-label="Cost" class="amount">${costText(session)}</td>
+              </tr>`,
+          )}
+      </tbody>
+    </table>
+    ${sessions.length > ROWS && html`<p class="empty">These are the newest ${ROWS}. Choose fewer days to see the others.</p>`}`;
+}
+
+function costText(session: AwakeSession): Html {
+  if (isFree(session)) return html`<span class="tag good">free</span>`;
+  const { plan, amountMicros, minutes, gbHours } = session;
+  if (plan === 'flat') return html`<span>flat plan</span>`;
+  return html`<span
+    >${usdText(Number(amountMicros))}
+    <small>${countText(minutes, 'minute')}, ${Number(gbHours.toFixed(2))} GB-hours</small></span
+  >`;
+}

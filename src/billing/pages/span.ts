@@ -1,0 +1,89 @@
+import { DAY_MS } from '../../kernel/units.ts';
+import { type Html, html } from '../../web/html.ts';
+import { dateText } from '../../web/text.ts';
+
+/** The span of time that a bill is of, from `from` until before `to` (epoch ms). */
+export interface Span {
+  /** `month`, `last`, `7`, `30`; '' where the reader chose its days. */
+  key: string;
+  /** As a sentence goes on with it: `this month`. */
+  name: string;
+  from: number;
+  to: number;
+}
+
+/** As much as one page can hold. */
+const MOST_MS = 366 * DAY_MS;
+const CHOICES = [
+  ['month', 'This month'],
+  ['last', 'Last month'],
+  ['7', 'Last 7 days'],
+  ['30', 'Last 30 days'],
+] as const;
+
+/** What was asked for: `range`, or the days `from` and `to`, both included; else this month. Months and days are UTC's. */
+export function spanOf(query: URLSearchParams, now: number): Span {
+  const [first, last] = [dayOf(query.get('from')), dayOf(query.get('to'))];
+  if (first !== undefined && last !== undefined && first <= last && last - first < MOST_MS && first <= now) {
+    return {
+      key: '',
+      name: `${dateText(first)} to ${dateText(last)}`,
+      from: first,
+      to: Math.min(last + DAY_MS, now + 1),
+    };
+  }
+  const range = query.get('range') ?? '';
+  const today = new Date(now);
+  const month = (back: number) => Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - back);
+  if (range === 'last') return { key: range, name: 'last month', from: month(1), to: month(0) };
+  if (range === '7' || range === '30') {
+    const from = dayStart(now) - (Number(range) - 1) * DAY_MS;
+    return { key: range, name: `the last ${range} days`, from, to: now + 1 };
+  }
+  return { key: 'month', name: 'this month', from: month(0), to: now + 1 };
+}
+
+/** The choice of a span: the usual ones, or any days. */
+export function spanChoice(here: string, span: Span): Html {
+  const days = [span.from, span.to - 1].map((at) => new Date(at).toISOString().slice(0, 10));
+  return html`<nav aria-label="Span of time">
+      <ul class="chips">
+        ${CHOICES.map(
+          ([key, name]) =>
+            html`<li>
+              <a
+                href="${here}${key === 'month' ? '' : `?range=${key}`}"
+                ${key === span.key && html`aria-current="true"`}
+                >${name}</a
+              >
+            </li>`,
+        )}
+      </ul>
+    </nav>
+    <details ${span.key === '' && html`open`}>
+      <summary>Other days</summary>
+      <form class="side" method="get" action="${here}">
+        ${dayField('from', 'First day (UTC)', days[0])} ${dayField('to', 'Last day (UTC)', days[1])}
+        <button class="second" type="submit">Show</button>
+      </form>
+    </details>`;
+}
+
+/** The beginning of an instant's day, UTC. */
+export function dayStart(at: number): number {
+  return Math.floor(at / DAY_MS) * DAY_MS;
+}
+
+function dayField(name: string, label: string, day = ''): Html {
+  return html`<div class="field">
+    <label for="span-${name}">${label}</label>
+    <input id="span-${name}" name="${name}" type="date" value="${day}" required />
+  </div>`;
+}
+
+/** The beginning of a day as a form tells it: `2026-11-20`. */
+function dayOf(text: string | null): number | undefined {
+  if (text === null || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
+  const at = Date.parse(`${text}T00:00:00Z`);
+  return Number.isNaN(at) ? undefined : at;
+}

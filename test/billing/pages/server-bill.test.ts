@@ -1,0 +1,124 @@
+import test from 'ava';
+import type { AwakeSessionRow } from '../../../src/billing/awake-session-rows.ts';
+import { insertAwakeSession } from '../../../src/billing/awake-session-rows.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../src/kernel/units.ts';
+import { closeBrowser } from '../../support/browser.ts';
+import { needs } from '../../support/needs.ts';
+import { PHONE, type PanelUnderTest, accessible, openPanel } from '../../support/panel.ts';
+import { awakeSessionRow } from '../../support/store.ts';
+import { AT, scene } from '../scene.ts';
+
+test.after.always(closeBrowser);
+
+const PAGE = '/servers/abc/bill';
+
+/** `abc` of the scene, and further times at which it was awake, by how many hours before they began. */
+async function billed(it: PanelUnderTest, sessions: (Partial<AwakeSessionRow> & { hoursBefore: number })[] = []) {
+  await scene(it);
+  const server = (await it.servers.get('abc'))!.row;
+  await it.store.write(async (tx) => {
+    for (const { hoursBefore, ...fields } of sessions) {
+      const startedAt = AT - hoursBefore * HOUR_MS;
+      const times = { startedAt, readyAt: startedAt + MINUTE_MS, endedAt: startedAt + HOUR_MS, provenAt: startedAt };
+      const of = { serverId: 'abc', accountId: 'acc_test', serverCreatedAt: server.createdAt };
+      await insertAwakeSession(tx, awakeSessionRow({ id: `ses_${hoursBefore}`, ...of, ...times, ...fields }));
+    }
+  });
+  await it.clock.advance(HOUR_MS);
+}
+
+const NASTY = JSON.stringify({ kind: 'player', id: '<script>', note: 'joined' });
+const SCHEDULE = JSON.stringify({ kind: 'schedule', id: 'sch_1', note: 'a schedule: 0 4 * * *' });
+
+test('the bill of a server: when it was awake, why, how that ended and what it cost; what was free says so', async (t) => {
+  const it = await openPanel(t);
+  await billed(it, [
+    { hoursBefore: 50, cause: NASTY, ending: 'false_wake', ticks: 0, amountMicros: 0 },
+    { hoursBefore: 30, cause: SCHEDULE, ending: 'idle', ticks: 59, ramMb: 512, amountMicros: 4_916 },
+    { hoursBefore: 20, cause: SCHEDULE, ending: 'start_failed', readyAt: null, ticks: 0, amountMicros: 0 },
+  ]);
+  const { text } = await it.get(PAGE);
+  t.regex(text, /<strong>0\.005 USD<\/strong> an hour awake, with 512 MB of RAM/);
+  t.regex(text, /On the flat plan it would cost 1\.50 USD for 30 days/);
+  t.regex(text, /4 times\s*<small>2 free/);
+  const rows = text.slice(text.indexOf('Each time it was awake')).split('<tr>').slice(2);
+  t.is(rows.length, 4);
+  t.regex(rows[0]!, /<bdi>Steve<\/bdi> joined[^]*awake now[^]*0\.0104 USD[^]*125 minutes, 1\.04 GB-hours/);
+  t.regex(rows[1]!, /it did not start[^]*free/);
+  t.regex(rows[2]!, /a schedule: 0 4 \* \* \*[^]*nobody was online[^]*0\.0049 USD/);
+  t.regex(rows[3]!, /<bdi>&lt;script&gt;<\/bdi> joined[^]*nobody came in[^]*free/);
+  t.regex(text, /aria-label="Mon 13 Nov: 16:13 to 17:13, a schedule"/);
+  t.is(text.match(/<title>\d\d:\d\d to \d\d:\d\d, /g)?.length, 4);
+  t.regex((await it.get('/bill')).text, /href="\/servers\/abc\/bill"/);
+});
+
+test('any days can be chosen; what are none is the present month; a flat plan says until when it is paid', async (t) => {
+  const it = await openPanel(t);
+  await billed(it, [{ hoursBefore: 24 * 20, ending: 'idle' }]);
+  const shown = async (query: string) => {
+    const { text } = await it.get(`${PAGE}${query}`);
+    return [/<p class="hint">([^<]*), by UTC/.exec(text)?.[1], text.match(/<li>\s*<span class="day">/g)?.length];
+  };
+  t.deepEqual(await shown(''), ['This month', 14]);
+  t.deepEqual(await shown('?range=last'), ['Last month', 31]);
+  t.deepEqual(await shown('?range=7'), ['The last 7 days', 7]);
+  t.deepEqual(await shown('?from=2023-10-25&to=2023-10-25'), ['25 Oct 2023 to 25 Oct 2023', 1]);
+  for (const query of [
+    '?range=x',
+    '?from=2023-10-25',
+    '?from=x&to=y',
+    '?from=2023-11-02&to=2023-11-01',
+    '?from=1023-11-02&to=2023-11-01',
+  ])
+    t.deepEqual(await shown(query), ['This month', 14], query);
+  t.deepEqual((await shown('?from=2023-01-01&to=2023-11-14'))[1], 62, 'the newest days of a long span are drawn');
+  await it.create('flat', { plan: 'flat' });
+  t.regex((await it.get('/servers/flat/bill')).text, /No period is paid now[^]*It slept all the time/);
+});
+
+test('the bill is its owner’s: a member has no such tab, and is refused', async (t) => {
+  const it = await openPanel(t);
+  await scene(it);
+  await it.stranger();
+  await it.share('abc', 'member');
+  const member = await it.browser('usr_other');
+  t.notRegex((await it.get('/servers/abc', member)).text, /href="\/servers\/abc\/bill"/);
+  t.is((await it.get(PAGE, member)).status, 403);
+});
+
+test('other days are chosen by keyboard', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openPanel(t);
+  await billed(it, [{ hoursBefore: 24 * 20, cause: SCHEDULE, ending: 'idle' }]);
+  const { page, complaints } = await it.open(PAGE);
+  await page.getByText('Steve joined').waitFor();
+  await page.getByRole('link', { name: 'Last month' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('Last month, by UTC').waitFor();
+  t.regex(await page.innerText('table'), /a schedule: 0 4/);
+  await page.getByText('Other days').focus();
+  await page.keyboard.press('Enter');
+  await page.getByLabel('First day (UTC)').fill('2023-11-10');
+  await page.getByLabel('Last day (UTC)').fill('2023-11-14');
+  await page.keyboard.press('Enter');
+  await page.getByText('10 Nov 2023 to 14 Nov 2023, by UTC').waitFor();
+  t.is(await page.locator('.timeline ol > li').count(), 5);
+  t.is(await page.getByRole('img', { name: /^Tue 14 Nov/ }).count(), 1);
+  t.deepEqual(complaints, []);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the bill of a server, ${colorScheme}: nothing keeps anybody out`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await openPanel(t);
+    await billed(it, [
+      { hoursBefore: 50, cause: NASTY, ending: 'false_wake', ticks: 0, amountMicros: 0 },
+      { hoursBefore: 30, cause: SCHEDULE, ending: 'idle', ticks: 59 },
+    ]);
+    const { page } = await it.open(PAGE, { ...PHONE, colorScheme });
+    await accessible(t, page);
+    await it.create('fresh');
+    await page.goto(`${it.origin}/servers/fresh/bill?from=2023-11-01&to=2023-11-02`);
+    await accessible(t, page);
+  });
+}
