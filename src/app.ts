@@ -290,7 +290,8 @@ export async function startApp(
     const serverView = createServerView({ ...kept, config, playersPort, clock });
     const shown = { servers, serverOperation, serverView, clock };
     const room = { capacity, reachability, accountLimits, drain };
-    const serverRoom = serverFeature({ ...shown, ...room, people, cores, playersPort, owner, settings });
+    const { testAlert } = webhooks;
+    const serverRoom = serverFeature({ ...shown, ...room, testAlert, people, cores, playersPort, owner, settings });
     const profiles = createMojangProfiles({ apiUrl: config.mojangApiUrl, clock });
     const checkout = await openCheckout(settings, log);
     const operated = { people, grants, console, rconPassword, sftp, orphans, suspensions, disk: quotas.quota };

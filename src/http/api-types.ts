@@ -3849,6 +3849,11 @@ export interface components {
         SetServerAlertWebhookRequest: {
             /** @default  */
             url?: string;
+            /**
+             * @description Sends a test alert there, within seconds, as any other alert is sent.
+             * @default false
+             */
+            test?: boolean;
         };
         SetPublicStatusRequest: {
             /** @default false */

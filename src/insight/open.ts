@@ -12,11 +12,12 @@ import type { Joined } from '../players/typed-commands.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { OnStep, Servers } from '../servers/servers.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
 import { type Alerts, createAlerts } from './alerts/alerts.ts';
 import { createWebhook } from './alerts/https-webhook.ts';
 import { type WebhookOutbox, createWebhookOutbox } from './alerts/outbox.ts';
+import { mountAlertPages } from './alerts/pages.ts';
 import { alertStep, followAlerts } from './alerts/step-alerts.ts';
 import { consoleOperations } from './console-api.ts';
 import { diagnosticOperations } from './diagnostics-api.ts';
@@ -44,11 +45,17 @@ export function openWebhooks({
 }): {
   outbox: WebhookOutbox;
   onStep: OnStep;
+  /** Puts a test alert down, to be sent to a server's webhook. */
+  testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
 } {
   const webhook = createWebhook({ isAllowed: isPublicAddress });
   const outbox = createWebhookOutbox({ store, clock, log, webhook, record: recordThrough('system') });
   onClose(() => outbox.close());
-  return { outbox, onStep: (tx, now, step) => alertStep(outbox, tx, now, step) };
+  return {
+    outbox,
+    onStep: (tx, now, step) => alertStep(outbox, tx, now, step),
+    testAlert: (tx, serverId, at) => outbox.add(tx, serverId, { event: 'test', at }),
+  };
 }
 
 /** Counts what servers do, for `Telemetry`. */
@@ -117,7 +124,10 @@ export function openInsight(options: InsightOptions): Insight {
       ...diagnosticOperations({ serverOperation, store }),
       ...prometheusOperations({ telemetry }),
     ],
-    panel: (panel) => mountConsole(panel, { engine, transferSlots }),
+    panel(panel) {
+      mountConsole(panel, { engine, transferSlots });
+      mountAlertPages(panel);
+    },
   };
   return { serverEvents, alerts, metrics, logStreams, feature };
 }

@@ -8,8 +8,10 @@ import type { Feature } from '../web/feature.ts';
 import { mountStatus } from './pages.ts';
 import { createPublicStatusReader } from './public-server.ts';
 import { publicSettingOperations } from './public-setting-api.ts';
+import { mountPublicSettings } from './public-setting-pages.ts';
 import { publicStatusOperations } from './public-status-api.ts';
 import type { PublicStatuses } from './public-statuses.ts';
+import { mountJoiningSettings } from './settings-pages.ts';
 import type { WakePolicies } from './wake-policies.ts';
 import { wakePolicyOperations } from './wake-policy-api.ts';
 
@@ -40,6 +42,10 @@ export function joiningFeature(options: JoiningFeatureOptions): Feature {
       ...wakePolicyOperations({ serverOperation, servers, wakePolicies, clock, withLock }),
     ],
     publicOperations: publicStatusOperations({ publicStatusReader }),
+    panel(panel) {
+      mountJoiningSettings(panel);
+      mountPublicSettings(panel, config);
+    },
     pages: (_, router) => mountStatus(router, { publicStatusReader, clientAddress, config }),
   };
 }

@@ -4,6 +4,7 @@ import { forgetBuild } from '../game/installed-build.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { People } from '../people/people.ts';
+import type { Tx } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
 import { accountAuditOperations, serverAuditOperations } from './api/audit.ts';
 import { createOperations } from './api/create-server.ts';
@@ -21,6 +22,7 @@ import { mountCreate } from './pages/create.ts';
 import { mountServerList } from './pages/list.ts';
 import { mountOverview } from './pages/overview.ts';
 import { serverPageOperations } from './pages/streams.ts';
+import { mountServerSettings } from './pages/settings/settings.ts';
 import { type Creation, type CreationOptions, openCreation } from './creation.ts';
 import type { Servers } from './servers.ts';
 
@@ -36,6 +38,8 @@ export interface ServerFeatureOptions {
   capacity: CreationOptions['capacity'];
   accountLimits: CreationOptions['accountLimits'];
   drain: CreationOptions['drain'];
+  /** Puts a test alert down, to be sent to a server's webhook. */
+  testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
   owner: FileOwner | undefined;
   settings: { dataDir: string; publicHost: string; region: string; nodeLabel: string };
 }
@@ -43,7 +47,7 @@ export interface ServerFeatureOptions {
 /** Servers over the API. `creation` is what others need who make servers. */
 export function serverFeature(options: ServerFeatureOptions): { creation: Creation; feature: Feature } {
   const { servers, people, cores, serverOperation, serverView, playersPort, owner, settings } = options;
-  const { capacity, accountLimits, drain } = options;
+  const { capacity, accountLimits, drain, testAlert } = options;
   const { store, clock } = people;
   const { dataDir, publicHost, region, nodeLabel } = settings;
   const config = { region, nodeLabel };
@@ -60,7 +64,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     ...lifecycleOperations(needs),
     ...forcedOperations(needs),
     ...versionOperations({ ...needs, forgetBuild: (id) => forgetBuild(dataRoot(dataDir, id), owner) }),
-    ...settingOperations(needs),
+    ...settingOperations({ ...needs, testAlert }),
     ...updateOperations(needs),
     ...machineOperations(needs),
     ...memberOperations({ ...people, serverOperation }),
@@ -75,6 +79,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
         // Before any server: `new` is none.
         mountCreate(panel);
         mountOverview(panel);
+        mountServerSettings(panel);
       },
     },
   };

@@ -19,6 +19,8 @@ const FILES = {
   panelStyle: ['panel.css'],
   panelScript: ['panel.js'],
   billStyle: ['bill.css'],
+  settingsStyle: ['settings.css'],
+  preview: ['preview.js'],
   machinesStyle: ['machines.css'],
   machinesScript: ['machines.js'],
   consoleStyle: ['console.css'],

@@ -21,7 +21,10 @@ import {
 const FORM_BYTES = 32 * KIB;
 
 /** A form as it was sent. */
-export type Form = URLSearchParams;
+export interface Form extends URLSearchParams {
+  /** The content of each file that was chosen in it, by its field. */
+  files?: ReadonlyMap<string, Buffer>;
+}
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -76,10 +79,7 @@ export function createServe(router: Router, options: PageRequestOptions): Serve 
   };
 
   async function formOf(ctx: Context, request: PageRequest, limitBytes = FORM_BYTES): Promise<Form> {
-    if (!ctx.is('application/x-www-form-urlencoded')) {
-      throw new StatusError('INVALID_ARGUMENT', 'NO_FORM', 'This page takes only its own form.', { httpStatus: 415 });
-    }
-    const form = new URLSearchParams((await readBody(ctx.req, limitBytes)).toString());
+    const form = await readForm(ctx, limitBytes);
     checkCsrfToken(options.secret, request.csrfOwner, form.get('csrf') ?? '');
     return form;
   }
@@ -103,6 +103,30 @@ export function createServe(router: Router, options: PageRequestOptions): Serve 
     ctx.type = 'text';
     ctx.body = '';
   }
+}
+
+/** Either encoding of HTML's forms that are posted; all of it is in memory, within the limit. */
+async function readForm(ctx: Context, limitBytes: number): Promise<Form> {
+  const type = ctx.is('application/x-www-form-urlencoded', 'multipart/form-data');
+  if (type === 'application/x-www-form-urlencoded') {
+    return new URLSearchParams((await readBody(ctx.req, limitBytes)).toString());
+  }
+  const refused = new StatusError('INVALID_ARGUMENT', 'NO_FORM', 'This page takes only its own form.', {
+    httpStatus: 415,
+  });
+  if (type !== 'multipart/form-data') throw refused;
+  const body = await readBody(ctx.req, limitBytes);
+  const parts = await new Response(body, { headers: { 'content-type': ctx.get('content-type') } })
+    .formData()
+    .catch(() => undefined);
+  if (!parts) throw refused;
+  const form: Form = new URLSearchParams();
+  const files = new Map<string, Buffer>();
+  for (const [name, value] of parts) {
+    if (typeof value === 'string') form.append(name, value);
+    else files.set(name, Buffer.from(await value.arrayBuffer()));
+  }
+  return Object.assign(form, { files });
 }
 
 function isSignedIn(request: PageRequest): request is SignedInRequest {

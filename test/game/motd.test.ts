@@ -4,7 +4,7 @@ import { type TextComponent, toComponent } from '../../proxy/text.ts';
 import { COLORS, colorValue, nearestCode } from '../../src/game/motd/colors.ts';
 import { checkMotd, motdCodes, motdText, parseMotd } from '../../src/game/motd/motd.ts';
 import { type MotdSpan, sameStyle } from '../../src/game/motd/style.ts';
-import { motdHtml } from '../../src/joining/motd.ts';
+import { motdHtml } from '../../src/game/motd/html.ts';
 import { cpuTime } from '../support/cpu.ts';
 
 const codes = (motd: string): string => motdCodes(parseMotd(motd), { anyColor: true });

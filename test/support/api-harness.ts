@@ -24,7 +24,7 @@ import { insertAccount, insertUser } from '../../src/people/rows.ts';
 import { openBrowserSession } from '../../src/people/browser-sessions.ts';
 import type { Joined } from '../../src/players/typed-commands.ts';
 import type { Sftp } from '../../src/sftp/sftp.ts';
-import { type Rooms, type RoomsOptions, openRooms } from './rooms.ts';
+import { type Around, type Rooms, type RoomsOptions, openRooms } from './rooms.ts';
 import { type World, type WorldOptions, world } from './world.ts';
 
 export interface Answer {
@@ -55,6 +55,8 @@ export interface ApiUnderTest extends World {
   joined: Map<string, readonly Joined[]>;
   /** Servers whose bans of addresses have changed, one after the other. */
   addressBans: string[];
+  /** What a server's webhook was to be told. */
+  notices: Around['notices'];
   mint: (scopes: readonly Scope[], fields?: Partial<ApiKeyRow>) => Promise<{ key: string; row: ApiKeyRow }>;
   /** A full key of another account (`acc_other`, user `usr_other`), made on the way. */
   stranger: () => Promise<string>;
@@ -112,6 +114,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const logged: string[] = [];
   const joined = new Map<string, readonly Joined[]>();
   const addressBans: string[] = [];
+  const notices: Around['notices'] = [];
   const letters: Mail[] = [];
   const log = createLog({ level: 'debug', pretty: false, destination: { write: (line) => void logged.push(line) } });
   const rooms = createClosers();
@@ -130,7 +133,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const limits = { tiers: options.diskQuota ?? [], accountDiskMb: options.accountDiskMb ?? 0 };
   const disk: Disks = await openDisks({ ...base, ...limits, log });
   const mailer = { send: async (mail: Mail) => void letters.push(mail) };
-  const around = { disks: disk, erasers, mailer, joined, addressBans, log, onClose: rooms.onClose };
+  const around = { disks: disk, erasers, mailer, joined, addressBans, notices, log, onClose: rooms.onClose };
   const config = { ...options.config, ...(options.site !== undefined && { baseUrl: origin }) };
   const services = await openRooms(base, around, { ...options, config });
   const app = createFront({
@@ -232,6 +235,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     logged,
     joined,
     addressBans,
+    notices,
     mint,
     call,
     async stranger() {

@@ -19,6 +19,7 @@ import type { Profiles } from '../../src/game/players/minecraft-accounts.ts';
 import { createAccessChanges } from '../../src/http/access-changes.ts';
 import type { AnsweredRequest } from '../../src/http/app.ts';
 import { TRANSFER_LIMITS, createStreamSlots } from '../../src/http/stream-slots.ts';
+import type { Notice } from '../../src/insight/alerts/body.ts';
 import { openInsight } from '../../src/insight/open.ts';
 import type { Exposition } from '../../src/insight/prometheus.ts';
 import type { Disk } from '../../src/jail/space.ts';
@@ -111,6 +112,8 @@ export interface Around {
   joined: ReadonlyMap<string, readonly Joined[]>;
   /** Gets each server whose bans of addresses have changed. */
   addressBans: string[];
+  /** Gets what a server's webhook is to be told. */
+  notices: [serverId: string, notice: Notice][];
   log: Log;
   onClose: OnClose;
 }
@@ -148,7 +151,7 @@ const VERSIONS = { versions: ['1.21.8', '1.21.7'], latest: '1.21.8' };
 /** The rooms in the order in which `src/app.ts` opens them, on a world of fakes. Nobody listens, nothing is charged. */
 export async function openRooms(base: World, around: Around, options: RoomsOptions = {}) {
   const { store, clock, servers, engine, games, dataDir, lock } = base;
-  const { disks, erasers, mailer, joined, addressBans, log, onClose } = around;
+  const { disks, erasers, mailer, joined, addressBans, notices, log, onClose } = around;
   const settings = { ...CONFIG, dataDir, ...options.config };
   const { nodeLabel } = settings;
   const secret: Secret = {
@@ -209,7 +212,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     joined: (id) => joined.get(id) ?? [],
     disk,
     transferSlots,
-    outbox: { add: async () => {} },
+    outbox: { add: async (_, id, notice) => void notices.push([id, notice]) },
     telemetry: options.telemetry ?? NO_FIGURES,
   });
   const publicStatuses = await openPublicStatuses(store);
@@ -262,6 +265,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   });
   const shown = { servers, serverOperation, serverView, clock };
   const serverRoom = serverFeature({
+    testAlert: async (_, id, at) => void notices.push([id, { event: 'test', at }]),
     ...shown,
     people,
     cores,

@@ -14,6 +14,17 @@ interface Kind {
   /** Follows "must be" in a sentence. */
   expected: string;
   takes(value: string): boolean;
+  /** Where it is one of few. */
+  values?: readonly string[];
+  /** Where it is a number, both ends included. */
+  range?: readonly [least: number, most: number];
+}
+
+/** A property as a form asks for it. */
+export interface Editable {
+  name: string;
+  values: readonly string[] | undefined;
+  range: readonly [least: number, most: number] | undefined;
 }
 
 const flag = oneOf('true', 'false');
@@ -83,6 +94,13 @@ const PROPERTIES = new Map<string, Property>(
   }),
 );
 
+/** Those that a version of the game knows, in the order of their names; a server without a release of its own has all. */
+export function editableProperties(version: string): Editable[] {
+  return [...PROPERTIES]
+    .filter(([name]) => outside(name, version) === undefined)
+    .map(([name, { accepts }]) => ({ name, values: accepts.values, range: accepts.range }));
+}
+
 /**
  * What is wrong with a property an owner wants to set, as the end of a sentence that begins with its name; undefined:
  * nothing. A server without a release ('': the sandbox, a snapshot, a pack that brings its version) may have the
@@ -91,22 +109,31 @@ const PROPERTIES = new Map<string, Property>(
 export function checkProperty(name: string, value: string, version: string): string | undefined {
   const property = PROPERTIES.get(name);
   if (!property) return 'is not a property of a Minecraft server';
-  const { since, until, became, accepts } = property;
+  const unknown = outside(name, version);
+  if (unknown !== undefined) return unknown;
+  // Defence in depth: a line's end must not begin another property.
+  if (/\p{Cc}/u.test(value)) return 'must not contain control characters';
+  return property.accepts.takes(value) ? undefined : `must be ${property.accepts.expected}`;
+}
+
+/** Why a version does not know a property; undefined: it does. */
+function outside(name: string, version: string): string | undefined {
+  const { since, until, became } = PROPERTIES.get(name) ?? {};
   if (since !== undefined && (compareVersions(version, since) ?? 0) < 0) return `comes with Minecraft ${since}`;
   if (until !== undefined && (compareVersions(version, until) ?? 0) > 0)
     return became ?? `ended with Minecraft ${until}`;
-  // Defence in depth: a line's end must not begin another property.
-  if (/\p{Cc}/u.test(value)) return 'must not contain control characters';
-  return accepts.takes(value) ? undefined : `must be ${accepts.expected}`;
+  return undefined;
 }
 
 function oneOf(...values: string[]): Kind {
-  return { expected: values.join(', ').replace(/, ([^,]*)$/, ' or $1'), takes: (value) => values.includes(value) };
+  const expected = values.join(', ').replace(/, ([^,]*)$/, ' or $1');
+  return { expected, takes: (value) => values.includes(value), values };
 }
 
 function whole(least: number, most: number): Kind {
   return {
     expected: `a whole number from ${least} to ${most}`,
+    range: [least, most],
     takes: (value) => /^-?\d{1,10}$/.test(value) && Number(value) >= least && Number(value) <= most,
   };
 }

@@ -4,6 +4,7 @@ import { hostOf } from '../../servers/webhook-url.ts';
 
 /** A notice for a server's webhook. Instants are epoch ms. */
 export type Notice =
+  | { event: 'test'; at: number }
   | { event: 'tps.low'; at: number; tps: number; mspt: number; players: number }
   | { event: 'tps.recovered'; at: number; tps: number; mspt: number; players: number; openedAt: number }
   | { event: 'tps.ended'; at: number; openedAt: number }
@@ -46,6 +47,12 @@ export function webhookBody(url: string, { id, serverId, serverName, notice }: M
 
 function wordsOf(notice: Notice, name: string): { title: string; text: string; isGood: boolean } {
   switch (notice.event) {
+    case 'test':
+      return {
+        title: `A test alert of ${name}`,
+        text: 'This webhook works: alerts of this server arrive here.',
+        isGood: true,
+      };
     case 'tps.low':
       return {
         title: `${name} is slow: ${figure(notice.tps)} of 20 ticks per second`,

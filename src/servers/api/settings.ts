@@ -1,9 +1,11 @@
+import { z } from 'zod';
 import { invalidFields } from '../../http/errors.ts';
 import { HTTPS_URL, int32, message, text, textMap } from '../../http/fields.ts';
 import type { Operation } from '../../http/operation.ts';
 import type { Principal } from '../../http/principal.ts';
 import { inProgress } from '../../jail/change-lock.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import type { Store, Tx } from '../../store/store.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
 import { checkWebhookUrl } from '../webhook-url.ts';
@@ -19,6 +21,9 @@ interface Needs {
   clock: Clock;
   serverOperation: ServerOperation;
   servers: Servers;
+  store: Pick<Store, 'write'>;
+  /** Puts a test alert down, to be sent to the server's webhook. */
+  testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
 }
 
 const MOST_IDLE_MINUTES = 7 * 24 * 60;
@@ -91,12 +96,22 @@ const setServerAlertWebhook = (needs: Needs) =>
     description:
       'A webhook of a chat platform, at a public https address. Empty: alerts are off. Where its name leads is looked at with ' +
       'each call alone; the audit log says when one was given up.',
-    body: message({ url: WebhookUrl.default('') }).meta({ id: 'SetServerAlertWebhookRequest' }),
+    body: message({
+      url: WebhookUrl.default(''),
+      test: z
+        .boolean('must be true or false')
+        .default(false)
+        .describe('Sends a test alert there, within seconds, as any other alert is sent.'),
+    }).meta({ id: 'SetServerAlertWebhookRequest' }),
     example: { url: 'https://discord.com/api/webhooks/1/example' },
-    async run({ server: now, body: { url }, principal }) {
+    async run({ server: now, body: { url, test }, principal }) {
+      if (test && url === '') throw invalidFields([{ field: 'test', description: 'needs a webhook to send it to' }]);
       // Where a name leads is not looked at here: the answer would tell callers which names there are inside this network.
       // Whoever knows the address may write there: the audit log, which more people read, says only whether there is one.
-      return change({ now, principal, needs }, { alertWebhookUrl: url }, 'server.webhook', url === '' ? 'off' : 'set');
+      const detail = url === '' ? 'off' : `set${test ? ', test alert' : ''}`;
+      const view = await change({ now, principal, needs }, { alertWebhookUrl: url }, 'server.webhook', detail);
+      if (test) await needs.store.write((tx) => needs.testAlert(tx, now.row.id, needs.clock.now()));
+      return view;
     },
   });
 

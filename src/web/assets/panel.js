@@ -15,7 +15,8 @@ async function send(form, button) {
   form.ariaBusy = 'true';
   try {
     const body = new URLSearchParams(new FormData(form, button));
-    const answer = await fetch(form.getAttribute('action'), { method: 'POST', body, headers: { accept: 'text/html' } });
+    const action = button?.getAttribute('formaction') ?? form.getAttribute('action');
+    const answer = await fetch(action, { method: 'POST', body, headers: { accept: 'text/html' } });
     const shown = new URL(answer.url);
     if (answer.redirected && shown.pathname !== location.pathname) return location.assign(answer.url);
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');

@@ -64,7 +64,7 @@ export function serverFrame(request: ServerRequest, page: Page, paths: ReadonlyS
           ${TABS.filter(([path, , least]) => paths.has(path) && isAtLeast(role, least)).map(
             ([path, label]) =>
               html`<li>
-                <a href="${top}${path}" ${request.here === `${top}${path}` && html`aria-current="page"`}>${label}</a>
+                <a href="${top}${path}" ${isIn(request.here, top, path) && html`aria-current="page"`}>${label}</a>
               </li>`,
           )}
         </ul>
@@ -73,6 +73,11 @@ export function serverFrame(request: ServerRequest, page: Page, paths: ReadonlyS
     <div id="page">${page.main}</div>
   </div>`;
   return { ...page, title: page.title === name ? name : `${page.title} · ${name}`, main };
+}
+
+/** Whether a page is the one of a tab, or below it. */
+function isIn(here: string, top: string, path: string): boolean {
+  return here === `${top}${path}` || (path !== '' && here.startsWith(`${top}${path}/`));
 }
 
 /** What can be done with a server as it is now, from each of its pages. */

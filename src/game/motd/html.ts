@@ -1,6 +1,6 @@
-import { parseMotd } from '../game/motd/motd.ts';
-import type { MotdSpan } from '../game/motd/style.ts';
-import { type Html, html } from '../web/html.ts';
+import { parseMotd } from './motd.ts';
+import type { MotdSpan } from './style.ts';
+import { type Html, html } from '../../web/html.ts';
 
 const FORMATS = ['bold', 'italic', 'underlined', 'strikethrough', 'obfuscated'] as const;
 /** What turns around or hides text near it; a description has no need of it. */

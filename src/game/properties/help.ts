@@ -1,0 +1,101 @@
+/** What a property does, for who has never read its page (minecraft.wiki Server.properties), and what it is where nothing is said. */
+export interface PropertyHelp {
+  group: PropertyGroup;
+  text: string;
+  /** Of today's releases; absent: empty, or of no use to know. */
+  usual?: string;
+}
+
+/** The headings under which owners find properties, in their order. */
+export const PROPERTY_GROUPS = ['play', 'world', 'players', 'pack', 'speed', 'rest'] as const;
+
+export type PropertyGroup = (typeof PROPERTY_GROUPS)[number];
+
+/** By name; each property an owner may set has its line. */
+export const PROPERTY_HELP: Readonly<Record<string, PropertyHelp>> = {
+  gamemode: help('play', 'The mode of players who join for the first time.', 'survival'),
+  'force-gamemode': help('play', 'Puts everybody back into that mode each time they join.', 'false'),
+  difficulty: help('play', 'How hard monsters hit, and whether hunger kills.', 'easy'),
+  hardcore: help('play', 'Who dies may only look on from then on; the difficulty is hard.', 'false'),
+  pvp: help('play', 'Players may hurt each other.', 'true'),
+  'allow-flight': help('play', 'Does not throw out who flies outside creative mode. Many mods need it.', 'false'),
+  'spawn-protection': help('play', 'Blocks around the spawn that only operators may change; 0: none.', '16'),
+  'enable-command-block': help('play', 'Command blocks work.', 'false'),
+  'announce-player-achievements': help('play', 'Achievements are told in the chat.', 'true'),
+
+  'level-seed': help('world', 'What a new world is made from. It changes nothing in one that is there.'),
+  'level-type': help(
+    'world',
+    'The kind of a new world: minecraft:normal, flat, large_biomes, amplified …',
+    'minecraft:normal',
+  ),
+  'generator-settings': help('world', 'How a flat or custom world is made, as JSON.'),
+  'generate-structures': help('world', 'New land has villages, temples and the like.', 'true'),
+  'allow-nether': help('world', 'Portals lead to the Nether.', 'true'),
+  'spawn-monsters': help('world', 'Monsters appear.', 'true'),
+  'spawn-animals': help('world', 'Animals appear.', 'true'),
+  'spawn-npcs': help('world', 'Villagers appear.', 'true'),
+  'max-world-size': help('world', 'How far the world border may be set, in blocks.', '29999984'),
+  'max-build-height': help('world', 'How high may be built.', '256'),
+  'level-name': help('world', 'The folder of the world.', 'world'),
+  'initial-enabled-packs': help('world', 'Data packs that a new world begins with.', 'vanilla'),
+  'initial-disabled-packs': help('world', 'Data packs that a new world does without.'),
+
+  'max-players': help('players', 'How many may be in at once.', '20'),
+  'white-list': help('players', 'Only listed players may come in.', 'false'),
+  'enforce-whitelist': help('players', 'Who is taken off the whitelist while playing is thrown out.', 'false'),
+  'online-mode': help(
+    'players',
+    'Minecraft accounts are checked. Without it anybody may come in under any name.',
+    'true',
+  ),
+  'enforce-secure-profile': help('players', 'Only players whose chat is signed by Mojang may come in.', 'true'),
+  'player-idle-timeout': help('players', 'Minutes without a move until a player is thrown out; 0: never.', '0'),
+  'op-permission-level': help('players', 'What new operators may do: 1 little, 4 everything.', '4'),
+  'function-permission-level': help('players', 'What functions of data packs may do: 1 little, 4 everything.', '2'),
+  'hide-online-players': help('players', 'The server list does not name who is in.', 'false'),
+  'broadcast-console-to-ops': help('players', 'Operators read what is commanded in the console.', 'true'),
+  'accepts-transfers': help('players', 'Players may be sent here from other servers.', 'false'),
+  'enable-code-of-conduct': help(
+    'players',
+    'Players must accept the texts in the folder codeofconduct first.',
+    'false',
+  ),
+  'previews-chat': help('players', 'Chat is shown as it will look while it is typed.', 'false'),
+
+  'resource-pack': help('pack', 'Where players get your resource pack: a web address.'),
+  'resource-pack-sha1': help('pack', 'The SHA-1 of the pack, so that it is fetched again only once it changes.'),
+  'resource-pack-hash': help('pack', 'The SHA-1 of the pack, so that it is fetched again only once it changes.'),
+  'resource-pack-id': help('pack', 'A UUID for the pack.'),
+  'resource-pack-prompt': help('pack', 'What players read when they are asked to take it, as JSON text.'),
+  'require-resource-pack': help('pack', 'Who does not take the pack is thrown out.', 'false'),
+
+  'view-distance': help(
+    'speed',
+    'How far players see, in chunks. The more, the more memory and processor it takes.',
+    '10',
+  ),
+  'simulation-distance': help('speed', 'How far around players the world lives, in chunks.', '10'),
+  'entity-broadcast-range-percentage': help(
+    'speed',
+    'From how far creatures are seen, in percent of the usual.',
+    '100',
+  ),
+  'max-tick-time': help('speed', 'Milliseconds that one tick may take until the game ends itself; -1: any.', '60000'),
+  'pause-when-empty-seconds': help('speed', 'Seconds without players until the game pauses; 0: never.', '60'),
+  'network-compression-threshold': help('speed', 'Bytes from which packets are compressed; -1: none are.', '256'),
+  'max-chained-neighbor-updates': help('speed', 'How many blocks may set each other off in a row; -1: any.', '1000000'),
+  'rate-limit': help('speed', 'Packets a second until a player is thrown out; 0: any.', '0'),
+  'sync-chunk-writes': help('speed', 'The world is written at once: safer, slower.', 'true'),
+  'region-file-compression': help('speed', 'How the world is packed on disk.', 'deflate'),
+  'use-native-transport': help('speed', 'Faster network on Linux.', 'true'),
+
+  'server-name': help('rest', 'A name for the Bedrock-like lists of old.'),
+  'bug-report-link': help('rest', 'Where players are sent to report bugs: a web address.'),
+  'log-ips': help('rest', 'Addresses of players stand in the log.', 'true'),
+  'snooper-enabled': help('rest', 'The game tells Mojang how it runs.', 'true'),
+};
+
+function help(group: PropertyGroup, text: string, usual?: string): PropertyHelp {
+  return { group, text, ...(usual !== undefined && { usual }) };
+}

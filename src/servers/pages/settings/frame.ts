@@ -1,0 +1,49 @@
+import { ASSETS } from '../../../web/assets.ts';
+import { type Html, html } from '../../../web/html.ts';
+import type { Page } from '../../../web/page-request.ts';
+import type { ServerRequest } from '../../../web/panel/panel.ts';
+import { LIVE } from '../../../web/panel/server-frame.ts';
+import { requireRole } from '../../api/reach.ts';
+
+/** The pages of settings, in the rooms of what they are about, in the order in which they are named to owners. */
+const PAGES = [
+  ['/settings', 'General'],
+  ['/settings/description', 'Description and icon'],
+  ['/settings/game', 'Game'],
+  ['/settings/joining', 'Joining'],
+  ['/settings/public', 'Public page'],
+  ['/settings/alerts', 'Alerts'],
+  ['/settings/version', 'Version'],
+] as const;
+
+/** A page of settings below the way to the others; PERMISSION_DENIED for who may change none. */
+export function settingsPage(request: ServerRequest, title: string, cards: Html): Page {
+  requireRole(request.role, 'member');
+  const top = `/servers/${request.server.id}`;
+  const main = html`<nav aria-label="Settings">
+      <ul class="chips">
+        ${PAGES.map(
+          ([path, name]) =>
+            html`<li>
+              <a href="${top}${path}" ${request.here === `${top}${path}` && html`aria-current="page"`}>${name}</a>
+            </li>`,
+        )}
+      </ul>
+    </nav>
+    ${cards}`;
+  return { title, main, styles: [...(LIVE.styles ?? []), ASSETS.settingsStyle] };
+}
+
+/** What is said after each form of settings. */
+export const SAVED = { saved: 'Saved.' };
+
+/** Whether nothing runs or is done to the server, so that what a run keeps may be changed. */
+export function isAtRest({ server }: ServerRequest): boolean {
+  return ['hibernated', 'start_failed', 'install_failed'].includes(server.state);
+}
+
+/** Why a form cannot be done now. */
+export function restNote(request: ServerRequest): Html | undefined {
+  if (isAtRest(request)) return undefined;
+  return html`<p class="note warn">The server is awake. Stop it first: this changes only while it is asleep.</p>`;
+}

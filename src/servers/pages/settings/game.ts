@@ -1,0 +1,154 @@
+import { SANDBOX } from '../../../game/container.ts';
+import { parseProperties } from '../../../game/properties/format.ts';
+import { PROPERTY_GROUPS, PROPERTY_HELP, type PropertyGroup } from '../../../game/properties/help.ts';
+import { type Editable, editableProperties } from '../../../game/properties/table.ts';
+import { StatusError } from '../../../kernel/status.ts';
+import { type Html, html } from '../../../web/html.ts';
+import type { Page } from '../../../web/page-request.ts';
+import { type Filling, choiceField, filling, lineField } from '../../../web/panel/fields.ts';
+import { panelForm } from '../../../web/panel/form.ts';
+import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
+import type { Form } from '../../../web/serve.ts';
+import { SAVED, settingsPage } from './frame.ts';
+
+/** What the game itself is set to, and how long it stays awake without players. */
+export function mountGameSettings(panel: Panel): void {
+  panel.serverPage({
+    path: '/settings/game',
+    show: gamePage,
+    forms: {
+      async idle({ call, server: { id } }, form) {
+        await call('SetServerProperties', { id }, { idleTimeoutMinutes: Number(form.get('idleTimeoutMinutes')) });
+        return 'saved';
+      },
+      async properties(request, form) {
+        const { call, server } = request;
+        await call('SetServerProperties', { id: server.id }, { properties: propertiesIn(server, form) });
+        return 'saved';
+      },
+    },
+    done: SAVED,
+  });
+}
+
+type Server = ServerRequest['server'];
+
+/** What has a page of its own; here it stays as it is. */
+const ELSEWHERE = new Set(['white-list', 'level-name']);
+
+async function gamePage(request: ServerRequest): Promise<Page> {
+  const now = await fileNow(request);
+  const filled = filling(request, 'properties');
+  const groups = Object.groupBy(shownOf(request.server), ({ name }) => PROPERTY_HELP[name]?.group ?? 'rest');
+  const fields = (group: PropertyGroup) =>
+    (groups[group] ?? []).map((each) => propertyField(filled, each, request.server.properties[each.name] ?? '', now));
+  const cards = html`${idleCard(request)}
+    <section class="card">
+      <h2>Game settings</h2>
+      <p>
+        The file <code>server.properties</code>: what Minecraft ${request.server.version} knows of it. What you leave
+        open is the game’s own to decide. It counts from the next start on.
+      </p>
+      ${panelForm(
+        request,
+        'properties',
+        html`${PROPERTY_GROUPS.filter((group) => groups[group]).map(
+            (group) =>
+              html`<details ${(group === 'play' || hasWrong(filled, groups[group])) && html`open`}>
+                <summary>${HEADINGS[group]}</summary>
+                <div class="side even">${fields(group)}</div>
+              </details>`,
+          )} <button type="submit">Save the game settings</button>`,
+      )}
+    </section>`;
+  return settingsPage(request, 'Game settings', cards);
+}
+
+const HEADINGS: Record<PropertyGroup, string> = {
+  play: 'How it is played',
+  world: 'The world',
+  players: 'Players',
+  pack: 'Resource pack',
+  speed: 'Distance and speed',
+  rest: 'The rest',
+};
+
+const MOST_IDLE_MINUTES = 10_080;
+
+function idleCard(request: ServerRequest): Html {
+  const field = {
+    name: 'idleTimeoutMinutes',
+    label: 'Minutes without players',
+    hint: '0: as this service has it for all. At most 10080, which is a week.',
+    value: String(request.server.idleTimeoutMinutes),
+    type: 'number' as const,
+    maxlength: 5,
+    more: html`min="0" max="${MOST_IDLE_MINUTES}" inputmode="numeric"`,
+  };
+  return html`<section class="card">
+    <h2>When it falls asleep</h2>
+    <p>How long it stays awake once the last player has left.</p>
+    ${panelForm(request, 'idle', html`${lineField(filling(request, 'idle'), field)}<button type="submit">Save</button>`)}
+  </section>`;
+}
+
+function propertyField(
+  filled: Filling,
+  { name, values, range }: Editable,
+  value: string,
+  now: ReadonlyMap<string, string>,
+): Html {
+  const { text = '', usual } = PROPERTY_HELP[name] ?? {};
+  // What the file says where the owner says nothing; a game that has never run has none.
+  const open = now.get(name) ?? usual;
+  const field = {
+    name: `properties.${name}`,
+    label: html`<code>${name}</code>`,
+    hint: range === undefined ? text : `${text} From ${range[0]} to ${range[1]}.`,
+    value,
+  };
+  if (values !== undefined) {
+    // Numbers stand for the same as words, and are of old files.
+    const named = values.filter((each) => !/^\d$/.test(each) || each === value);
+    const none = ['', open === undefined ? 'As the game has it' : `As the game has it (${open})`] as const;
+    return choiceField(filled, { ...field, options: [none, ...named.map((each) => [each, each] as const)] });
+  }
+  const more = open === undefined || open === '' ? html`` : html`placeholder="${open}"`;
+  return lineField(filled, {
+    ...field,
+    maxlength: 4_096,
+    required: false,
+    more: html`${more} ${range !== undefined && html`inputmode="numeric"`} spellcheck="false"`,
+  });
+}
+
+function hasWrong(filled: Filling, properties: readonly Editable[] = []): boolean {
+  return properties.some(({ name }) => filled.wrong(`properties.${name}`) !== undefined);
+}
+
+/** In the order in which their meanings are told: the ones that most people look for first. */
+const ORDER = Object.keys(PROPERTY_HELP);
+
+function shownOf({ type, version }: Server): Editable[] {
+  return editableProperties(type === SANDBOX ? '' : version)
+    .filter(({ name }) => !ELSEWHERE.has(name))
+    .sort((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name));
+}
+
+/** All that is filled in, and what other pages set: the operation replaces the whole. */
+function propertiesIn(server: Server, form: Form): Record<string, string> {
+  const kept = Object.entries(server.properties).filter(([name]) => ELSEWHERE.has(name));
+  const set = shownOf(server).map(({ name }) => [name, (form.get(`properties.${name}`) ?? '').trim()] as const);
+  return Object.fromEntries([...kept, ...set.filter(([, value]) => value !== '')]);
+}
+
+/** What the file holds; nothing where there is none yet, or it cannot be read. */
+async function fileNow({ call, server: { id } }: ServerRequest): Promise<ReadonlyMap<string, string>> {
+  try {
+    const { content } = await call('ReadFile', { id }, { path: 'server.properties' });
+    return parseProperties(Buffer.from(content, 'base64').toString());
+  } catch (error) {
+    if (error instanceof StatusError && error.code !== 'INTERNAL') return new Map();
+    throw error;
+  }
+}

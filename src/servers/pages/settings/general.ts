@@ -1,0 +1,140 @@
+import { isAtLeast } from '../../../http/roles.ts';
+import { invalidFields } from '../../../http/errors.ts';
+import { usdText } from '../../../kernel/money.ts';
+import { confirmed } from '../../../web/form.ts';
+import { type Html, html } from '../../../web/html.ts';
+import type { Page } from '../../../web/page-request.ts';
+import { choiceField, filling, lineField, radioField } from '../../../web/panel/fields.ts';
+import { panelForm } from '../../../web/panel/form.ts';
+import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
+import { plainName } from '../../../web/text.ts';
+import { leastRamMb } from '../../api/fields.ts';
+import { SAVED, restNote, settingsPage } from './frame.ts';
+
+/** Name, size and plan; and the server's end. */
+export function mountGeneralSettings(panel: Panel): void {
+  panel.serverPage({
+    path: '/settings',
+    show: generalPage,
+    forms: {
+      async name({ call, server: { id } }, form) {
+        await call('UpdateServer', { id }, { name: form.get('name') ?? '' });
+        return 'saved';
+      },
+      async size({ call, server: { id } }, form) {
+        const plan = form.get('plan');
+        await call('UpdateServer', { id }, { ramMb: Number(form.get('ramMb')), ...(plan !== null && { plan }) });
+        return 'saved';
+      },
+      async delete({ call, server: { id } }, form) {
+        if (form.get('typed')?.trim() !== id) {
+          throw invalidFields([{ field: 'typed', description: `is not ${id}: nothing was deleted` }]);
+        }
+        await call('DeleteServer', { id });
+        return { to: '/servers' };
+      },
+    },
+    done: SAVED,
+  });
+}
+
+async function generalPage(request: ServerRequest): Promise<Page> {
+  const { call, principal, role } = request;
+  const { accountId } = principal;
+  const [prices, limits] = await Promise.all([
+    call('GetSpendCap', { accountId }),
+    call('GetAccountLimits', { accountId }),
+  ]);
+  const cards = html`${nameCard(request)} ${sizeCard(request, prices, limits)}
+  ${isAtLeast(role, 'owner') && deleteCard(request)}`;
+  return settingsPage(request, 'Settings', cards);
+}
+
+function nameCard(request: ServerRequest): Html {
+  const field = { name: 'name', label: 'Name', value: request.server.name, maxlength: 64 };
+  return html`<section class="card">
+    <h2>Name</h2>
+    <p>For you, your members and the public page. The address stays <code>${request.server.addr}</code>.</p>
+    ${panelForm(
+      request,
+      'name',
+      html`${lineField(filling(request, 'name'), field)}<button type="submit">Save the name</button>`,
+    )}
+  </section>`;
+}
+
+interface Prices {
+  perGbHourMicros: string;
+  perGbMonthMicros: string;
+}
+
+function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRamMb: number }): Html {
+  const { server, role } = request;
+  const filled = filling(request, 'size');
+  const perHour = (ramMb: number) => usdText((Number(prices.perGbHourMicros) * ramMb) / MB_PER_GB);
+  const perMonth = usdText((Number(prices.perGbMonthMicros) * server.ramMb) / MB_PER_GB);
+  return html`<section class="card">
+    <h2>Size and plan</h2>
+    ${restNote(request)}
+    ${panelForm(
+      request,
+      'size',
+      html`${choiceField(filled, {
+          name: 'ramMb',
+          label: 'RAM',
+          hint: 'What the game gets, from its next start on. More players, mods and a greater view distance need more.',
+          value: String(server.ramMb),
+          options: sizesFor(server, isAtLeast(role, 'owner') ? maxRamMb : Infinity).map((ramMb) => [
+            String(ramMb),
+            `${ramText(ramMb)}: ${perHour(ramMb)} an hour awake`,
+          ]),
+        })}
+        ${
+          isAtLeast(role, 'owner') &&
+          radioField(filled, {
+            name: 'plan',
+            label: 'Plan',
+            value: server.plan,
+            options: [
+              ['metered', 'Metered: you pay by the minute while it is awake, and nothing while it sleeps.'],
+              ['flat', `Flat: ${perMonth} for 30 days with this RAM, however long it is awake.`],
+            ],
+          })
+        } <button type="submit">Save size and plan</button>`,
+    )}
+  </section>`;
+}
+
+const MB_PER_GB = 1_024;
+const SIZES_MB = [256, 512, 1_024, 2_048, 3_072, 4_096, 6_144, 8_192, 12_288, 16_384, 24_576, 32_768];
+
+/** Sizes in which its game can run, up to what an account may have, and the one it has. */
+function sizesFor({ type, ramMb }: ServerRequest['server'], mostMb: number): number[] {
+  const sizes = SIZES_MB.filter((each) => each >= leastRamMb(type) && each <= mostMb);
+  return [...new Set([...sizes, ramMb])].sort((a, b) => a - b);
+}
+
+function ramText(mb: number): string {
+  return mb < MB_PER_GB ? `${mb} MB` : `${Number((mb / MB_PER_GB).toFixed(1))} GB`;
+}
+
+function deleteCard(request: ServerRequest): Html {
+  const { id, name } = request.server;
+  const typed = lineField(filling(request, 'delete'), {
+    name: 'typed',
+    label: html`Type <b>${id}</b> to delete it`,
+    maxlength: 64,
+    more: html`autocapitalize="none" spellcheck="false"`,
+  });
+  return html`<section class="card">
+    <h2>Delete the server</h2>
+    <p>Its worlds, files, backups, database and settings go with it, for good. Nobody can bring them back.</p>
+    ${confirmed(
+      `All of ${plainName(name) || id} will be gone.`,
+      'Delete',
+      'the server',
+      panelForm(request, 'delete', html`${typed}<button class="danger" type="submit">Delete it for good</button>`),
+      request.failed === 'delete',
+    )}
+  </section>`;
+}

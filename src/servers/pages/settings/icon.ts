@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { BROWSER_PREFIX } from '../../../http/session/browser-mount.ts';
+import { invalidFields } from '../../../http/errors.ts';
+import { StatusError } from '../../../kernel/status.ts';
+import { type Html, html } from '../../../web/html.ts';
+import { csrfField } from '../../../web/form.ts';
+import { filling } from '../../../web/panel/fields.ts';
+import { actionOf, buttonForm } from '../../../web/panel/form.ts';
+import type { ServerRequest } from '../../../web/panel/panel.ts';
+import type { Form } from '../../../web/serve.ts';
+
+/** Where games look for it (minecraft.wiki Server.properties, server-icon.png). */
+const FILE = 'server-icon.png';
+const PIXELS = 64;
+const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
+/** Of a PNG: its signature, then the first chunk's length and type, then width and height (PNG §11.2.1). */
+const SIZE_AT = 16;
+
+/** The icon of the server list: as it will be from the next start on. */
+export function iconCard(request: ServerRequest, icon: string | undefined): Html {
+  const wrong = filling(request, 'icon').wrong('icon');
+  return html`<section class="card">
+    <h2>Icon</h2>
+    <p>
+      Beside the description in the server list, once the server has started: a PNG of 64 × 64 pixels, of at most 30 KB.
+    </p>
+    ${
+      icon === undefined
+        ? html`<p class="empty">There is none.</p>`
+        : html`<p><img class="icon" src="${icon}" alt="The icon now" width="64" height="64" /></p>`
+    }
+    <form method="post" action="${actionOf(request, 'icon')}" enctype="multipart/form-data">
+      ${csrfField(request.csrf)}
+      <div class="field">
+        <label for="icon">Picture</label>
+        ${wrong !== undefined && html`<p class="wrong" id="icon-wrong">${wrong}</p>`}
+        <input
+          id="icon"
+          name="icon"
+          type="file"
+          accept="image/png"
+          required
+          ${wrong !== undefined && html`aria-invalid="true" aria-describedby="icon-wrong"`}
+        />
+      </div>
+      <button type="submit">Upload the icon</button>
+    </form>
+    ${icon !== undefined && buttonForm(request, 'icon-remove', 'Remove the icon')}
+  </section>`;
+}
+
+export async function saveIcon({ call, server: { id } }: ServerRequest, form: Form): Promise<string> {
+  const picture = form.files?.get('icon') ?? Buffer.alloc(0);
+  const wrong = wrongIcon(picture);
+  if (wrong !== undefined) throw invalidFields([{ field: 'icon', description: wrong }]);
+  await call('WriteFile', { id }, { path: FILE, content: picture.toString('base64') });
+  return 'icon';
+}
+
+export async function removeIcon({ call, server: { id } }: ServerRequest): Promise<string> {
+  await call('DeletePath', { id }, { path: FILE });
+  return 'gone';
+}
+
+/** Where a browser finds the icon that is set; undefined: there is none. */
+export async function iconOf({ call, server: { id } }: ServerRequest): Promise<string | undefined> {
+  try {
+    const { content } = await call('ReadFile', { id }, { path: FILE });
+    const version = createHash('sha256').update(content).digest('hex').slice(0, 12);
+    return `${BROWSER_PREFIX}/v1/servers/${id}/file:download?path=${FILE}&version=${version}`;
+  } catch (error) {
+    if (error instanceof StatusError && error.code !== 'INTERNAL') return undefined;
+    throw error;
+  }
+}
+
+function wrongIcon(picture: Buffer): string | undefined {
+  if (!picture.subarray(0, PNG.length).equals(PNG) || picture.length < SIZE_AT + 8) return 'must be a PNG';
+  const [width, height] = [picture.readUInt32BE(SIZE_AT), picture.readUInt32BE(SIZE_AT + 4)];
+  if (width === PIXELS && height === PIXELS) return undefined;
+  return `must be ${PIXELS} × ${PIXELS} pixels; this one has ${width} × ${height}`;
+}

@@ -1,0 +1,13 @@
+import type { Panel } from '../../../web/panel/panel.ts';
+import { mountDescriptionSettings } from './description.ts';
+import { mountGameSettings } from './game.ts';
+import { mountGeneralSettings } from './general.ts';
+import { mountVersionSettings } from './version.ts';
+
+/** The settings of a server itself; further pages of settings lie in the rooms of what they are about. */
+export function mountServerSettings(panel: Panel): void {
+  mountGeneralSettings(panel);
+  mountDescriptionSettings(panel);
+  mountGameSettings(panel);
+  mountVersionSettings(panel);
+}

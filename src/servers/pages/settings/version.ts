@@ -1,0 +1,139 @@
+import { sandboxVersions } from '../../../engines/sandbox.ts';
+import { CORES, CUSTOM, SANDBOX } from '../../../game/container.ts';
+import { missingCore } from '../../../game/core-versions.ts';
+import { compareVersions } from '../../../game/minecraft-version.ts';
+import { confirmed, hidden } from '../../../web/form.ts';
+import { type Html, html } from '../../../web/html.ts';
+import type { Page } from '../../../web/page-request.ts';
+import { choiceField, filling } from '../../../web/panel/fields.ts';
+import { panelForm } from '../../../web/panel/form.ts';
+import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
+import { restNote, settingsPage } from './frame.ts';
+
+/** The server software and its version: chosen first, then shown with what follows from it, and done last. */
+export function mountVersionSettings(panel: Panel): void {
+  panel.serverPage({
+    path: '/settings/version',
+    show: versionPage,
+    forms: {
+      async change({ call, server: { id }, here }, form) {
+        await call('UpdateServerVersion', { id }, { type: form.get('type') ?? '', version: form.get('version') ?? '' });
+        return { to: `${here}?done=changed` };
+      },
+    },
+    done: { changed: 'Changed. The next start fetches it.' },
+  });
+}
+
+async function versionPage(request: ServerRequest): Promise<Page> {
+  const { server } = request;
+  const cards = server.modpackPlatform === '' ? await choiceCards(request) : packCard(server);
+  return settingsPage(request, 'Version', cards);
+}
+
+function packCard({ type, version }: ServerRequest['server']): Html {
+  return html`<section class="card">
+    <h2>Software and version</h2>
+    <p>
+      Now <b>${type} ${version}</b>. It comes with the mod pack of this server: change the pack instead, under Mods.
+    </p>
+  </section>`;
+}
+
+async function choiceCards(request: ServerRequest): Promise<Html> {
+  const { call, server, query, here } = request;
+  const { versions } = await call('ListMinecraftVersions', {});
+  const offered = [...new Set([...versions, ...sandboxVersions(), server.version])].sort(
+    (a, b) => compareVersions(b, a) ?? 0,
+  );
+  const wanted = { type: query.get('type') ?? server.type, version: query.get('version') ?? server.version };
+  const filled = filling(request, '');
+  return html`<section class="card">
+      <h2>Software and version</h2>
+      <p>Now <b>${server.type} ${server.version}</b>. Nothing changes before you have seen what follows from it.</p>
+      <form method="get" action="${here}#change">
+        <div class="side">
+          ${choiceField(filled, { name: 'type', label: 'Software', value: wanted.type, options: CORES.map(nameOf) })}
+          ${choiceField(filled, {
+            name: 'version',
+            label: 'Minecraft version',
+            value: wanted.version,
+            options: offered.map((each) => [each, each]),
+          })}
+          <button class="second" type="submit">See what happens</button>
+        </div>
+      </form>
+    </section>
+    ${query.has('type') && changeCard(request, wanted)}`;
+}
+
+interface Software {
+  type: string;
+  version: string;
+}
+
+function changeCard(request: ServerRequest, wanted: Software): Html {
+  const { server } = request;
+  const isSame = wanted.type === server.type && wanted.version === server.version;
+  const missing = missingFor(wanted);
+  const [from, to] = [`${server.type} ${server.version}`, `${wanted.type} ${wanted.version}`];
+  const button = isSame ? `Fetch the newest build of ${to}` : `Change to ${to}`;
+  return html`<section class="card" id="change">
+    <h2>${isSame ? html`${to}, in its newest build` : html`From ${from} to ${to}`}</h2>
+    ${missing !== undefined && html`<p class="note bad">${missing}.</p>`} ${restNote(request)}
+    <ul>
+      ${whatFollows(server, wanted).map((each) => html`<li>${each}</li>`)}
+    </ul>
+    ${
+      missing === undefined &&
+      confirmed(
+        'Have you made a backup? It is the only way back.',
+        button,
+        '',
+        panelForm(
+          request,
+          'change',
+          html`${hidden('type', wanted.type)}${hidden('version', wanted.version)}<button class="danger" type="submit">
+              Yes, change it
+            </button>`,
+        ),
+      )
+    }
+  </section>`;
+}
+
+function missingFor(wanted: Software): string | undefined {
+  const isOffered = wanted.type !== SANDBOX || sandboxVersions().includes(wanted.version);
+  return isOffered ? missingCore(wanted) : `The sandbox has no ${wanted.version}`;
+}
+
+/** What becomes of worlds and mods, in plain words. */
+function whatFollows(from: Software, to: Software): string[] {
+  const order = compareVersions(to.version, from.version) ?? 0;
+  const isOther = to.type !== from.type;
+  return [
+    'The next start fetches the software, and takes longer than usual.',
+    ...(order > 0 ? ['The world is upgraded at that start, for good: an older version cannot read it any more.'] : []),
+    ...(order < 0
+      ? ['This is an older version. It may not be able to read the world, or lose what it does not know of it.']
+      : []),
+    ...(isOther ? ['Mods and plugins are made for one software: those of the present one may not work.'] : []),
+    ...(order !== 0 && !isOther ? ['Mods and plugins may need another version too: see the page Mods.'] : []),
+    'Settings that the new version does not know are left out.',
+  ];
+}
+
+const NAMES: Record<string, string> = {
+  [SANDBOX]: 'Sandbox (small, built in, for trying out)',
+  vanilla: 'Vanilla (Mojang’s own)',
+  paper: 'Paper (fast, with plugins)',
+  purpur: 'Purpur (Paper with more settings)',
+  fabric: 'Fabric (mods)',
+  neoforge: 'NeoForge (mods)',
+  forge: 'Forge (mods)',
+  [CUSTOM]: 'Your own file',
+};
+
+function nameOf(type: string): [string, string] {
+  return [type, NAMES[type] ?? type.replace(/^./, (letter) => letter.toUpperCase())];
+}

@@ -1,0 +1,53 @@
+import test from 'ava';
+import { webhookBody } from '../../src/insight/alerts/body.ts';
+import { closeBrowser } from '../support/browser.ts';
+import { needs } from '../support/needs.ts';
+import { accessible, openPanel } from '../support/panel.ts';
+
+test.after.always(closeBrowser);
+
+const PAGE = '/servers/castle/settings/alerts';
+const HOOK = 'https://discord.com/api/webhooks/1/secret';
+
+test('a webhook is set, tried and taken away; what is none is refused with what was typed', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  const hook = async () => (await it.ok('GET', '/v1/servers/castle'))['alertWebhookUrl'];
+  t.notRegex((await it.get(PAGE)).text, /Send a test alert/);
+  const refused = await it.submit(`${PAGE}/save`, { url: 'http://localhost/hook' });
+  t.is(refused.status, 400);
+  t.regex(await refused.text(), /aria-invalid="true"[^>]*value="http:\/\/localhost\/hook"/);
+  t.is((await it.submit(`${PAGE}/save`, { url: ` ${HOOK} ` })).status, 303);
+  t.is(await hook(), HOOK);
+  t.is((await it.submit(`${PAGE}/test`)).status, 303);
+  t.deepEqual(it.notices, [['castle', { event: 'test', at: it.clock.now() }]]);
+  t.is((await it.submit(`${PAGE}/save`, { url: '' })).status, 303);
+  t.is(await hook(), '');
+  const { status, reason } = await it.call('POST', '/v1/servers/castle:setAlertWebhook', { body: { test: true } });
+  t.deepEqual([status, reason], [400, 'INVALID_FIELD']);
+  const { entries } = (await it.ok('GET', '/v1/servers/castle/audit')) as { entries: { detail: string }[] };
+  t.is(entries.filter(({ detail }) => detail.endsWith('set, test alert')).length, 1);
+});
+
+test('a test alert names its server, and is told from a true one', (t) => {
+  const message = { id: 'dlv_1', serverId: 'castle', serverName: 'Castle', notice: { event: 'test', at: 0 } } as const;
+  t.like(webhookBody(HOOK, message), {
+    content: 'A test alert of Castle',
+    dormouse: { event: 'test', serverId: 'castle' },
+  });
+  t.like(webhookBody('https://hooks.slack.com/services/1', message), {
+    text: 'A test alert of Castle\nThis webhook works: alerts of this server arrive here.',
+  });
+});
+
+test('the page of alerts keeps nobody out', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openPanel(t);
+  await it.create('castle');
+  await it.ok('POST', '/v1/servers/castle:setAlertWebhook', { url: HOOK });
+  const { page, complaints } = await it.open(PAGE);
+  await accessible(t, page);
+  await page.getByRole('button', { name: 'Send a test alert' }).click();
+  await page.getByText('A test alert is on its way').waitFor();
+  t.deepEqual(complaints, []);
+});

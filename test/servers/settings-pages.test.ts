@@ -1,0 +1,171 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { crc32, deflateSync } from 'node:zlib';
+import test from 'ava';
+import { closeBrowser } from '../support/browser.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
+
+test.after.always(closeBrowser);
+
+const TOP = '/servers/castle/settings';
+
+/** Sends a form and gives what the server then is. */
+async function save(it: PanelUnderTest, form: string, fields: Record<string, string>) {
+  const answer = await it.submit(`${TOP}${form}`, fields);
+  return { status: answer.status, text: await answer.text(), server: await it.ok('GET', '/v1/servers/castle') };
+}
+
+test('name, size and plan are changed; RAM is offered with what it costs, and not while the game runs', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { type: 'paper', ramMb: 1_024 });
+  const page = await it.get(TOP);
+  t.regex(page.text, /<option value="2048"\s*>2 GB: 0\.02 USD an hour awake/);
+  t.regex(page.text, /<option value="1024" selected/);
+  t.like((await save(it, '/name', { name: 'The Keep' })).server, { name: 'The Keep', ramMb: 1_024 });
+  t.like((await save(it, '/size', { ramMb: '2048', plan: 'flat' })).server, { ramMb: 2_048, plan: 'flat' });
+  const unnamed = await save(it, '/name', { name: ' ' });
+  t.is(unnamed.status, 400);
+  t.regex(unnamed.text, /id="name-name"[^>]*aria-invalid="true"/);
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  t.regex((await it.get(TOP)).text, /Stop it first/);
+  const awake = await save(it, '/size', { ramMb: '1024', plan: 'flat' });
+  t.is(awake.status, 400);
+  t.is(awake.server['ramMb'], 2_048);
+  t.regex(awake.text, /<option value="1024" selected/, 'what was chosen stays chosen');
+  t.is((await save(it, '/name', { name: 'Awake' })).server['name'], 'Awake');
+});
+
+test('a server is deleted only by who owns it and has typed its name', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  await it.stranger();
+  await it.share('castle', 'member');
+  const member = await it.browser('usr_other');
+  t.notRegex((await it.get(TOP, member)).text, /Delete the server/);
+  t.is((await it.submit(`${TOP}/delete`, { typed: 'castle' }, member)).status, 403);
+  await it.share('castle', 'limited');
+  t.is((await it.get(TOP, member)).status, 403, 'who may change nothing is shown nothing');
+  const wrong = await save(it, '/delete', { typed: 'Castle' });
+  t.is(wrong.status, 400);
+  t.regex(wrong.text, /<details class="confirm" open/);
+  const gone = await it.submit(`${TOP}/delete`, { typed: ' castle ' });
+  t.is(gone.headers.get('location'), '/servers');
+  await it.reach('castle', 'gone');
+});
+
+test('a description is previewed before it is saved, and an icon must be one', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  const motd = '<#ff8800>Castle\r\n<bold>Build</bold> & play';
+  const preview = await save(it, '/description/preview', { motd });
+  t.is(preview.status, 200);
+  t.regex(preview.text, /<font color="#ff8800">Castle<\/font><br \/>/);
+  t.is(preview.server['motd'], '', 'nothing is saved');
+  t.is((await save(it, '/description/save', { motd })).server['motd'], motd.replace('\r', ''));
+  const long = await save(it, '/description/save', { motd: 'a\nb\nc' });
+  t.regex(long.text, /id="save-motd-wrong">must have at most 2 lines/);
+  t.regex(long.text, />\s*a\nb\nc<\/textarea>/);
+
+  const upload = (icon: Buffer) => {
+    const body = new FormData();
+    body.set('csrf', it.owner.csrf);
+    body.set('icon', new Blob([new Uint8Array(icon)]), 'icon.png');
+    const headers = { cookie: it.owner.cookie, origin: it.origin, accept: 'text/html' };
+    return fetch(`${it.origin}${TOP}/description/icon`, { method: 'POST', redirect: 'manual', headers, body });
+  };
+  t.regex(await (await upload(png(128))).text(), /64 × 64 pixels; this one has 128 × 128/);
+  t.regex(await (await upload(Buffer.from('GIF89a'))).text(), /must be a PNG/);
+  t.is((await upload(Buffer.alloc(1_000_000))).status, 413);
+  const broken = { cookie: it.owner.cookie, origin: it.origin, 'content-type': 'multipart/form-data; boundary=a' };
+  const sent = { method: 'POST', headers: broken, body: '--b\r\nno form' };
+  t.is((await fetch(`${it.origin}${TOP}/description/icon`, sent)).status, 415);
+  t.is((await upload(png(64))).status, 303);
+  t.deepEqual(await readFile(join(it.dataDir, 'servers/castle/server-icon.png')), png(64));
+  t.is((await save(it, '/description/icon-remove', {})).status, 303);
+  await t.throwsAsync(readFile(join(it.dataDir, 'servers/castle/server-icon.png')), { code: 'ENOENT' });
+});
+
+test('the game is asked only for what its version knows; what is left open goes back to the game', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { type: 'paper', version: '1.21.9', properties: { 'white-list': 'true' } });
+  const page = (await it.get(`${TOP}/game`)).text;
+  t.regex(page, /id="properties-properties.difficulty"/);
+  t.notRegex(page, /properties\.pvp"/, 'a game rule since 1.21.9');
+  const set = { 'properties.difficulty': 'hard', 'properties.view-distance': ' 12 ', 'properties.level-seed': '' };
+  const kept = { 'white-list': 'true' };
+  const saved = await save(it, '/game/properties', set);
+  t.deepEqual(saved.server['properties'], { ...kept, difficulty: 'hard', 'view-distance': '12' });
+  const wrong = await save(it, '/game/properties', { 'properties.view-distance': '99' });
+  t.is(wrong.status, 400);
+  t.regex(wrong.text, /id="properties-properties.view-distance-wrong">must be a whole number from 2 to 32/);
+  t.regex(wrong.text, /<details open>\s*<summary>Distance and speed/);
+  t.deepEqual((await save(it, '/game/properties', {})).server['properties'], kept);
+  t.is((await save(it, '/game/idle', { idleTimeoutMinutes: '25' })).server['idleTimeoutMinutes'], 25);
+  t.is((await save(it, '/game/idle', { idleTimeoutMinutes: '99999' })).status, 400);
+});
+
+test('another version is shown with what follows from it before it is taken', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { type: 'paper', version: '1.21.7' });
+  const look = async (type: string, version: string) =>
+    (await it.get(`${TOP}/version?type=${type}&version=${version}`)).text;
+  t.notRegex((await it.get(`${TOP}/version`)).text, /version\/change/);
+  t.regex(await look('paper', '1.21.8'), /upgraded at that start, for good/);
+  t.regex(await look('paper', '1.20.4'), /may not be able to read the world/);
+  t.regex(await look('fabric', '1.21.7'), /plugins are made for one software/);
+  t.regex(await look('folia', '1.8'), /there is no folia for 1\.8/);
+  t.notRegex(await look('folia', '1.8'), /version\/change/);
+  t.like((await save(it, '/version/change', { type: 'paper', version: '1.21.8' })).server, { version: '1.21.8' });
+  t.is((await save(it, '/version/change', { type: 'nonsense', version: '1.21.8' })).status, 400);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the settings of a server, ${colorScheme}, on a phone: a description shows as it is typed, nothing keeps anybody out`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await openPanel(t);
+    await it.create('castle', { type: 'paper', version: '1.21.7' });
+    const { page, complaints } = await it.open(TOP, { ...PHONE, colorScheme });
+    await accessible(t, page);
+    await page.locator('summary', { hasText: 'Delete' }).click();
+    await accessible(t, page);
+    await page.getByRole('link', { name: 'Description and icon' }).click();
+    await page.getByLabel('Description', { exact: true }).fill('<gold>Come in\nand play');
+    await page.locator('#entry font[color="#ffaa00"]', { hasText: 'Come in' }).waitFor();
+    await page.getByLabel('Picture').setInputFiles({ name: 'icon.png', mimeType: 'image/png', buffer: png(64) });
+    await page.getByRole('button', { name: 'Upload the icon' }).click();
+    const icon = page.getByAltText('The icon now');
+    await icon.waitFor();
+    await page.waitForFunction('document.querySelector("section img.icon").naturalWidth === 64');
+    await accessible(t, page);
+    for (const path of ['/game', '/version?type=fabric&version=1.21.8']) {
+      await page.goto(`${it.origin}${TOP}${path}`);
+      await page.evaluate('document.querySelectorAll("details").forEach((each) => (each.open = true))');
+      await accessible(t, page);
+    }
+    t.deepEqual(complaints, []);
+  });
+}
+
+/** A grey square; its checksums are right, as browsers look at them. */
+function png(pixels: number): Buffer {
+  const size = Buffer.alloc(13);
+  size.writeUInt32BE(pixels, 0);
+  size.writeUInt32BE(pixels, 4);
+  size[8] = 8;
+  const chunk = (type: string, data: Buffer) => {
+    const body = Buffer.concat([Buffer.from(type), data]);
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+    length.writeUInt32BE(data.length);
+    sum.writeUInt32BE(crc32(body));
+    return Buffer.concat([length, body, sum]);
+  };
+  const rows = Buffer.alloc(pixels * (pixels + 1), 0);
+  return Buffer.concat([
+    Buffer.from('89504e470d0a1a0a', 'hex'),
+    chunk('IHDR', size),
+    chunk('IDAT', deflateSync(rows)),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+}
