@@ -75,6 +75,8 @@ export class Control implements Routes, Wake, Presence {
   #isDraining = false;
   #isFlushing = false;
   #lastStats = '';
+  /** Why the service does not take this proxy; '' unless it has said so last. */
+  #refusal = '';
 
   constructor(options: ControlOptions) {
     this.#options = options;
@@ -100,6 +102,11 @@ export class Control implements Routes, Wake, Presence {
   /** The service is there and has told all. */
   get isConnected(): boolean {
     return this.#mirror.isCurrent;
+  }
+
+  /** The service is there, and does not take this proxy. */
+  get isRefused(): boolean {
+    return this.#refusal !== '';
   }
 
   lookup(host: string): Route | undefined {
@@ -175,10 +182,13 @@ export class Control implements Routes, Wake, Presence {
   #receive(session: Session, message: FromService): void {
     switch (message.type) {
       case 'welcome':
+        this.#refusal = '';
         this.#options.onLogLevel?.(message.logLevel);
         return this.#tellWhole(session);
       case 'refused':
-        this.#options.log.warn({ reason: message.reason }, 'the service does not take this proxy');
+        if (this.#refusal !== message.reason)
+          this.#options.log.warn({ reason: message.reason }, 'the service does not take this proxy; this is tried on');
+        this.#refusal = message.reason;
         return this.#leave(session);
       case 'routes':
         return this.#mirror.take(message);

@@ -10,6 +10,8 @@ export type Service = { path: string } | { url: string; token: string };
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = { path: 250, url: 2_000 };
+/** Another release of the service takes another release of the proxy, which does not happen by the second. */
+const REFUSED_PAUSE_MS = 10_000;
 const HANDSHAKE_MS = 5_000;
 /** A link that has held for so long was no refusal: the next attempt is made soon. */
 const STEADY_MS = 5_000;
@@ -23,10 +25,10 @@ export function keepLinked(control: Control, service: Service, log: Log): () => 
   let socket: WebSocket | undefined;
   let timer: NodeJS.Timeout | undefined;
 
-  const again = (): void => {
+  const again = (inMs = pauseMs): void => {
     if (isOver) return;
     // Not all proxies at the same instant.
-    timer = setTimeout(dial, pauseMs * (0.5 + Math.random() / 2));
+    timer = setTimeout(dial, inMs * (0.5 + Math.random() / 2));
     pauseMs = Math.min(pauseMs * 2, 'path' in service ? LONGEST_PAUSE_MS.path : LONGEST_PAUSE_MS.url);
   };
   const dial = (): void => {
@@ -43,6 +45,7 @@ export function keepLinked(control: Control, service: Service, log: Log): () => 
           receive: (text) => events.receive(text),
           closed() {
             events.closed();
+            if (control.isRefused) return again(REFUSED_PAUSE_MS);
             log.info({}, 'the service is away');
             if (performance.now() - openedAt > STEADY_MS) pauseMs = FIRST_PAUSE_MS;
             again();

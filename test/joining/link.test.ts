@@ -91,7 +91,7 @@ function serviceOf(world: World, later: (run: () => void) => void) {
     log: NO_LOG,
     logLevel: 'info',
     later,
-    graceMs: 600_000,
+    after: () => () => {},
   });
   proxies.open();
   return { proxies, presence, asked };

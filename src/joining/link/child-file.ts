@@ -7,13 +7,14 @@ export function childFolder(dataDir: string): string {
   return join(dataDir, 'proxy');
 }
 
-/** The proxy's process, where one was noted and still runs. */
+/** The proxy's process, where one was noted, still runs, and is this user's. */
 export async function livingChild(dataDir: string): Promise<ProcessIdentity | undefined> {
   const bytes = await readIfThere(fileIn(dataDir));
   if (bytes === undefined) return undefined;
   const noted = parse(bytes.toString());
+  if (!noted || !isOurs(noted.pid)) return undefined;
   // What cannot be seen from here, as in another container, is not this machine's to use.
-  return noted && (await isAlive(noted, await thisProcess())) === true ? noted : undefined;
+  return (await isAlive(noted, await thisProcess())) === true ? noted : undefined;
 }
 
 /** Notes the proxy for the next service. The folder has to be there. */
@@ -30,6 +31,15 @@ export async function drainChild(dataDir: string): Promise<boolean> {
 
 function fileIn(dataDir: string): string {
   return join(childFolder(dataDir), 'proxy.json');
+}
+
+/** Another user's could be told nothing, and shares no port with one of ours. */
+function isOurs(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 function parse(json: string): ProcessIdentity | undefined {

@@ -22,16 +22,19 @@ export interface LinkedProxiesOptions extends Pick<TellerOptions, 'routes' | 'ba
   logLevel: string;
   /** Gathers changes for a moment; default: those of one turn, as players may come for what has just been made. */
   later?: (run: () => void) => void;
-  /** For how long a proxy whose connection has ended keeps its players; default: 15 s. */
-  graceMs?: number;
+  /** Calls once, in so long, and returns the cancellation; default: real time. */
+  after?: (ms: number, fire: () => void) => () => void;
   /** A proxy of another release cannot be spoken to. */
   onRefused?: (hello: Hello, isOwn: boolean) => void;
   /** A proxy has told all, has begun or ended to listen, or is gone. */
   onChange?: () => void;
 }
 
+/** For how long a proxy whose connection has ended keeps its players. */
 const GRACE_MS = 15_000;
 const MOST_PROXIES = 64;
+/** They are remembered to be told of once: they try on for as long as they live. */
+const MOST_REFUSED = 1_000;
 
 /**
  * All proxies that are linked to this service, as one: players of all of them are one list, a wake that several ask for is one wake,
@@ -41,7 +44,9 @@ export class LinkedProxies {
   readonly #options: LinkedProxiesOptions;
   readonly #proxies = new Map<string, LinkedProxy>();
   readonly #verified = new VerifiedAccounts();
-  readonly #graces = new Map<LinkedProxy, NodeJS.Timeout>();
+  /** By proxy, what calls its end off. */
+  readonly #graces = new Map<LinkedProxy, () => void>();
+  readonly #refused = new Set<string>();
   readonly #opened = Promise.withResolvers<void>();
   /** Of those that are gone. */
   #counted: ProxyStats = sumOf([]);
@@ -84,7 +89,7 @@ export class LinkedProxies {
   }
 
   close(): void {
-    for (const timer of this.#graces.values()) clearTimeout(timer);
+    for (const cancel of this.#graces.values()) cancel();
     for (const { session } of this.#proxies.values()) session?.channel.close();
   }
 
@@ -114,7 +119,9 @@ export class LinkedProxies {
     if (hello.type !== 'hello') throw new Error('no hello');
     const reason = this.#objection(hello);
     if (reason !== undefined) {
-      this.#options.log.warn({ proxy: hello.name, version: hello.version, reason }, 'a proxy is refused');
+      if (!this.#refused.has(hello.id))
+        this.#options.log.warn({ proxy: hello.name, version: hello.version, reason }, 'a proxy is refused');
+      if (this.#refused.size < MOST_REFUSED) this.#refused.add(hello.id);
       channel.send(JSON.stringify({ type: 'refused', reason }));
       this.#options.onRefused?.(hello, isOwn);
       return undefined;
@@ -123,8 +130,7 @@ export class LinkedProxies {
     const proxy = known ?? new LinkedProxy(hello, isOwn);
     this.#proxies.set(hello.id, proxy);
     if (known?.session) this.#end(known, known.session);
-    clearTimeout(this.#graces.get(proxy));
-    this.#graces.delete(proxy);
+    this.#endGrace(proxy);
     const { later = (run) => void setImmediate(run), routes, bans, logLevel } = this.#options;
     const teller = new Teller(channel, { routes, bans, later });
     const session: Session = { channel, teller, wakes: new Map(), arriving: new Map() };
@@ -254,17 +260,24 @@ export class LinkedProxies {
     for (const wake of session.wakes.values()) wake.abort(new Error('the proxy is away'));
     if (proxy.session !== session) return;
     proxy.session = undefined;
-    const { graceMs = GRACE_MS, onChange } = this.#options;
-    this.#graces.set(proxy, setTimeout(() => this.#forget(proxy), graceMs).unref());
+    const { after = inRealTime, onChange } = this.#options;
+    this.#graces.set(
+      proxy,
+      after(GRACE_MS, () => this.#forget(proxy)),
+    );
     onChange?.();
+  }
+
+  #endGrace(proxy: LinkedProxy): void {
+    this.#graces.get(proxy)?.();
+    this.#graces.delete(proxy);
   }
 
   #forget(proxy: LinkedProxy): void {
     const { id } = proxy.hello;
     if (this.#proxies.get(id) !== proxy) return;
     this.#proxies.delete(id);
-    clearTimeout(this.#graces.get(proxy));
-    this.#graces.delete(proxy);
+    this.#endGrace(proxy);
     const { session } = proxy;
     proxy.session = undefined;
     if (session) this.#end(proxy, session);
@@ -272,4 +285,9 @@ export class LinkedProxies {
     for (const serverId of proxy.here.keys()) this.#options.presence.changed(serverId, this.#joined(serverId));
     this.#options.onChange?.();
   }
+}
+
+function inRealTime(ms: number, fire: () => void): () => void {
+  const timer = setTimeout(fire, ms).unref();
+  return () => clearTimeout(timer);
 }

@@ -1,0 +1,89 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { HELP, SettingError, readEnvironment } from '../../proxy/environment.ts';
+
+const REMOTE = { CONTROL_URL: 'wss://dormouse.example.org', PROXY_TOKEN: 'secret-token' };
+
+test('by hand it takes an address and a token, and the rest as the help has it', (t) => {
+  t.deepEqual(readEnvironment(REMOTE), {
+    host: '::',
+    port: 25_565,
+    service: { url: 'wss://dormouse.example.org/v1/proxy-link', token: 'secret-token' },
+    isChild: false,
+    takesOver: true,
+    name: hostname(),
+    settings: '',
+    sessionServerUrl: undefined,
+    proxyProtocolFrom: [],
+    drainMs: 12 * 3_600_000,
+    lonelyMs: 60_000,
+    logLevel: 'info',
+  });
+  t.like(readEnvironment({ ...REMOTE, PROXY_PROTOCOL_FROM: ' 10.0.0.0/8, 192.0.2.1\n', PROXY_DRAIN_HOURS: '0' }), {
+    proxyProtocolFrom: ['10.0.0.0/8', '192.0.2.1'],
+    drainMs: 0,
+  });
+});
+
+test('all that the help names is read', (t) => {
+  const read = new Set<string>();
+  const env: NodeJS.Dict<string> = { ...REMOTE, PROXY_TOKEN: '', PROXY_TOKEN_FILE: '/nowhere' };
+  const watched = new Proxy(env, { get: (target, name) => (read.add(String(name)), target[String(name)]) });
+  t.throws(() => readEnvironment(watched), { instanceOf: SettingError });
+  readEnvironment(Object.assign(watched, REMOTE));
+  const named = [...HELP.matchAll(/^ {2}([A-Z_]+)/gm)].map(([, name]) => name ?? '');
+  t.deepEqual(
+    named.filter((name) => !read.has(name)),
+    [],
+  );
+  t.true(named.length > 5);
+});
+
+test('a child is told its socket, and shares the port only where it takes over', (t) => {
+  const child = readEnvironment({ PROXY_LINK: '/data/proxy/link.sock', CONTROL_URL: 'nonsense' });
+  t.like(child, { service: { path: '/data/proxy/link.sock' }, isChild: true, takesOver: false });
+  t.true(readEnvironment({ PROXY_LINK: '/data/proxy/link.sock', PROXY_TAKES_OVER: 'true' }).takesOver);
+});
+
+test('players and tokens go over an open wire on this machine alone', (t) => {
+  for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '[::1]', 'localhost:8080'])
+    t.notThrows(() => readEnvironment({ ...REMOTE, CONTROL_URL: `ws://${host}` }), host);
+  for (const host of ['dormouse.example.org', '10.0.0.1', 'localhost.example.org', '127.0.0.1.example.org', '[::2]'])
+    t.throws(() => readEnvironment({ ...REMOTE, CONTROL_URL: `ws://${host}` }), { message: /wss:\/\// }, host);
+  const { service } = readEnvironment({ ...REMOTE, CONTROL_URL: 'wss://example.org/behind/a/path' });
+  t.like(service, { url: 'wss://example.org/behind/a/path' });
+});
+
+const WRONG: [what: string, change: NodeJS.Dict<string>, message: RegExp][] = [
+  ['no address', { CONTROL_URL: undefined }, /CONTROL_URL must be where the service is/],
+  ['no URL', { CONTROL_URL: 'example' }, /CONTROL_URL must be where the service is/],
+  ['a web page', { CONTROL_URL: 'https://example.org' }, /CONTROL_URL must be where the service is/],
+  ['no token', { PROXY_TOKEN: '' }, /PROXY_TOKEN, or PROXY_TOKEN_FILE, must be set/],
+  ['no file', { PROXY_TOKEN: '', PROXY_TOKEN_FILE: '/nowhere' }, /PROXY_TOKEN_FILE cannot be read \(ENOENT\)/],
+  ['a port beyond all', { PROXY_PORT: '65536' }, /PROXY_PORT is "65536", but must be a whole number from 0 to 65535/],
+  ['half a port', { PROXY_PORT: '25565.5' }, /PROXY_PORT is/],
+  ['a port below all', { PROXY_PORT: '-1' }, /PROXY_PORT is/],
+  ['no number', { PROXY_DRAIN_HOURS: 'long' }, /PROXY_DRAIN_HOURS is "long"/],
+  ['no end', { PROXY_DRAIN_HOURS: '1e9' }, /PROXY_DRAIN_HOURS is/],
+];
+for (const [what, change, message] of WRONG) {
+  test(`${what}: one sentence says so, without the token`, (t) => {
+    const error = t.throws(() => readEnvironment({ ...REMOTE, ...change }), { instanceOf: SettingError, message });
+    t.false(error.message.includes('secret-token'));
+  });
+}
+
+test('a token of a file is taken without the line end behind it', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'dormouse-token-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'proxy.token');
+  await writeFile(file, 'from-a-file\n');
+  const from = (PROXY_TOKEN?: string) => {
+    const { service } = readEnvironment({ ...REMOTE, PROXY_TOKEN, PROXY_TOKEN_FILE: file });
+    return 'token' in service && service.token;
+  };
+  t.is(from(), 'from-a-file');
+  t.is(from('given'), 'given');
+});
