@@ -77,7 +77,7 @@ ofRoot('a process of another user is left alone', async (t) => {
   const source = join(import.meta.dirname, '../../../src/joining/link/child-file.ts');
   const script = `
     import { drainChild, livingChild } from ${JSON.stringify(source)};
-    process.seteuid(65534);
+    process.setuid(65534);
     console.log(await livingChild(${JSON.stringify(dataDir)}), await drainChild(${JSON.stringify(dataDir)}));`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
