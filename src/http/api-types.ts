@@ -4196,6 +4196,11 @@ export interface components {
              */
             state: string;
             /**
+             * @description Where in the statechart: `stopping.halting`.
+             * @default
+             */
+            path: string;
+            /**
              * Format: date-time
              * @description When the state was entered.
              */

@@ -30,6 +30,8 @@ export interface FirstRunOptions {
 
 /** The file with the operator's credentials. It is a password in plain text, so it goes as soon as it is not needed. */
 export interface FirstRunFile {
+  /** Where it lies, as long as nobody has signed in with what it holds. */
+  waiting(): string | undefined;
   /** Somebody has signed in to this account: removes the file where it is that account's. Never rejects. */
   signedIn(accountId: string): Promise<void>;
 }
@@ -41,6 +43,7 @@ export async function openFirstRunFile(dataDir: string, log: Log): Promise<First
   const path = join(dataDir, FILE);
   let owner = (await read(path))?.accountId;
   return {
+    waiting: () => (owner === undefined ? undefined : path),
     async signedIn(accountId) {
       if (accountId !== owner) return;
       try {

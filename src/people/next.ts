@@ -1,3 +1,4 @@
+import { isServerTab } from '../web/panel/server-frame.ts';
 import { readUserCode } from './grants/user-codes.ts';
 
 const PAGES: ReadonlySet<string> = new Set(
@@ -8,13 +9,18 @@ const PAGES: ReadonlySet<string> = new Set(
 
 const MACHINE_PAGE = /^\/operator\/machines\/[\w-]{1,64}$/;
 
+/** A page of a server, or what is below it: a form that was sent too late leads back to the page that it stood on. */
+const SERVER_PAGE = /^(\/servers\/[a-z0-9][a-z0-9-]{0,39})(\/[a-z]+)?(?:\/|$)/;
+
 /** Where a sign-in leads when nothing else was asked for. */
-const AFTER_SIGN_IN = '/profile';
+const AFTER_SIGN_IN = '/servers';
 
 /** The page to go on to, if it is one of ours that may be gone on to: anything else a link brought along is ignored. */
 export function nextPage(wanted: string | null): string {
   const [path = '', query = ''] = (wanted ?? '').split('?', 2);
   if (MACHINE_PAGE.test(path)) return path;
+  const [, server, tab = ''] = (!PAGES.has(path) && SERVER_PAGE.exec(path)) || [];
+  if (server !== undefined) return isServerTab(tab) ? `${server}${tab}` : server;
   if (!PAGES.has(path)) return AFTER_SIGN_IN;
   const code = path === '/device' ? readUserCode(new URLSearchParams(query).get('code') ?? '') : undefined;
   return code === undefined ? path : `${path}?code=${code}`;

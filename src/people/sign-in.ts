@@ -34,7 +34,10 @@ export function mountSignIn(serve: Serve, people: People): void {
         ? requestPage(request, draft)
         : closedPage(draft);
 
-  serve.open('/sign-in', (request) => arrived(request) ?? signInPage(request, fresh(request), signup));
+  const signInShown = (request: PageRequest, draft: Draft) =>
+    signInPage(request, draft, { signup, firstRun: people.firstRunFile?.waiting() });
+
+  serve.open('/sign-in', (request) => arrived(request) ?? signInShown(request, fresh(request)));
   serve.open('/sign-up', (request) => {
     const draft = fresh(request);
     return arrived(request) ?? signUpPage(request, { ...draft, email: emailOf(draft.invitation, request.now) ?? '' });
@@ -46,7 +49,7 @@ export function mountSignIn(serve: Serve, people: People): void {
       const { token, device } = await signIn(people, credentialsOf(form), request.visitor);
       return { to: draft.next, session: token, device };
     } catch (error) {
-      return signInPage(request, { ...draft, problem: problemOf(error) }, signup);
+      return signInShown(request, { ...draft, problem: problemOf(error) });
     }
   });
 
@@ -109,10 +112,23 @@ function noEmail(given: string): Problem {
   return invalid('email', `“${plainName(given)}” is not an e-mail address.`);
 }
 
-function signInPage(request: PageRequest, { email, next, problem }: Draft, signup: SignUp): Page {
+/** `firstRun`: where the first password lies, which nobody has used yet. */
+function signInPage(
+  request: PageRequest,
+  { email, next, problem }: Draft,
+  { signup, firstRun }: { signup: SignUp; firstRun: string | undefined },
+): Page {
   const main = html`<section class="card narrow">
     <h1>Sign in</h1>
-    ${next.startsWith('/device') && html`<p>Sign in to go on with connecting your device.</p>`} ${problemNote(problem)}
+    ${next.startsWith('/device') && html`<p>Sign in to go on with connecting your device.</p>`}
+    ${
+      firstRun !== undefined &&
+      html`<p class="note">
+        Nobody has signed in here yet. The first e-mail address and password lie in <code>${firstRun}</code> on the
+        machine that runs Dormouse.
+      </p>`
+    }
+    ${problemNote(problem)}
     <form method="post" action="/sign-in">
       ${csrfField(request.csrf)}${hidden('next', next)} ${textField({ ...EMAIL, value: email, problem })}
       ${textField({ ...PASSWORD, autocomplete: 'current-password', problem })}

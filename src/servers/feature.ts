@@ -20,6 +20,7 @@ import { versionOperations } from './api/update-version.ts';
 import type { ServerView } from './api/view.ts';
 import { mountCreate } from './pages/create.ts';
 import { mountServerList } from './pages/list.ts';
+import { mountMachine } from './pages/machine.ts';
 import { mountOverview } from './pages/overview.ts';
 import { serverPageOperations } from './pages/streams.ts';
 import { mountServerSettings } from './pages/settings/settings.ts';
@@ -80,6 +81,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
         mountCreate(panel);
         mountOverview(panel);
         mountServerSettings(panel);
+        mountMachine(panel);
       },
     },
   };

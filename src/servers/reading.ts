@@ -1,5 +1,6 @@
 import type { Job, ServerCommand, ServerState } from '../../machines/server-types.ts';
 import { serverMachine } from '../../machines/server.ts';
+import { pathOf } from '../actors/machine-step.ts';
 import type { ServerActors } from './actors.ts';
 import { UNKNOWN_CAUSE, dormant, readOnly } from './dormant.ts';
 import { listServersByAccount } from './rows.ts';
@@ -11,6 +12,8 @@ import { type TransitionRow, listTransitions, stateSince } from './transition-ro
 export interface MachineView {
   /** `maintaining`: a job is done on its files, and for everybody else it is `hibernated`. */
   state: ServerState | 'maintaining';
+  /** Where in the statechart: `stopping.halting`. */
+  path: string;
   /** The job that is done, or waits for the stop before it. */
   job: Pick<Job, 'kind' | 'target'> | null;
   /** Why the last job was given up; '' where it was not. */
@@ -67,6 +70,7 @@ export function createServerReading(
       const { deadlineAt, keepAwakeUntil, job, maintained } = now.context;
       return {
         state: snapshot.matches('maintaining') ? 'maintaining' : now.state,
+        path: pathOf(snapshot.value),
         job: job && { kind: job.kind, target: job.target },
         jobError: maintained?.failure?.summary ?? '',
         since: await stateSince(store, id),

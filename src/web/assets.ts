@@ -21,6 +21,7 @@ const FILES = {
   billStyle: ['bill.css'],
   settingsStyle: ['settings.css'],
   preview: ['preview.js'],
+  statechartStyle: ['chart.css'],
   machinesStyle: ['machines.css'],
   machinesScript: ['machines.js'],
   consoleStyle: ['console.css'],

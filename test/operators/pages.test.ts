@@ -4,8 +4,8 @@ import test, { type ExecutionContext } from 'ava';
 import type { BrowserContextOptions } from 'playwright-core';
 import { deviceGrantMachine } from '../../machines/device-grant.ts';
 import { serverMachine } from '../../machines/server.ts';
-import { type Box, layOut } from '../../src/operators/pages/chart-layout.ts';
-import { readChart } from '../../src/operators/pages/statechart.ts';
+import { type Box, layOut } from '../../src/web/statechart/chart-layout.ts';
+import { readChart } from '../../src/web/statechart/statechart.ts';
 import { type Page, closeBrowser, openTab } from '../support/browser.ts';
 import { cpuTime } from '../support/cpu.ts';
 import { needs } from '../support/needs.ts';
@@ -97,7 +97,7 @@ test('a server whose engine never answers the halt is found, understood and free
     /stopping.halting[\s\S]*6 min 4\d s[\s\S]*the engine to end the game at once[\s\S]*asked in the dashboard/,
   );
   t.deepEqual(await litStates(page), ['stopping', 'stopping.halting']);
-  t.deepEqual(await page.locator('.events button').allInnerTexts(), ['ALARM', 'RESTART']);
+  t.deepEqual(await page.locator('.events button').allInnerTexts(), ['ALARM', 'START', 'RESTART']);
 
   heal();
   await page.getByRole('button', { name: 'ALARM' }).click();

@@ -41,12 +41,14 @@ test('first run: the file with the password goes when its account has signed in,
   const made = await firstRun(store, { clock: fakeClock(), dataDir, baseUrl: '' });
   const there = () => readdir(dataDir);
   const file = await openFirstRunFile(dataDir, log);
+  t.is(file.waiting(), join(dataDir, 'first-run.json'));
   await file.signedIn('acc_other');
   t.deepEqual(await there(), ['first-run.json']);
   // Another start before anybody has signed in.
   const later = await openFirstRunFile(dataDir, log);
   await later.signedIn(made?.accountId ?? '');
   t.deepEqual(await there(), []);
+  t.is(later.waiting(), undefined);
   t.is(await firstRun(store, { clock: fakeClock(), dataDir, baseUrl: '' }), undefined, 'nothing is left to be said');
   await later.signedIn(made?.accountId ?? '');
   await (await openFirstRunFile(dataDir, log)).signedIn(made?.accountId ?? '');

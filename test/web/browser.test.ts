@@ -233,7 +233,7 @@ test('a password is changed, and other browsers are signed out', async (t) => {
   await signInWith(other, site, PASSWORD);
   t.regex(await other.innerText('[role=alert]'), /E-mail address or password is wrong/);
   await signInWith(other, site, 'a new horse');
-  t.is(other.url(), `${site.origin}/profile`);
+  t.is(other.url(), `${site.origin}/servers`);
 
   await page.goto(`${site.origin}/profile/sessions`);
   await press(page, 'End all others');
@@ -337,7 +337,7 @@ test('over plain http at a name of its own, where browsers tell less about thems
   const site = await openSite(t, { host: 'panel.test' });
   const { page } = await openTab(t, { javaScriptEnabled: false });
   await signUp(page, site, 'alex@example.org');
-  t.is(page.url(), `${site.origin}/profile`);
+  t.is(page.url(), `${site.origin}/servers`);
   await press(page, 'Sign out');
   t.is(page.url(), `${site.origin}/`);
 });

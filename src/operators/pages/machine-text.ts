@@ -5,7 +5,7 @@ import { stateText, toneOf } from '../../web/panel/state.ts';
 import { plainName } from '../../web/text.ts';
 import type { SignedInRequest } from '../../web/page-request.ts';
 import type { MachineDetail, MachineSummary } from '../machines.ts';
-import { eventName } from './statechart.ts';
+import { eventName } from '../../web/statechart/statechart.ts';
 
 /** Throws NOT_FOUND for who is no operator: for them there are no such pages. */
 export function requireOperator({ principal }: SignedInRequest): void {

@@ -10,7 +10,7 @@ import { instantText } from '../../web/text.ts';
 import { sinceTime } from '../../web/panel/words.ts';
 import type { Answer, Page, SignedInRequest } from '../../web/page-request.ts';
 import type { MachineDetail, Machines } from '../machines.ts';
-import { chart } from './chart.ts';
+import { chart } from '../../web/statechart/chart.ts';
 import {
   causeText,
   eventText,
@@ -140,7 +140,7 @@ function machinePage(request: SignedInRequest, machine: MachineDetail, draft: Dr
     {
       title: name,
       main,
-      styles: [ASSETS.panelStyle, ASSETS.machinesStyle],
+      styles: [ASSETS.panelStyle, ASSETS.machinesStyle, ASSETS.statechartStyle],
       libraries: [ASSETS.idiomorph],
       scripts: [ASSETS.live, ASSETS.machinesScript],
     },

@@ -59,6 +59,8 @@ async function copy(button) {
 
 document.addEventListener('dormouse:renewed', improve);
 improve();
+// Of many tabs on a narrow screen, the one that this is.
+document.querySelector('.tabs [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
 
 /** What the page as it was sent cannot know: where its reader is, and that a script runs. */
 function improve() {

@@ -34,6 +34,11 @@ const TABS: readonly (readonly [path: string, name: string, least: Role])[] = [
   ['/machine', 'Machine', 'limited'],
 ];
 
+/** Whether there is such a page of each server; '' is its front page. */
+export function isServerTab(path: string): boolean {
+  return TABS.some(([tab]) => tab === path);
+}
+
 /** A page of a server, below what all of them show: its name, state, address, what can be done at once, and the tabs of `paths`. */
 export function serverFrame(request: ServerRequest, page: Page, paths: ReadonlySet<string>): Page {
   const { server, role } = request;

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../web/html.ts';
+import { type Html, html } from '../html.ts';
 import { type Box, type Drawing, FONT_PX, layOut } from './chart-layout.ts';
 import { readChart } from './statechart.ts';
 

@@ -1,0 +1,39 @@
+import test from 'ava';
+import { closeBrowser } from '../support/browser.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE, accessible, openPanel } from '../support/panel.ts';
+import { STEVE } from '../support/world.ts';
+
+test.after.always(closeBrowser);
+
+test('the machine tells in words how the server came to be what it is', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  t.regex((await it.get('/servers/castle/machine')).text, /Nothing has happened to it yet/);
+  await it.command('castle', 'JOIN', STEVE);
+  await it.reach('castle', 'running');
+  const { text } = await it.get('/servers/castle/machine');
+  t.regex(text, /It was ready for players[\s\S]*It was woken[\s\S]*<bdi>Steve<\/bdi> joined/);
+  t.regex(text, /a stop, a restart/);
+  t.regex(text, /class="state[^"]* lit" data-state="running"/);
+  await it.stranger();
+  await it.share('castle', 'limited');
+  t.is((await it.get('/servers/castle/machine', await it.browser('usr_other'))).status, 200);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the chart follows the server, ${colorScheme}; nothing keeps anybody out`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await openPanel(t);
+    await it.create('castle');
+    const isPhone = colorScheme === 'dark';
+    const { page, complaints } = await it.open('/servers/castle/machine', { ...(isPhone && PHONE), colorScheme });
+    const lit = (state: string) => page.locator(`.${isPhone ? 'slim' : 'broad'} [data-state=${state}].lit`);
+    await lit('hibernated').waitFor();
+    await it.command('castle', 'JOIN', STEVE);
+    await it.reach('castle', 'running');
+    await lit('running').waitFor();
+    await accessible(t, page);
+    t.deepEqual(complaints, []);
+  });
+}
