@@ -1052,7 +1052,7 @@ export interface paths {
         put?: never;
         /**
          * Add a mod or plugin
-         * @description Chooses the version for the server's core and Minecraft version, and what it needs, downloads and checks all of it, and then puts it into `mods/` or `plugins/`. Answers when that is done; after an error nothing has changed. A game that is awake goes on with what it has loaded: the new files load at its next start. A project that is there already gets the new `versionSpec`.
+         * @description Chooses the version for the server's core and Minecraft version, and what it needs, downloads and checks all of it, and then puts it into `mods/` or `plugins/`. Answers when that is done; after an error nothing has changed. A game that is awake goes on with what it has loaded: the new files load at its next start. A project that is there already gets the new `versionSpec`. Tells what comes, and what comes along; with `dryRun` it only tells.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -4468,12 +4468,16 @@ export interface components {
              * @default
              */
             versionSpec?: string;
+            /** @default false */
+            dryRun?: boolean;
         };
-        UpdateServerModsResponse: {
+        AddServerModResponse: {
             /** @default [] */
             changes: components["schemas"]["ModChange"][];
         };
         ModChange: {
+            /** @default  */
+            name: string;
             /** @default  */
             projectId: string;
             /** @default  */
@@ -4488,6 +4492,10 @@ export interface components {
              * @default
              */
             to: string;
+        };
+        UpdateServerModsResponse: {
+            /** @default [] */
+            changes: components["schemas"]["ModChange"][];
         };
         SearchModsResponse: {
             /** @default [] */
@@ -7392,7 +7400,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EmptyReply"];
+                    "application/json": components["schemas"]["AddServerModResponse"];
                 };
             };
             default: components["responses"]["Error"];

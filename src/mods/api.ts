@@ -51,6 +51,7 @@ const ServerModRequest = message({
       'Empty: the newest that fits the server, releases first. `release`, `beta`, `alpha`: the newest that is at least as ' +
         'stable. Anything else: the id or number of one version, which updates leave alone.',
     ),
+  dryRun: z.boolean().default(false),
 }).meta({ id: 'ServerModRequest' });
 
 const of = { role: 'member', scope: 'servers:write', tag: 'control', params: ServerParams } as const;
@@ -80,6 +81,18 @@ const listServerMods = ({ serverOperation, mods }: Needs) =>
     }),
   });
 
+const ModChange = z
+  .object({
+    name: reply.text,
+    projectId: reply.text,
+    source: reply.text,
+    from: reply.text.describe('Version; empty: it was not there.'),
+    to: reply.text.describe('Version; empty: it is removed.'),
+  })
+  .meta({ id: 'ModChange' });
+
+const ModChanges = z.array(ModChange).default([]);
+
 const addServerMod = ({ serverOperation, mods, clock }: Needs) =>
   serverOperation({
     ...of,
@@ -91,16 +104,15 @@ const addServerMod = ({ serverOperation, mods, clock }: Needs) =>
       "Chooses the version for the server's core and Minecraft version, and what it needs, downloads and checks all of it, and " +
       'then puts it into `mods/` or `plugins/`. Answers when that is done; after an error nothing has changed. A game that is ' +
       'awake goes on with what it has loaded: the new files load at its next start. A project that is there already gets ' +
-      'the new `versionSpec`.',
+      'the new `versionSpec`. Tells what comes, and what comes along; with `dryRun` it only tells.',
     body: ServerModRequest,
     example: { projectId: 'lithium' },
-    reply: Nothing,
+    reply: z.object({ changes: ModChanges }).meta({ id: 'AddServerModResponse' }),
     async run({ server, body, principal, signal }) {
       requireSettled(server);
       const detail = `${body.source} ${body.projectId} ${body.versionSpec}`.trim();
       const record = recordOnServer(principal, server.row, { action: 'mod.add', detail, at: clock.now() });
-      await mods.add(server.row, body, { signal, record });
-      return {};
+      return { changes: await mods.add(server.row, body, { signal, record }) };
     },
   });
 
@@ -125,15 +137,6 @@ const removeServerMod = ({ serverOperation, mods, clock }: Needs) =>
     },
   });
 
-const ModChange = z
-  .object({
-    projectId: reply.text,
-    source: reply.text,
-    from: reply.text.describe('Version; empty: it was not there.'),
-    to: reply.text.describe('Version; empty: it is removed.'),
-  })
-  .meta({ id: 'ModChange' });
-
 const updateServerMods = ({ serverOperation, mods, clock }: Needs) =>
   serverOperation({
     ...of,
@@ -149,7 +152,7 @@ const updateServerMods = ({ serverOperation, mods, clock }: Needs) =>
       dryRun: z.boolean().default(false),
     }),
     example: { dryRun: true },
-    reply: z.object({ changes: z.array(ModChange).default([]) }).meta({ id: 'UpdateServerModsResponse' }),
+    reply: z.object({ changes: ModChanges }).meta({ id: 'UpdateServerModsResponse' }),
     async run({ server, body, principal, signal }) {
       requireSettled(server);
       const detail = body.projectIds.join(', ') || 'all';

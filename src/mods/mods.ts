@@ -32,6 +32,8 @@ type Host = Pick<ServerRow, 'id' | 'type' | 'version'>;
 
 /** A version in place of another; '' = none. */
 export interface ModChange {
+  /** For people. */
+  name: string;
   projectId: string;
   source: string;
   from: string;
@@ -60,8 +62,8 @@ export interface Mods {
   pack(platform: string, pack: PackRef, signal: AbortSignal): Promise<Partial<ServerRow>>;
   /** All mods of a server, with those that others need. */
   list(serverId: string): Promise<ServerModRow[]>;
-  /** Adds a mod with what it needs; one that is there gets the new `versionSpec`. */
-  add(server: Host, wish: Wish, changing: Changing): Promise<void>;
+  /** Adds a mod with what it needs; one that is there gets the new `versionSpec`. A dry run only tells. */
+  add(server: Host, asked: Wish & { dryRun: boolean }, changing: Changing): Promise<ModChange[]>;
   /**
    * Removes a mod with what only it needed. NOT_FOUND MOD_NOT_INSTALLED; FAILED_PRECONDITION MOD_REQUIRED while another
    * needs it.
@@ -146,9 +148,9 @@ export function createMods(options: ModsOptions): Mods {
       return { modpackPlatform: platform, ...softwareOfPack(project, version) };
     },
     list: (serverId) => listMods(store, serverId),
-    add: (server, wish, { signal: caller, record }) =>
+    add: (server, { dryRun, ...wish }, { signal: caller, record }) =>
       changing(server.id, caller, async (signal) => {
-        lock.require(server.id);
+        if (!dryRun) lock.require(server.id);
         const kinds = foldersOf(server).map(({ path }) => (path === 'plugins' ? 'plugin' : 'mod'));
         const rows = await listMods(store, server.id);
         const { projectId, title } = await registry(wish.source).project(wish.projectId, signal, kinds);
@@ -156,7 +158,8 @@ export function createMods(options: ModsOptions): Mods {
         const others = rows.filter((row) => keyOf(row) !== keyOf(named));
         const wishes = [named, ...others.filter(({ wished }) => wished)];
         const next = await resolveMods({ server, wishes, kept: others, registry, signal });
-        await apply(server, next, { signal, record });
+        if (!dryRun) await apply(server, next, { signal, record });
+        return changesBetween(rows, next);
       }),
     remove: (server, mod, { signal: caller, record }) =>
       changing(server.id, caller, async (signal) => {
@@ -206,10 +209,10 @@ export function createMods(options: ModsOptions): Mods {
 function changesBetween(before: readonly ServerModRow[], after: readonly ServerModRow[]): ModChange[] {
   const rows = new Map([...before, ...after].map((row) => [keyOf(row), row]));
   const of = (all: readonly ServerModRow[], key: string) => all.find((row) => keyOf(row) === key);
-  return [...rows].flatMap(([key, { projectId, source }]) => {
+  return [...rows].flatMap(([key, { name, projectId, source }]) => {
     const [from, to] = [of(before, key), of(after, key)];
     if (from?.versionId === to?.versionId && from?.path === to?.path) return [];
-    return [{ projectId, source, from: from?.versionNumber ?? '', to: to?.versionNumber ?? '' }];
+    return [{ name, projectId, source, from: from?.versionNumber ?? '', to: to?.versionNumber ?? '' }];
   });
 }
 

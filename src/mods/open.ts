@@ -7,6 +7,7 @@ import type { Feature } from '../web/feature.ts';
 import { modOperations } from './api.ts';
 import { type Mods, type ModsOptions, createMods } from './mods.ts';
 import { createPackInstaller } from './packs.ts';
+import { mountModPages } from './pages/mods-page.ts';
 
 export interface OpenModsOptions extends ModsOptions {
   disk: Disk;
@@ -29,6 +30,6 @@ export function openMods({ workers, serverOperation, clock, ...options }: OpenMo
   return {
     mods,
     installPack: createPackInstaller({ registries, disk, dataDir, owner, ...(workers && { workers }) }),
-    feature: { operations: modOperations({ mods, serverOperation, clock }) },
+    feature: { operations: modOperations({ mods, serverOperation, clock }), panel: mountModPages },
   };
 }

@@ -44,8 +44,8 @@ test('an update tells what would change, changes it, leaves pinned versions alon
   it.registry.project('Lithium', [{ id: 'l2', type: 'beta', requires: [{ project_id: 'FabricApi' }] }]);
   it.registry.project('Pinned', [{ id: 'p2', number: '2.0' }]);
   const changes = [
-    { projectId: 'Lithium', source: 'modrinth', from: 'l1', to: 'l2' },
-    { projectId: 'FabricApi', source: 'modrinth', from: '', to: 'fa1' },
+    { name: 'Lithium', projectId: 'Lithium', source: 'modrinth', from: 'l1', to: 'l2' },
+    { name: 'FabricApi', projectId: 'FabricApi', source: 'modrinth', from: '', to: 'fa1' },
   ];
   t.deepEqual(await it.ok('POST', '/v1/servers/abc/mods:update', { dryRun: true }), { changes });
   t.deepEqual(await it.dir('mods'), ['lithium-l1.jar', 'pinned-1.0.jar']);

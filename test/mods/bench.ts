@@ -7,8 +7,10 @@ import { type Disk, unlimitedDisk } from '../../src/jail/space.ts';
 import { type Mods, createMods } from '../../src/mods/mods.ts';
 import { createPackInstaller } from '../../src/mods/packs.ts';
 import { openModRegistries } from '../../src/mods/registries/registries.ts';
-import { type ApiUnderTest, api } from '../support/api-harness.ts';
+import type { ServerNow } from '../../src/servers/server-now.ts';
+import { type ApiTestOptions, type ApiUnderTest, api } from '../support/api-harness.ts';
 import { type Modrinth, modrinth } from '../support/modrinth.ts';
+import type { World, WorldOptions } from '../support/world.ts';
 
 export interface Bench extends ApiUnderTest {
   registry: Modrinth;
@@ -19,6 +21,35 @@ export interface Bench extends ApiUnderTest {
   refused: (path: string, body: object) => Promise<string>;
 }
 
+/** What a service is opened with whose registry is a local Modrinth. `byImage`: packs are left to the game image. */
+export async function modService(
+  t: ExecutionContext,
+  disk: Disk = unlimitedDisk,
+  byImage = false,
+): Promise<{ registry: Modrinth; mods: () => Mods; options: ApiTestOptions }> {
+  const registry = await modrinth(t);
+  let opened: Mods | undefined;
+  const mods = () => opened!;
+  const content: WorldOptions['content'] = ({ store, clock, dataDir, lock }) => {
+    const settings = { modrinthUrl: registry.url, curseforgeUrl: registry.url, curseforgeApiKey: '' };
+    const registries = openModRegistries(settings, clock);
+    const options = { registries, disk, dataDir, owner: undefined };
+    opened = createMods({ ...options, store, lock });
+    return byImage ? { mods: opened } : { mods: opened, installPack: createPackInstaller(options) };
+  };
+  return { registry, mods, options: { world: { content }, mods } };
+}
+
+/** As `reach`, where downloads are on the way: they take real time, however fast the clock goes. */
+export async function reachSlowly(it: World, id: string, state: string): Promise<ServerNow | undefined> {
+  for (const end = Date.now() + 120_000; Date.now() < end; await delay(2)) {
+    const now = await it.servers.get(id);
+    if ((now?.state ?? 'gone') === state) return now;
+    await it.clock.advance(50);
+  }
+  throw new Error(`${id} is ${(await it.servers.get(id))?.state}, not ${state}`);
+}
+
 /** A server `abc` of a type, on a service whose registry is a local Modrinth. `byImage`: packs are left to the game image. */
 export async function bench(
   t: ExecutionContext,
@@ -26,36 +57,16 @@ export async function bench(
   disk: Disk = unlimitedDisk,
   byImage = false,
 ): Promise<Bench> {
-  const registry = await modrinth(t);
-  let mods: Mods | undefined;
-  const it = await api(t, {
-    world: {
-      content: ({ store, clock, dataDir, lock }) => {
-        const settings = { modrinthUrl: registry.url, curseforgeUrl: registry.url, curseforgeApiKey: '' };
-        const registries = openModRegistries(settings, clock);
-        const options = { registries, disk, dataDir, owner: undefined };
-        mods = createMods({ ...options, store, lock });
-        return byImage ? { mods } : { mods, installPack: createPackInstaller(options) };
-      },
-    },
-    mods: () => mods!,
-  });
+  const { registry, mods, options } = await modService(t, disk, byImage);
+  const it = await api(t, options);
   await it.create('abc', fields);
   const file = (path: string) => join(it.dataDir, 'servers', 'abc', path);
   return {
     ...it,
-    // Downloads take real time, however fast the clock goes.
-    async reach(id, state) {
-      for (const end = Date.now() + 120_000; Date.now() < end; await delay(2)) {
-        const now = await it.servers.get(id);
-        if ((now?.state ?? 'gone') === state) return now;
-        await it.clock.advance(50);
-      }
-      throw new Error(`${id} is ${(await it.servers.get(id))?.state}, not ${state}`);
-    },
+    reach: (id, state) => reachSlowly(it, id, state),
     registry,
     file,
-    mods: () => mods!,
+    mods,
     dir: async (folder) => (await readdir(file(folder)).catch(() => [])).toSorted((a, b) => (a < b ? -1 : 1)),
     refused: async (path, body) => {
       const { json, reason } = await it.during(it.call('POST', `/v1/servers/abc${path}`, { body }));

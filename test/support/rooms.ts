@@ -328,7 +328,9 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     joining,
     filesRoom.feature,
     sftpRoom.feature,
-    options.mods ? { operations: modOperations({ mods, serverOperation, clock }) } : modsRoom.feature,
+    options.mods
+      ? { ...modsRoom.feature, operations: modOperations({ mods, serverOperation, clock }) }
+      : modsRoom.feature,
     { operations: modpackOperations({ ...shown, mods, cores, backups, worlds }) },
     backupsRoom.feature,
     worldsRoom.feature,

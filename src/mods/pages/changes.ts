@@ -1,0 +1,83 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { hidden } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import { filling, lineField } from '../../web/panel/fields.ts';
+import { buttonForm, panelForm } from '../../web/panel/form.ts';
+import type { ServerRequest } from '../../web/panel/panel.ts';
+import type { ServerMod } from './installed.ts';
+
+type Change = ReplyOf<'UpdateServerMods'>['changes'][number];
+
+interface Wish {
+  projectId: string;
+  source: string;
+  versionSpec: string;
+}
+
+/** What adding a mod would change, before it is added. */
+export function planCard(request: ServerRequest, wish: Wish, changes: readonly Change[]): Html {
+  const { projectId, source, versionSpec } = wish;
+  const mod = changes.find((each) => each.projectId === projectId);
+  const name = mod?.name ?? projectId;
+  const filled = filling(request, 'plan');
+  return html`<section class="card">
+    <h2>Add <bdi>${name}</bdi>?</h2>
+    ${
+      changes.length === 0
+        ? html`<p>It is there already, in the version that it would get.</p>`
+        : html`<p>This is put in place. A game that is awake has it from its next start on.</p>
+            ${changeList(changes)}`
+    }
+    <div class="actions">
+      ${buttonForm(request, 'add', 'Add', { fields: { ...wish }, look: '' })}
+      <a class="button second" href="${request.here}">Not now</a>
+    </div>
+    <details>
+      <summary>Another version</summary>
+      ${panelForm(
+        request,
+        'plan',
+        html`${hidden('projectId', projectId)}${hidden('source', source)}
+          ${lineField(filled, {
+            name: 'versionSpec',
+            label: 'Version',
+            hint: 'Empty: the newest that fits. “beta” or “alpha”: those too. A number: that version, which updates leave alone.',
+            value: versionSpec,
+            maxlength: 128,
+            required: false,
+          })} <button class="second" type="submit">Look</button>`,
+      )}
+    </details>
+  </section>`;
+}
+
+/** What an update of everything would change, with buttons for all of it and for each mod. */
+export function updatesCard(request: ServerRequest, mods: readonly ServerMod[], changes: readonly Change[]): Html {
+  if (changes.length === 0) return html`<p class="note good" role="status">Everything is at its newest version.</p>`;
+  const wished = mods.filter(({ dependency }) => !dependency);
+  const single = changes.filter(({ projectId }) => wished.some((mod) => mod.projectId === projectId));
+  return html`<section class="card">
+    <h2>Updates</h2>
+    ${changeList(changes)}
+    <div class="actions">
+      ${buttonForm(request, 'update', 'Update all', { look: '' })}
+      ${
+        changes.length > 1 &&
+        single.map(({ name, projectId }) =>
+          buttonForm(request, 'update', html`Only <bdi>${name}</bdi>`, { fields: { projectId } }),
+        )
+      }
+    </div>
+  </section>`;
+}
+
+function changeList(changes: readonly Change[]): Html {
+  return html`<ul>
+    ${changes.map(({ name, from, to }) => html`<li><bdi>${name}</bdi> ${changeText(from, to)}</li>`)}
+  </ul>`;
+}
+
+function changeText(from: string, to: string): string {
+  if (from === '') return `${to} comes`;
+  return to === '' ? `${from} goes` : `${from} → ${to}`;
+}

@@ -1,0 +1,102 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { confirmed } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import { buttonForm } from '../../web/panel/form.ts';
+import type { ServerRequest } from '../../web/panel/panel.ts';
+import { SOURCES, takesOf, titleOf } from './search.ts';
+
+export type ServerMod = ReplyOf<'ListServerMods'>['mods'][number];
+
+/** What was added here, and what it needs. */
+export function installedCard(request: ServerRequest, mods: readonly ServerMod[], mayChange: boolean): Html {
+  const { server } = request;
+  const title = titleOf(server);
+  return html`<section class="card" data-live="mods">
+    <div class="heading">
+      <h2>${title}</h2>
+      ${mayChange && mods.length > 0 && buttonForm(request, 'updates', 'Look for updates')}
+    </div>
+    <p>
+      Those that were added here. What a pack brings, or was uploaded by hand, lies among the server's
+      <a href="/servers/${server.id}/files">files</a>.
+    </p>
+    ${
+      mods.length > 0
+        ? html`<ul class="list">
+            ${mods.map((mod) => modItem(request, mod, mayChange))}
+          </ul>`
+        : html`<p class="empty">
+            ${
+              takesOf(server)
+                ? 'Nothing was added yet.'
+                : `${server.type} takes neither mods nor plugins. Fabric, NeoForge and Paper do, among others: the software is chosen in the settings.`
+            }
+          </p>`
+    }
+  </section>`;
+}
+
+/** The server's pack, where it has one. */
+export function packCard(request: ServerRequest, mayChange: boolean): Html | false {
+  const { server } = request;
+  const { modpackPlatform: source, modpackRef: ref, modpackVersion: version } = server;
+  if (source === '') return false;
+  const backups = html`<a href="/servers/${server.id}/backups">backup</a>`;
+  return html`<section class="card" data-live="pack">
+    <h2>Mod pack</h2>
+    <p>
+      <bdi>${ref}</bdi> from ${sourceName(source)}${version !== '' && html`, version <code>${version}</code>`}. It
+      decides on the server's software: ${server.type} ${server.version}.
+    </p>
+    <p>To be without it again, restore the ${backups} that was made before it was installed.</p>
+    ${
+      mayChange &&
+      confirmed(
+        packText(request),
+        'Install its newest version…',
+        '',
+        buttonForm(request, 'pack', 'Install', { fields: { source, projectId: ref, versionSpec: '' }, look: 'danger' }),
+      )
+    }
+  </section>`;
+}
+
+/** What happens when a pack is installed. */
+export function packText({ server }: ServerRequest): string {
+  const before =
+    server.modpackPlatform === ''
+      ? ''
+      : ' Files of the pack that is there now give way, but for those that were changed since.';
+  return `Where there is a world, a backup is made first. Then the pack's files are put in place, and the server runs the loader and the Minecraft version that the pack names, in place of ${server.type} ${server.version}.${before} The server has to be asleep.`;
+}
+
+export function sourceName(source: string): string {
+  return SOURCES.find(([each]) => each === source)?.[1] ?? source;
+}
+
+function modItem(request: ServerRequest, mod: ServerMod, mayChange: boolean): Html {
+  const { name, projectId, source, version, versionSpec, file, dependency } = mod;
+  const fields = { projectId, source };
+  return html`<li id="mod-${source}-${projectId}">
+    <h3><bdi>${name}</bdi> ${dependency && html`<span class="tag">needed by another</span>`}</h3>
+    <p>${version} · ${sourceName(source)} · <code>${file}</code>${specText(versionSpec)}</p>
+    ${
+      mayChange &&
+      !dependency &&
+      html`<div class="actions">
+        ${confirmed(
+          'It goes with what only it needs. Its settings and what it made in the world stay.',
+          'Remove…',
+          name,
+          buttonForm(request, 'remove', 'Remove', { fields, look: 'danger' }),
+        )}
+      </div>`
+    }
+  </li>`;
+}
+
+function specText(versionSpec: string): string {
+  if (versionSpec === '' || versionSpec === 'release') return '';
+  if (versionSpec === 'beta' || versionSpec === 'alpha') return ` · ${versionSpec} versions too`;
+  return ' · stays at this version';
+}

@@ -1,0 +1,103 @@
+import { isAtLeast } from '../../http/roles.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import { inShort } from '../../web/panel/in-short.ts';
+import type { Panel, PanelPage, ServerRequest } from '../../web/panel/panel.ts';
+import type { Form } from '../../web/serve.ts';
+import { planCard, updatesCard } from './changes.ts';
+import { foundCard } from './found.ts';
+import { installedCard, packCard } from './installed.ts';
+import type { ModKind } from '../registries/registry.ts';
+import { searchCard, takesOf } from './search.ts';
+
+/**
+ * A server's mods, plugins and pack. What is there is shown without asking a registry; what one says is shown by the answer
+ * to a form, so that a page that renews itself asks none.
+ */
+export function mountModPages(panel: Panel): void {
+  panel.serverPage({ path: '/mods', show: (request) => modsPage(request), forms: FORMS, done: DONE });
+}
+
+const DONE = {
+  added: 'It is installed. A game that is awake has it from its next start on.',
+  removed: 'It is removed. A game that is awake has it until its next start.',
+  updated: 'The updates are installed. A game that is awake has them from its next start on.',
+  pack: 'The pack is being installed. The server can be started once that is done.',
+  packing: 'A backup is being made, and then the pack is installed. This goes on without this page.',
+};
+
+const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
+  async find(request, form) {
+    const kind = text(form, 'kind') as ModKind;
+    const source = sourceOf(form);
+    const { version } = request.server;
+    // A pack brings its own loader and version.
+    const fit = kind === 'modpack' ? {} : { loader: takesOf(request.server)?.loader ?? '', version };
+    const { projects } = await request.call('SearchMods', {}, { query: text(form, 'query'), source, kind, ...fit });
+    const { mods } = await request.call('ListServerMods', { id: request.server.id });
+    return await modsPage(request, { found: foundCard(request, projects, mods), asked: form });
+  },
+  async plan(request, form) {
+    const wish = wishOf(form);
+    const { changes } = await request.call('AddServerMod', { id: request.server.id }, { ...wish, dryRun: true });
+    return await modsPage(request, { found: planCard(request, wish, changes), asked: form });
+  },
+  async add({ call, server: { id } }, form) {
+    await call('AddServerMod', { id }, wishOf(form));
+    return 'added';
+  },
+  async remove({ call, server: { id } }, form) {
+    await call('RemoveServerMod', { id }, { projectId: text(form, 'projectId'), source: sourceOf(form) });
+    return 'removed';
+  },
+  async updates(request) {
+    const { changes } = await request.call('UpdateServerMods', { id: request.server.id }, { dryRun: true });
+    const { mods } = await request.call('ListServerMods', { id: request.server.id });
+    return await modsPage(request, { updates: updatesCard(request, mods, changes) });
+  },
+  async update({ call, server: { id } }, form) {
+    await call('UpdateServerMods', { id }, { projectIds: form.getAll('projectId') });
+    return 'updated';
+  },
+  async pack({ call, server: { id } }, form) {
+    return await inShort(call('SetModpack', { id }, packOf(form)), 'pack', 'packing');
+  },
+};
+
+/** What a registry said to a form of the page, shown below it. */
+interface Answers {
+  updates?: Html;
+  found?: Html;
+  /** What was looked for. */
+  asked?: Form;
+}
+
+async function modsPage(request: ServerRequest, { updates, found, asked }: Answers = {}): Promise<Page> {
+  const { call, server, role } = request;
+  const { mods } = await call('ListServerMods', { id: server.id });
+  const mayChange = isAtLeast(role, 'member');
+  const main = html`${updates} ${installedCard(request, mods, mayChange)} ${packCard(request, mayChange)}
+  ${mayChange && searchCard(request, asked)} ${found}`;
+  return { title: 'Mods', main };
+}
+
+function wishOf(form: Form) {
+  return {
+    projectId: text(form, 'projectId'),
+    source: sourceOf(form),
+    versionSpec: text(form, 'versionSpec'),
+  };
+}
+
+function packOf(form: Form) {
+  return { platform: sourceOf(form), ref: text(form, 'projectId'), version: text(form, 'versionSpec') };
+}
+
+/** What a form sends that names none is for Modrinth. */
+function sourceOf(form: Form): 'modrinth' | 'curseforge' {
+  return form.get('source') === 'curseforge' ? 'curseforge' : 'modrinth';
+}
+
+function text(form: Form, field: string): string {
+  return (form.get(field) ?? '').trim();
+}

@@ -1,0 +1,159 @@
+import test from 'ava';
+import { closeBrowser } from '../support/browser.ts';
+import { mrpack } from '../support/modrinth.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE, accessible, openPanel } from '../support/panel.ts';
+import { modService, reachSlowly, status } from './bench.ts';
+
+test.after.always(closeBrowser);
+
+const PATH = '/servers/abc/mods';
+const LITHIUM = { projectId: 'Lithium', source: 'modrinth' };
+
+/** A sleeping server, on pages, whose registry is a local Modrinth. */
+async function panel(t: Parameters<typeof openPanel>[0], fields: object = { type: 'fabric', version: '1.21.1' }) {
+  const { registry, options } = await modService(t);
+  const it = await openPanel(t, options);
+  await it.create('abc', fields);
+  return {
+    ...it,
+    registry,
+    text: async () => (await it.get(PATH)).text,
+    form: async (form: string, given: Record<string, string> = {}) => {
+      const answer = await it.submit(`${PATH}/${form}`, given);
+      return { status: answer.status, text: await answer.text(), to: answer.headers.get('location') ?? '' };
+    },
+    installed: async () =>
+      ((await it.ok('GET', `/v1${PATH}`))['mods'] as { name: string; version: string }[])
+        .map(({ name, version }) => `${name} ${version}`)
+        .toSorted(),
+  };
+}
+
+test('a mod is found, added with what comes along, updated after a look, and removed, without a script', async (t) => {
+  const it = await panel(t);
+  it.registry.project('FabricApi', [{ id: 'fa1' }]);
+  it.registry.project('Lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }], { title: 'Lithium <b>' });
+  t.regex(await it.text(), /Nothing was added yet/);
+  const found = await it.form('find', { query: 'lith', kind: 'mod', source: 'modrinth' });
+  t.is(found.status, 200);
+  t.regex(found.text, /<bdi>Lithium &lt;b&gt;<\/bdi>/);
+  t.regex(found.text, /1\.2K downloads ·\s+Modrinth/);
+  t.regex(found.text, /value="lith"/, 'what was looked for stays');
+  const planned = await it.form('plan', LITHIUM);
+  t.regex(planned.text, /<bdi>FabricApi<\/bdi> fa1 comes/);
+  t.deepEqual(await it.installed(), [], 'nothing is done by looking');
+  t.is((await it.form('add', LITHIUM)).to, `${PATH}?done=added`);
+  t.deepEqual(await it.installed(), ['FabricApi fa1', 'Lithium <b> l1']);
+  t.regex(await it.text(), /<bdi>FabricApi<\/bdi> <span class="tag">needed by another/);
+
+  t.regex((await it.form('updates')).text, /Everything is at its newest version/);
+  it.registry.project('Lithium', [{ id: 'l2', requires: [] }]);
+  const updates = await it.form('updates');
+  t.regex(updates.text, /<bdi>Lithium &lt;b&gt;<\/bdi> l1 → l2/);
+  t.regex(updates.text, /<bdi>FabricApi<\/bdi> fa1 goes/);
+  t.is((await it.form('update', { projectId: 'Lithium' })).to, `${PATH}?done=updated`);
+  t.deepEqual(await it.installed(), ['Lithium <b> l2']);
+  t.is((await it.form('remove', LITHIUM)).to, `${PATH}?done=removed`);
+  t.deepEqual(await it.installed(), []);
+  t.is((await it.form('remove', LITHIUM)).status, 404);
+  t.is((await it.form('add', { ...LITHIUM, csrf: 'forged' })).status, 403);
+});
+
+test('a version may be named; one that does not exist is said, with what was typed', async (t) => {
+  const it = await panel(t);
+  it.registry.project('Lithium', [
+    { id: 'l1', number: '1.0' },
+    { id: 'l2', number: '2.0' },
+  ]);
+  t.regex((await it.form('plan', { ...LITHIUM, versionSpec: '1.0' })).text, /1\.0 comes/);
+  const wrong = await it.form('plan', { ...LITHIUM, versionSpec: '9.9' });
+  t.is(wrong.status, 404);
+  t.regex(wrong.text, /role="alert">.*no version &quot;9\.9&quot;/);
+  await it.form('add', { ...LITHIUM, versionSpec: '1.0' });
+  t.regex(await it.text(), /1\.0 · Modrinth · <code>mods\/lithium-1\.0\.jar<\/code> · stays at this version/);
+});
+
+test('while a registry is out of reach the page says so, and shows what is there', async (t) => {
+  const it = await panel(t);
+  it.registry.project('Lithium', [{ id: 'l1' }]);
+  await it.form('add', LITHIUM);
+  const away = Array.from({ length: 10 }, () => status(503));
+  it.registry.disturb('/v2/search', ...away);
+  const asked = it.registry.asked.length;
+  t.is((await it.get(PATH)).status, 200);
+  t.is(it.registry.asked.length, asked, 'the page itself asks no registry');
+  // Several tries, with pauses between them.
+  const refused = await it.during(it.form('find', { query: 'sodium', kind: 'mod', source: 'modrinth' }));
+  t.is(refused.status, 503);
+  t.regex(refused.text, /role="alert">.*Modrinth/);
+  t.regex(refused.text, /<bdi>Lithium<\/bdi>/);
+  t.regex(refused.text, /value="sodium"/);
+});
+
+test('a pack says before what it does, and is installed; the page then tells how to be rid of it', async (t) => {
+  const it = await panel(t, { type: 'vanilla', version: '1.21.1' });
+  t.regex(await it.text(), /vanilla takes neither mods nor plugins/);
+  const content = await mrpack({ dependencies: { minecraft: '1.20.1', 'fabric-loader': '0.16.9' } });
+  const version = { id: 'pk1', content, gameVersions: ['1.20.1'], filename: 'p.mrpack' };
+  it.registry.project('Pack', [version], { project_type: 'modpack' });
+  const found = await it.form('find', { query: '', kind: 'modpack', source: 'modrinth' });
+  t.regex(found.text, /a backup is made first.*in place of vanilla 1\.21\.1/s);
+  t.is((await it.form('pack', { projectId: 'pack', source: 'modrinth' })).to, `${PATH}?done=pack`);
+  await reachSlowly(it, 'abc', 'hibernated');
+  const page = await it.text();
+  t.regex(page, /<bdi>pack<\/bdi> from Modrinth, version <code>pk1<\/code>/);
+  t.regex(page, /fabric 1\.20\.1/);
+  t.regex(page, /restore the <a href="\/servers\/abc\/backups">backup<\/a>/);
+});
+
+test('who may only play sees what is there, and changes nothing', async (t) => {
+  const it = await panel(t);
+  it.registry.project('Lithium', [{ id: 'l1' }]);
+  await it.form('add', LITHIUM);
+  await it.stranger();
+  await it.share('abc', 'limited');
+  const other = await it.browser('usr_other');
+  const { text } = await it.get(PATH, other);
+  t.regex(text, /<bdi>Lithium<\/bdi>/);
+  t.notRegex(text, /Remove…|Search<|Look for updates/);
+  for (const form of ['plan', 'add', 'remove', 'update', 'pack'])
+    t.is((await it.submit(`${PATH}/${form}`, LITHIUM, other)).status, 403, form);
+});
+
+test('on a phone, by keyboard: search, look what comes along, add', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await panel(t);
+  it.registry.project('FabricApi', [{ id: 'fa1' }]);
+  it.registry.project('Lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }]);
+  const { page, complaints } = await it.open(PATH, PHONE);
+  await page.getByLabel('Words of its name').fill('lith');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Add… Lithium' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('fa1 comes').waitFor();
+  await page.getByRole('button', { name: 'Add', exact: true }).tap();
+  await page.getByText('It is installed.').waitFor();
+  await page.getByText('needed by another').waitFor();
+  t.deepEqual(complaints, []);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`mods, ${colorScheme}: nothing keeps anybody out`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await panel(t);
+    it.registry.project('FabricApi', [{ id: 'fa1' }]);
+    it.registry.project('Lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }]);
+    await it.form('add', LITHIUM);
+    it.registry.project('Lithium', [{ id: 'l2', requires: [{ project_id: 'FabricApi' }] }]);
+    const { page } = await it.open(PATH, { ...PHONE, colorScheme });
+    await page.getByText('Remove…').click();
+    await page.getByRole('button', { name: 'Look for updates' }).click();
+    await page.getByRole('heading', { name: 'Updates' }).waitFor();
+    await accessible(t, page);
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('button', { name: 'Change… Lithium' }).click();
+    await page.getByText('Another version').click();
+    await accessible(t, page);
+  });
+}
