@@ -24,6 +24,7 @@ import { ConsoleSalts1796700600000 } from './1796700600000-console-salts.ts';
 import { SealedTokens1796702400000 } from './1796702400000-sealed-tokens.ts';
 import { ScheduleAuthors1796704200000 } from './1796704200000-schedule-authors.ts';
 import { WaitingRooms1796706000000 } from './1796706000000-waiting-rooms.ts';
+import { ClientVersions1796707800000 } from './1796707800000-client-versions.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -53,4 +54,5 @@ export const migrations = [
   SealedTokens1796702400000,
   ScheduleAuthors1796704200000,
   WaitingRooms1796706000000,
+  ClientVersions1796707800000,
 ];

@@ -6,6 +6,7 @@ import { Hold, LEGAL_NAME } from './hold.ts';
 import { Kick, disconnectFrame, noteKick } from './kick.ts';
 import { Pipe } from './pipe.ts';
 import { type Address, JoinRefused, type Player, type Route } from './ports.ts';
+import { versionText } from './texts.ts';
 import { verify } from './verify.ts';
 import type { ClientConnection } from './client-connection.ts';
 import { isForWaitingRoom, waitInRoom } from './waiting/wait.ts';
@@ -35,6 +36,7 @@ export async function join(
     const comesBack = handshake.intent === 'transfer' && context.waitingList.takeBack(host, player);
     if (!comesBack && !limiter.login(connection.ip)) throw new Kick('tooFast');
     const route = context.routes.lookup(host);
+    if (route && cannotPlay(route, protocol)) throw new Kick('refused', { text: versionText(route.versionName) });
     if (route?.verifies && !player.verified) {
       await verifyOnce(connection, player, { handshake, host }, context);
       return;
@@ -64,6 +66,11 @@ export async function join(
   } finally {
     hold.end(served);
   }
+}
+
+/** A game that runs says so itself. */
+function cannotPlay({ state, protocol: only }: Route, protocol: number): boolean {
+  return state !== 'running' && only !== null && only !== protocol;
 }
 
 /** Finds the game and opens it, again and again within bounds: every state may have changed since the last look. */

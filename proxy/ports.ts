@@ -48,6 +48,8 @@ export interface Route {
   verifies: boolean;
   /** Clients that can are shown its start while they wait. */
   waitingRoom: boolean;
+  /** The protocol of the only clients that can play; null: those of others can, or nobody knows. */
+  protocol: number | null;
 }
 
 export interface Routes {

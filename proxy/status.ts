@@ -86,14 +86,18 @@ const LEGACY_PROTOCOL = 47;
 
 /**
  * The status JSON of a server whose game does not answer: what it last said of itself, without players, under a line
- * on its state. The client's own protocol is echoed, since a mismatch would show the version in red in place of it.
+ * on its state. The client's own protocol is echoed, since a mismatch would show the version in red in place of it; but for a server that
+ * such a client could not play on.
  */
 export function asleepStatus(route: Route, protocol: number): string {
   const last = lastStatusOf(route);
   const fields: [string, unknown][] = [
     [
       'version',
-      { name: versionNameOf(route, last.versionName), protocol: protocol > 0 ? protocol : last.protocol || protocol },
+      {
+        name: versionNameOf(route, last.versionName),
+        protocol: route.protocol ?? (protocol > 0 ? protocol : last.protocol || protocol),
+      },
     ],
     ['players', { max: last.playersMax || route.maxPlayers, online: 0 }],
     ['description', toComponent(description(route).join('\n'), protocol)],

@@ -24,3 +24,8 @@ export const TEXTS = {
   unavailable: '§7Not available right now',
   silent: '§cDoes not answer right now',
 } as const;
+
+/** For players whose client is of another version than the one that the server takes. */
+export function versionText(versionName: string): string {
+  return `This server plays Minecraft ${versionName}, and your game is another version. Choose ${versionName} in your launcher (Installations → New installation), then join again.`;
+}

@@ -513,8 +513,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Change name, RAM, plan or waiting room
-         * @description What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner. With `waitingRoom`, which is experimental, players of Minecraft 1.21.6 and newer who wake the server see its start in a window, with who else waits and a button to leave, and join by themselves once it is ready. Where the machine has no room for the server, they wait in line for up to ten minutes and read their place. Older clients, and those of Forge and NeoForge, wait as ever, and are refused where there is no room.
+         * Change name, RAM, plan, waiting room or client versions
+         * @description What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner. With `waitingRoom`, which is experimental, players of Minecraft 1.21.6 and newer who wake the server see its start in a window, with who else waits and a button to leave, and join by themselves once it is ready. Where the machine has no room for the server, they wait in line for up to ten minutes and read their place. Older clients, and those of Forge and NeoForge, wait as ever, and are refused where there is no room. `clientVersions` says who can play: `own`, clients of the server’s version alone; `any`, as with a plugin that translates (ViaVersion); `auto`, the default: `own` for `sandbox` and `vanilla`, else `any`. Who cannot play wakes nothing, and is told which version to choose.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -3713,6 +3713,11 @@ export interface components {
              */
             waitingRoom: boolean;
             /**
+             * @description Which clients can play: `auto`, `own` or `any` version. See UpdateServer.
+             * @default
+             */
+            clientVersions: string;
+            /**
              * Format: int32
              * @description While `starting`: what is left as its starts usually go; 0: not known.
              * @default 0
@@ -3869,6 +3874,8 @@ export interface components {
             plan?: string;
             /** @description Experimental. */
             waitingRoom?: boolean;
+            /** @enum {string} */
+            clientVersions?: "auto" | "own" | "any";
         };
         SetWakePolicyRequest: {
             /**

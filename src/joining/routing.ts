@@ -11,6 +11,7 @@ import {
   type Wake,
 } from '../../proxy/ports.ts';
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
+import { protocolOf } from '../game/protocols.ts';
 import { DEFAULT_MAX_PLAYERS } from '../game/properties/properties.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
@@ -39,6 +40,8 @@ export interface RoutingOptions {
 
 /** Made of Forge or NeoForge, whose mods the client has to have too. */
 const NEED_CLIENT_MODS: ReadonlySet<string> = new Set(['forge', 'neoforge', 'mohist', 'magma', 'arclight', 'ketting']);
+/** Cores that can have nothing which translates between versions. */
+const STRICT_CORES: ReadonlySet<string> = new Set(['sandbox', 'vanilla']);
 /** One reading or two may fail. Nobody is sent on to a game that has been silent for longer. */
 const SILENT_MS = 25_000;
 
@@ -227,6 +230,7 @@ function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
     lastStatus: sleeper.lastStatus === '' ? null : sleeper.lastStatus,
     refusal: '',
     waitingRoom: hasWaitingRoom(sleeper),
+    protocol: onlyProtocol(sleeper),
     ...asleep(policy, sleeper.state),
   };
 }
@@ -250,6 +254,7 @@ function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
     lastStatus: row.lastStatus === '' ? null : row.lastStatus,
     refusal: refusalText(now, at),
     waitingRoom: hasWaitingRoom(row),
+    protocol: onlyProtocol(row),
     ...asleep(policy, state),
   };
 }
@@ -266,6 +271,16 @@ function asleep(policy: WakePolicy, state: string): Pick<Route, 'asleepMotd' | '
 }
 
 /** Clients with mods of their own agree on them with the game, on a connection that nobody else has answered. */
+/** Nobody else is let in: the start would be for nothing. */
+function onlyProtocol({
+  type,
+  version,
+  clientVersions,
+}: Pick<RouteRow, 'type' | 'version' | 'clientVersions'>): number | null {
+  const isStrict = clientVersions === 'own' || (clientVersions === 'auto' && STRICT_CORES.has(type));
+  return isStrict ? protocolOf(version) : null;
+}
+
 function hasWaitingRoom({ waitingRoom, type }: Pick<RouteRow, 'waitingRoom' | 'type'>): boolean {
   return waitingRoom && !NEED_CLIENT_MODS.has(type);
 }

@@ -119,6 +119,7 @@ function newRow(wanted: NewServer, names: Names, at: number): ServerRow {
     alertWebhookUrl: '',
     sftpEnabled: false,
     waitingRoom: false,
+    clientVersions: 'auto',
     modpackPlatform,
     modpackRef,
     modpackVersion,

@@ -5,6 +5,12 @@ import { bigint, boolean, id, integer, json, ofAccount, text } from '../store/co
 import { isDuplicate } from '../store/errors.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
+/**
+ * Whose clients can play: those of the server's own version alone, of any version, or, by default, what its software says of
+ * itself.
+ */
+export type ClientVersions = 'auto' | 'own' | 'any';
+
 /** What an owner sets, and what runs left behind; the live part of a server is its actor's snapshot. */
 export interface ServerRow extends OwnerSettings {
   /** A slug, also the host name's first label; unique in the installation. */
@@ -19,6 +25,8 @@ export interface ServerRow extends OwnerSettings {
   alertWebhookUrl: string;
   sftpEnabled: boolean;
   waitingRoom: boolean;
+  /** Which clients' versions can play: see `ClientVersions`. */
+  clientVersions: ClientVersions;
   createdAt: number;
   updatedAt: number;
   /** Durations of the last ten cold starts, in ms, newest last. */
@@ -43,6 +51,7 @@ export type RouteRow = Pick<
   | 'version'
   | 'properties'
   | 'waitingRoom'
+  | 'clientVersions'
   | 'lastStatus'
   | 'createdAt'
 >;
@@ -67,6 +76,7 @@ export const servers = new EntitySchema<ServerRow>({
     alertWebhookUrl: text,
     sftpEnabled: { ...boolean, default: false },
     waitingRoom: { ...boolean, default: false },
+    clientVersions: { ...text, default: 'auto' },
     modpackPlatform: text,
     modpackRef: text,
     modpackVersion: text,
@@ -116,8 +126,8 @@ export async function listServersByAccount(db: Sql, accountId: string): Promise<
 /** All servers, as far as players may see them. */
 export async function listRoutes(db: Sql): Promise<RouteRow[]> {
   const rows = await db.query<StoredRoute>(
-    `SELECT "id", "name", "hostname", "state", "type", "motd", "version", "properties", "waitingRoom", "lastStatus",
-      "createdAt" FROM "servers"`,
+    `SELECT "id", "name", "hostname", "state", "type", "motd", "version", "properties", "waitingRoom", "clientVersions",
+      "lastStatus", "createdAt" FROM "servers"`,
   );
   return rows.map(routeRow);
 }

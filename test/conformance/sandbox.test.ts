@@ -55,6 +55,7 @@ const row: ServerRow = {
   alertWebhookUrl: '',
   sftpEnabled: false,
   waitingRoom: false,
+  clientVersions: 'auto',
   modpackPlatform: '',
   modpackRef: '',
   modpackVersion: '',

@@ -29,6 +29,7 @@ function row(fields: Partial<ServerRow> = {}): ServerRow {
     alertWebhookUrl: '',
     sftpEnabled: false,
     waitingRoom: false,
+    clientVersions: 'auto',
     modpackPlatform: '',
     modpackRef: '',
     modpackVersion: '',

@@ -414,3 +414,16 @@ test('a closing proxy tells waiting players, drops the rest, and lets joined one
   t.is(proxied.proxy.stats().piped, 0);
   await t.throwsAsync(RawClient.open(t, proxied.port), { code: 'ECONNREFUSED' });
 });
+
+test('a client of a version that cannot play wakes nothing, and reads which one to choose', async (t) => {
+  const proxied = await startProxy(t);
+  const { port, routes, wishes } = proxied;
+  routes.set(HOST, route({ protocol: 765, versionName: '1.20.4' }));
+  const newer = await RawClient.open(t, port);
+  newer.send(handshake(774, 'login'), loginStart('Steve'));
+  await newer.gone();
+  t.regex(newer.received.toString(), /This server plays Minecraft 1\.20\.4, and your game is another version/);
+  t.is(wishes.length, 0);
+  answering(t, await join(t, port, 765));
+  await theWish(proxied);
+});

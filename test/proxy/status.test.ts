@@ -392,3 +392,10 @@ test('a thousand idle sockets come and go', async (t) => {
   t.is((await pingStatus({ host: '127.0.0.1', port }, { host: HOST, timeoutMs: EVER_MS })).playersMax, 20);
   await until(() => proxy.stats().unrouted === 0);
 });
+
+test('in the list a server shows its version in red to clients that could not play on it, and to no others', (t) => {
+  const shown = (protocol: number | null) =>
+    (JSON.parse(asleepStatus(route({ protocol, versionName: '1.20.4' }), 774)) as Status).version;
+  t.deepEqual(shown(765), { name: '1.20.4', protocol: 765 });
+  t.deepEqual(shown(null), { name: '1.20.4', protocol: 774 });
+});

@@ -27,6 +27,7 @@ export function route(change: Partial<Route> = {}): Route {
     refusal: '',
     verifies: false,
     waitingRoom: false,
+    protocol: null,
     ...change,
   };
 }

@@ -12,7 +12,7 @@ const SERVER_FIELDS = `id name hostname accountId addr container state type vers
   modpackVersion installError installErrorCode installErrorSummary installErrorSuggestion startError startErrorCode
   startErrorSummary startErrorSuggestion startupPhase startupPercent diskUsageMb diskUsageKnown diskQuotaOverrideMb
   diskQuotaEffectiveMb quotaExceeded sftpEnabled publicStatusEnabled publicShowAddress publicSlug
-  waitingRoom startupEtaSeconds`.split(/\s+/);
+  waitingRoom clientVersions startupEtaSeconds`.split(/\s+/);
 
 const SMALL = { name: 'My World', ramMb: 256 };
 
@@ -325,6 +325,14 @@ test('a server that has more RAM than its account may have now keeps it, and tak
   t.like(await ok('POST', path, { plan: 'flat', ramMb: 2_048 }), { plan: 'flat', ramMb: 2_048 });
   t.is((await call('POST', path, { body: { ramMb: 1_536 } })).reason, 'MAX_RAM');
   t.like(await ok('POST', path, { ramMb: 1_024 }), { ramMb: 1_024 });
+});
+
+test('which clients can play is its members’ to say', async (t) => {
+  const { ok, call } = await api(t);
+  t.like(await ok('POST', '/v1/servers', SMALL), { clientVersions: 'auto' });
+  t.like(await ok('POST', '/v1/servers/my-world:update', { clientVersions: 'any' }), { clientVersions: 'any' });
+  const wrong = await call('POST', '/v1/servers/my-world:update', { body: { clientVersions: 'some' } });
+  t.deepEqual([wrong.status, wrong.reason], [400, 'INVALID_FIELD']);
 });
 
 test('who is limited on a server reads no webhook: whoever has its address may write there', async (t) => {

@@ -73,8 +73,34 @@ onEachStore('servers: stored whole, found, listed, patched, removed', async (t, 
   );
   const routes = await rows.listRoutes(store);
   t.is(routes.length, 2);
-  const { id, name, hostname, state, type, motd, version, properties, waitingRoom, lastStatus, createdAt } = waiting;
-  const birch = { id, name, hostname, state, type, motd, version, properties, waitingRoom, lastStatus, createdAt };
+  const {
+    id,
+    name,
+    hostname,
+    state,
+    type,
+    motd,
+    version,
+    properties,
+    waitingRoom,
+    clientVersions,
+    lastStatus,
+    createdAt,
+  } = waiting;
+  const birch = {
+    id,
+    name,
+    hostname,
+    state,
+    type,
+    motd,
+    version,
+    properties,
+    waitingRoom,
+    clientVersions,
+    lastStatus,
+    createdAt,
+  };
   t.deepEqual(
     routes.find((route) => route.id === 'birch'),
     birch,

@@ -92,6 +92,7 @@ export function serverRow(id: string, fields: Partial<ServerRow> = {}): ServerRo
     alertWebhookUrl: '',
     sftpEnabled: false,
     waitingRoom: false,
+    clientVersions: 'auto',
     modpackPlatform: '',
     modpackRef: '',
     modpackVersion: '',

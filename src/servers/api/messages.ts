@@ -72,6 +72,7 @@ export const Server = z
     publicShowAddress: reply.flag,
     publicSlug: reply.text,
     waitingRoom: reply.flag.describe('Experimental: players are shown its start while they wait.'),
+    clientVersions: reply.text.describe('Which clients can play: `auto`, `own` or `any` version. See UpdateServer.'),
     startupEtaSeconds: reply.int32.describe('While `starting`: what is left as its starts usually go; 0: not known.'),
   })
   .meta({ id: 'Server' });

@@ -26,13 +26,16 @@ const updateServer = (needs: Needs) =>
     scope: 'servers:write',
     role: 'member',
     tag: 'control',
-    summary: 'Change name, RAM, plan or waiting room',
+    summary: 'Change name, RAM, plan, waiting room or client versions',
     description:
       'What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner. With ' +
       '`waitingRoom`, which is experimental, players of Minecraft 1.21.6 and newer who wake the server see its start in a ' +
       'window, with who else waits and a button to leave, and join by themselves once it is ready. Where the machine has no ' +
       'room for the server, they wait in line for up to ten minutes and read their place. Older clients, and those ' +
-      'of Forge and NeoForge, wait as ever, and are refused where there is no room.',
+      'of Forge and NeoForge, wait as ever, and are refused where there is no room. `clientVersions` says who can play: ' +
+      '`own`, clients of the server’s version alone; `any`, as with a plugin that translates (ViaVersion); `auto`, the ' +
+      'default: `own` for `sandbox` and `vanilla`, else `any`. Who cannot play wakes nothing, and is told which version to ' +
+      'choose.',
     precondition: 'for RAM and plan, the server must be stopped.',
     params: ServerParams,
     body: message({
@@ -40,6 +43,7 @@ const updateServer = (needs: Needs) =>
       ramMb: int32({ min: 1 }).meta({ minimum: LEAST_RAM_MB.sandbox }).optional(),
       plan: PlanName.optional().describe('`metered` or `flat`.'),
       waitingRoom: z.boolean('must be true or false').optional().describe('Experimental.'),
+      clientVersions: z.enum(['auto', 'own', 'any'], 'must be auto, own or any').optional(),
     }).meta({ id: 'UpdateServerRequest' }),
     reply: Server,
     async run({ server: now, role, body, principal }) {
@@ -53,8 +57,7 @@ const updateServer = (needs: Needs) =>
       const entry = { action: 'server.update', detail: Object.keys(body).join(', '), at: needs.clock.now() };
       const record = recordOnServer(principal, now.row, entry);
       const { id } = now.row;
-      const { name, waitingRoom } = body;
-      const anytime = { ...(name !== undefined && { name }), ...(waitingRoom !== undefined && { waitingRoom }) };
+      const { ramMb: _, plan: __, ...anytime } = body;
       const sameRun = ramMb === now.row.ramMb && plan === now.row.plan;
       // Nothing but what was asked for: somebody else may be changing the rest.
       const updated = sameRun ? needs.servers.patch(id, anytime, record) : needs.servers.patchAtRest(id, body, record);

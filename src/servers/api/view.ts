@@ -85,6 +85,7 @@ function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
     publicShowAddress: publicStatus.showAddress,
     publicSlug: publicStatus.slug ?? '',
     waitingRoom: row.waitingRoom,
+    clientVersions: row.clientVersions,
     startupEtaSeconds: state === 'starting' ? (etaSeconds(now, parts.clock.now()) ?? 0) : 0,
   };
 }
