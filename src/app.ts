@@ -59,6 +59,7 @@ import { createMojangProfiles } from './players/mojang.ts';
 import { openPlayers } from './players/open.ts';
 import { portOperations } from './ports/api.ts';
 import { openPorts } from './ports/open.ts';
+import { mountPorts } from './ports/pages.ts';
 import { openSchedules } from './schedules/open.ts';
 import { createServerOperation } from './servers/api/operation.ts';
 import { createServerView } from './servers/api/view.ts';
@@ -316,7 +317,7 @@ export async function startApp(
       }),
       schedules,
       databaseRoom.feature,
-      { operations: portOperations({ ...shown, serverPorts }) },
+      { operations: portOperations({ ...shown, serverPorts }), panel: mountPorts },
       {
         operations: templateOperations({
           ...shown,

@@ -28,6 +28,7 @@ const ServerDatabase = z
     dbUser: reply.text,
     dbPassword: reply.text.describe('Shown to the owner; empty for members.'),
     present: reply.flag,
+    offered: reply.flag.describe('Whether this service has databases to give.'),
   })
   .meta({ id: 'ServerDatabase' });
 
@@ -47,7 +48,8 @@ const getServerDatabase = (needs: Needs) =>
     async run({ server, role }) {
       const { id } = server.row;
       const access = await needs.databases?.find(id);
-      return access === undefined ? { serverId: id } : view(id, access, role, needs);
+      if (access === undefined) return { serverId: id, offered: needs.databases !== undefined };
+      return view(id, access, role, needs);
     },
   });
 
@@ -112,7 +114,7 @@ function offered({ databases }: Needs): ServerDatabases {
 function view(serverId: string, { name, password }: DatabaseAccess, role: Role, { config }: Needs) {
   const { host, port } = config.mysqlAddress;
   const dbPassword = role === 'owner' ? password : '';
-  return { serverId, host, port, dbName: name, dbUser: name, dbPassword, present: true };
+  return { serverId, host, port, dbName: name, dbUser: name, dbPassword, present: true, offered: true };
 }
 
 export const databaseOperations = (needs: Needs): readonly Operation[] => [

@@ -10,6 +10,7 @@ import { databaseOperations } from './api.ts';
 import type { Databases } from './database-server.ts';
 import { type ServerDatabases, createServerDatabases } from './databases.ts';
 import type { MysqlOptions } from './mysql.ts';
+import { mountDatabase } from './pages.ts';
 
 export interface DatabasesSettings {
   /** Null: there is no database server. */
@@ -49,5 +50,6 @@ export function openDatabases(options: OpenDatabasesOptions): {
   const databases = port && createServerDatabases({ store, clock, databases: port, secret, log });
   onClose(() => databases?.close());
   const config = { mysqlAddress };
-  return { databases, feature: { operations: databaseOperations({ databases, serverOperation, clock, config }) } };
+  const operations = databaseOperations({ databases, serverOperation, clock, config });
+  return { databases, feature: { operations, panel: mountDatabase } };
 }

@@ -4377,6 +4377,11 @@ export interface components {
             dbPassword: string;
             /** @default false */
             present: boolean;
+            /**
+             * @description Whether this service has databases to give.
+             * @default false
+             */
+            offered: boolean;
         };
         SftpAccess: {
             /** @default false */
@@ -5050,6 +5055,11 @@ export interface components {
              * @default false
              */
             pending: boolean;
+            /**
+             * @description Whom audit entries name; empty while pending.
+             * @default
+             */
+            userId: string;
         };
         InviteMemberRequest: {
             /** Format: email */

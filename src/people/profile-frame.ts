@@ -9,6 +9,7 @@ const TABS = [
   ['/profile/apps', 'Connected apps'],
   ['/profile/sessions', 'Sessions'],
   ['/profile/invitations', 'Invitations'],
+  ['/profile/audit', 'Audit log'],
 ] as const;
 
 /** A page of the profile, below the way to the others. */

@@ -19,6 +19,8 @@ import { updateOperations } from './api/update-server.ts';
 import { versionOperations } from './api/update-version.ts';
 import type { ServerView } from './api/view.ts';
 import { mountCreate } from './pages/create.ts';
+import { mountAudit } from './pages/audit.ts';
+import { mountMembers } from './pages/members.ts';
 import { mountServerList } from './pages/list.ts';
 import { mountMachine } from './pages/machine.ts';
 import { mountOverview } from './pages/overview.ts';
@@ -82,6 +84,8 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
         mountOverview(panel);
         mountServerSettings(panel);
         mountMachine(panel);
+        mountMembers(panel);
+        mountAudit(panel);
       },
     },
   };

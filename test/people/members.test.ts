@@ -24,7 +24,7 @@ test('an invitation lets nobody in before it is accepted by the address it went 
   const { invite, asFriend, heard } = await scene(it);
   const browser = await it.browser('usr_other');
   const invited = (await invite({ email: ' Stranger@EXAMPLE.com', role: 'limited' })).json;
-  t.deepEqual(invited, { memberId: invited['memberId'], email: FRIEND, role: 'limited', pending: true });
+  t.deepEqual(invited, { memberId: invited['memberId'], email: FRIEND, role: 'limited', pending: true, userId: '' });
   t.deepEqual(await it.ok('GET', '/v1/servers/abc/members'), { members: [invited] });
   t.like(it.letters[0], { to: FRIEND });
   t.is(await asFriend('GET', ''), 'SERVER_NOT_FOUND');
@@ -52,7 +52,9 @@ test('an invitation lets nobody in before it is accepted by the address it went 
   await browser.ok('POST', '/v1/session/invitations:accept', body);
   t.is(await asFriend('GET', ''), 200);
   t.deepEqual(await browser.ok('GET', '/v1/session/invitations'), { invitations: [] });
-  t.deepEqual(await it.ok('GET', '/v1/servers/abc/members'), { members: [{ ...invited, pending: false }] });
+  t.deepEqual(await it.ok('GET', '/v1/servers/abc/members'), {
+    members: [{ ...invited, pending: false, userId: 'usr_other' }],
+  });
   t.deepEqual(heard[0], { serverId: 'abc', userId: 'usr_other' });
 });
 

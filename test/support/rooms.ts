@@ -45,6 +45,7 @@ import { isOperatorAccount } from '../../src/people/rows.ts';
 import { openPlayers } from '../../src/players/open.ts';
 import type { Joined } from '../../src/players/typed-commands.ts';
 import { portOperations } from '../../src/ports/api.ts';
+import { mountPorts } from '../../src/ports/pages.ts';
 import { openServerPorts } from '../../src/ports/ports.ts';
 import { openSchedules } from '../../src/schedules/open.ts';
 import { createServerOperation } from '../../src/servers/api/operation.ts';
@@ -337,7 +338,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     players,
     schedules,
     databaseRoom.feature,
-    { operations: portOperations({ ...shown, serverPorts }) },
+    { operations: portOperations({ ...shown, serverPorts }), panel: mountPorts },
     {
       operations: templateOperations({
         ...shown,

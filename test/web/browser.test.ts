@@ -265,7 +265,9 @@ test('an address is confirmed by its letter, and invitations to it can be answer
 
   await page.goto(`${site.origin}/profile/invitations`);
   await page.getByRole('button', { name: 'Accept Lobby' }).click();
-  t.regex(await page.innerText('[role=status]'), /You are in/);
+  t.regex(await page.innerText('[role=status].note'), /You are in/);
+  t.is(new URL(page.url()).pathname, '/servers/lobby');
+  await page.goto(`${site.origin}/profile/invitations`);
   await page.getByRole('button', { name: 'Decline Arena' }).click();
   t.regex(await page.innerText('main'), /There is none at the moment/);
   await page.goto(`${site.origin}/profile/keys`);

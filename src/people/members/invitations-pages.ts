@@ -9,7 +9,6 @@ import type { MemberServices } from './members.ts';
 import type { Invitation, MemberRole } from './rows.ts';
 
 const DONE: Record<string, string> = {
-  accepted: 'You are in. The server is on your list now.',
   declined: 'You have declined.',
 };
 
@@ -49,8 +48,8 @@ export function mountInvitations(serve: Serve, services: MemberServices): void {
   serve.submitSignedIn('/profile/invitations', async (request, form) => {
     const id = form.get('invitation') ?? '';
     if (form.get('decision') === 'accept') {
-      await acceptInvitation(services, request.principal, id);
-      return { to: '/profile/invitations?done=accepted' };
+      const serverId = await acceptInvitation(services, request.principal, id);
+      return { to: `/servers/${serverId}?done=joined` };
     }
     await declineInvitation(services, request.principal, id);
     return { to: '/profile/invitations?done=declined' };

@@ -10,12 +10,12 @@ export async function invitationsOf(store: Store, { email, emailVerified }: Sess
   return emailVerified ? listInvitations(store, email) : [];
 }
 
-/** Lets the caller in, at once. FAILED_PRECONDITION EMAIL_NOT_VERIFIED; NOT_FOUND INVITATION_NOT_FOUND. */
+/** Lets the caller in, at once, and gives the server's id. FAILED_PRECONDITION EMAIL_NOT_VERIFIED; NOT_FOUND INVITATION_NOT_FOUND. */
 export async function acceptInvitation(
   { store, clock, accessChanges }: MemberServices,
   principal: SessionPrincipal,
   memberId: string,
-): Promise<void> {
+): Promise<string> {
   if (!principal.emailVerified) {
     throw new StatusError('FAILED_PRECONDITION', 'EMAIL_NOT_VERIFIED', 'Confirm your e-mail address first.');
   }
@@ -28,6 +28,7 @@ export async function acceptInvitation(
     return { ...row, userId: principal.userId };
   });
   announce(accessChanges, accepted);
+  return accepted.serverId;
 }
 
 /** Declines an invitation, or leaves a server that was accepted. NOT_FOUND INVITATION_NOT_FOUND. */

@@ -20,6 +20,7 @@ const Member = z
     email: reply.text,
     role: reply.text.describe('`member` or `limited`.'),
     pending: reply.flag.describe('Invited, and has not accepted yet.'),
+    userId: reply.text.describe('Whom audit entries name; empty while pending.'),
   })
   .meta({ id: 'Member' });
 
@@ -82,8 +83,9 @@ const removeMember = (needs: Needs) =>
     },
   });
 
-function memberView({ id, email, role, acceptedAt }: MemberRow): z.input<typeof Member> {
-  return { memberId: id, email, role, pending: acceptedAt === null };
+function memberView({ id, email, role, acceptedAt, userId }: MemberRow): z.input<typeof Member> {
+  const pending = acceptedAt === null;
+  return { memberId: id, email, role, pending, userId: pending ? '' : (userId ?? '') };
 }
 
 export const memberOperations = (needs: Needs): readonly Operation[] => [

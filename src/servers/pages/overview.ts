@@ -37,7 +37,11 @@ export function mountOverview(panel: Panel): void {
         return minutes > 0 ? 'kept' : 'let';
       },
     },
-    done: { kept: 'It stays awake that long, whoever plays.', let: 'It goes to sleep as usual again.' },
+    done: {
+      kept: 'It stays awake that long, whoever plays.',
+      let: 'It goes to sleep as usual again.',
+      joined: 'You are in. The server is on your list now.',
+    },
   });
 }
 

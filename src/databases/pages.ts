@@ -1,0 +1,101 @@
+import type { ReplyOf } from '../http/calls.ts';
+import { isAtLeast } from '../http/roles.ts';
+import { confirmed } from '../web/form.ts';
+import { type Html, html } from '../web/html.ts';
+import type { Page } from '../web/page-request.ts';
+import { buttonForm } from '../web/panel/form.ts';
+import type { Panel, ServerRequest } from '../web/panel/panel.ts';
+
+type Database = ReplyOf<'GetServerDatabase'>;
+
+/** The server's own MySQL database. Its password is on no page but the one that was asked for it. */
+export function mountDatabase(panel: Panel): void {
+  panel.serverPage({
+    path: '/database',
+    show: async (request) => databasePage(request, await request.call('GetServerDatabase', { id: request.server.id })),
+    forms: {
+      create: async (request) =>
+        withPassword(request, await request.call('CreateServerDatabase', { id: request.server.id })),
+      show: async (request) =>
+        withPassword(request, await request.call('GetServerDatabase', { id: request.server.id })),
+      rotate: async (request) =>
+        withPassword(request, await request.call('RotateServerDatabasePassword', { id: request.server.id })),
+      async drop({ call, server: { id } }) {
+        await call('DropServerDatabase', { id });
+        return 'dropped';
+      },
+    },
+    done: { dropped: 'The database is deleted.' },
+  });
+}
+
+function databasePage(request: ServerRequest, database: Database): Page {
+  const main = html`<section class="card">
+    <h2>Database</h2>
+    <p>A MySQL database of its own, for plugins that keep more than fits into files.</p>
+    ${database.present ? present(request, database) : absent(request, database)}
+  </section>`;
+  return { title: 'Database', main };
+}
+
+function absent(request: ServerRequest, { offered }: Database): Html {
+  if (!offered) {
+    return html`<p class="empty">
+      This service has no MySQL server. Plugins can keep their data in files (SQLite, H2), or at a database elsewhere.
+    </p>`;
+  }
+  return html`<p class="empty">It has none.</p>
+    ${isAtLeast(request.role, 'member') && buttonForm(request, 'create', 'Make a database', { look: '' })}`;
+}
+
+function present(request: ServerRequest, { host, port, dbName, dbUser }: Database): Html {
+  return html`<dl class="facts">
+      ${fact('Host', host)} ${fact('Port', String(port))} ${fact('Database', dbName)} ${fact('User', dbUser)}
+    </dl>
+    ${
+      isAtLeast(request.role, 'owner')
+        ? html`<div class="actions">
+            ${buttonForm(request, 'show', 'Show the password')}
+            ${confirmed(
+              'Sessions that are open end. Plugins need the new password before they can sign in again.',
+              'Change the password',
+              '',
+              buttonForm(request, 'rotate', 'Make a new password', { look: 'danger' }),
+            )}
+          </div>`
+        : html`<p class="hint">Its password is for the server’s owner to see.</p>`
+    }
+    ${
+      isAtLeast(request.role, 'member') &&
+      confirmed(
+        'All that is in it is lost for good, and no backup of the server holds it. A later one has another name.',
+        'Delete the database',
+        '',
+        buttonForm(request, 'drop', 'Delete it for good', { look: 'danger' }),
+      )
+    }`;
+}
+
+function fact(name: string, value: string): Html {
+  return html`<div>
+    <dt>${name}</dt>
+    <dd><code>${value}</code></dd>
+  </div>`;
+}
+
+/** The page with the password, for who may read it. */
+function withPassword(request: ServerRequest, database: Database): Page {
+  const { title, main } = databasePage(request, database);
+  if (database.dbPassword === '') return { title, main };
+  const secret = html`<section class="card" role="status">
+    <h2>The password</h2>
+    <p>For the settings of your plugin. It is not on this page the next time you open it.</p>
+    <p>
+      <code>${database.dbPassword}</code>
+      <button class="link" type="button" data-copy="${database.dbPassword}" hidden>
+        Copy<span class="unseen"> the password</span>
+      </button>
+    </p>
+  </section>`;
+  return { title, main: html`${secret}${main}` };
+}

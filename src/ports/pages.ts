@@ -1,0 +1,123 @@
+import { isAtLeast } from '../http/roles.ts';
+import { confirmed } from '../web/form.ts';
+import { type Html, html } from '../web/html.ts';
+import type { Page } from '../web/page-request.ts';
+import { choiceField, filling, lineField } from '../web/panel/fields.ts';
+import { buttonForm, panelForm } from '../web/panel/form.ts';
+import type { Panel, ServerRequest } from '../web/panel/panel.ts';
+import { plainName } from '../web/text.ts';
+
+/** What a mod or plugin listens on, and where strangers reach it. */
+export function mountPorts(panel: Panel): void {
+  panel.serverPage({
+    path: '/ports',
+    show: portsPage,
+    forms: {
+      async open({ call, server: { id } }, form) {
+        const proto = form.get('proto') === 'udp' ? 'udp' : 'tcp';
+        const [containerPort, label] = [Number(form.get('containerPort')), form.get('label') ?? ''];
+        await call('AddServerPort', { id }, { containerPort, proto, label });
+        return 'opened';
+      },
+      async close({ call, server: { id } }, form) {
+        await call('RemoveServerPort', { id }, { slot: Number(form.get('slot')) });
+        return 'closed';
+      },
+    },
+    done: {
+      opened: 'Opened. It works from the next start of the server on.',
+      closed: 'Closed, from the next start of the server on.',
+    },
+  });
+}
+
+function portsPage(request: ServerRequest): Page {
+  const { ports } = request.server;
+  const mayChange = isAtLeast(request.role, 'member');
+  const main = html`<section class="card">
+      <h2>Ports</h2>
+      <p>
+        For what a mod or plugin listens on, such as voice chat or a web map. Players do not need one to join. Nobody
+        wakes the server through these.
+      </p>
+      ${
+        ports.length === 0
+          ? html`<p class="empty">None is open.</p>`
+          : html`<ul class="list">
+              ${ports.map((port) => portItem(request, port, mayChange))}
+            </ul>`
+      }
+    </section>
+    ${mayChange && openCard(request)}`;
+  return { title: 'Ports', main };
+}
+
+type Port = ServerRequest['server']['ports'][number];
+
+function portItem(
+  request: ServerRequest,
+  { slot, containerPort, hostPort, proto, label }: Port,
+  mayChange: boolean,
+): Html {
+  const host = request.server.addr.replace(/:\d+$/, '');
+  const name = plainName(label) || `${containerPort}/${proto}`;
+  const address = `${host}:${hostPort}`;
+  return html`<li>
+    <h3><bdi>${name}</bdi></h3>
+    <p>
+      ${proto.toUpperCase()} <b><code>${address}</code></b>
+      <button class="link" type="button" data-copy="${address}" hidden>
+        Copy<span class="unseen"> the address of ${name}</span>
+      </button>
+      leads to port ${containerPort} of the game.
+    </p>
+    ${
+      mayChange &&
+      confirmed(
+        'Nobody reaches it from the next start on, and its number may be given to another server.',
+        'Close',
+        name,
+        buttonForm(request, 'close', 'Close the port', { fields: { slot: String(slot) }, look: 'danger' }),
+      )
+    }
+  </li>`;
+}
+
+function openCard(request: ServerRequest): Html {
+  const filled = filling(request, 'open');
+  return html`<section class="card">
+    <h2>Open another port</h2>
+    ${panelForm(
+      request,
+      'open',
+      html`<div class="side">
+          ${lineField(filled, {
+            name: 'containerPort',
+            label: 'Port in the game',
+            hint: 'As the settings of the mod or plugin say.',
+            type: 'number',
+            maxlength: 5,
+            more: html`min="1" max="65535" inputmode="numeric"`,
+          })}
+          ${choiceField(filled, {
+            name: 'proto',
+            label: 'Protocol',
+            hint: 'Voice chat: UDP. Web pages: TCP.',
+            value: 'udp',
+            options: [
+              ['udp', 'UDP'],
+              ['tcp', 'TCP'],
+            ],
+          })}
+          ${lineField(filled, {
+            name: 'label',
+            label: 'What it is for',
+            hint: 'For you, such as Voice chat.',
+            maxlength: 64,
+            required: false,
+          })}
+        </div>
+        <button type="submit">Open the port</button>`,
+    )}
+  </section>`;
+}

@@ -1,0 +1,122 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { confirmed } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import { choiceField, filling, lineField, radioField } from '../../web/panel/fields.ts';
+import { buttonForm, panelForm } from '../../web/panel/form.ts';
+import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
+import type { Form } from '../../web/serve.ts';
+
+type Member = ReplyOf<'ListMembers'>['members'][number];
+type MemberRole = 'member' | 'limited';
+
+/** Who beside its owner may do something with the server, and who is asked to. */
+export function mountMembers(panel: Panel): void {
+  panel.serverPage({
+    path: '/members',
+    show: membersPage,
+    forms: {
+      async invite({ call, server: { id } }, form) {
+        await call('InviteMember', { id }, { email: (form.get('email') ?? '').trim(), role: roleIn(form) });
+        return 'invited';
+      },
+      async role({ call, server: { id } }, form) {
+        await call('SetMemberRole', { id }, { memberId: form.get('member') ?? '', role: roleIn(form) });
+        return 'role';
+      },
+      async remove({ call, server: { id } }, form) {
+        await call('RemoveMember', { id }, { memberId: form.get('member') ?? '' });
+        return 'removed';
+      },
+    },
+    done: {
+      invited: 'The invitation is on its way. Who accepts it is let in.',
+      role: 'Changed, at once.',
+      removed: 'Removed, at once.',
+    },
+  });
+}
+
+/** What each role may do, for who gives it. */
+const ROLES: Record<MemberRole, string> = {
+  member: 'Member: everything but deleting the server, its members, its bill and the passwords of database and SFTP.',
+  limited: 'Limited: start and stop it, and see its logs and players.',
+};
+
+const ROLE_NAMES: readonly [MemberRole, string][] = [
+  ['member', 'Member'],
+  ['limited', 'Limited'],
+];
+
+async function membersPage(request: ServerRequest): Promise<Page> {
+  const { members } = await request.call('ListMembers', { id: request.server.id });
+  const [pending, accepted] = [members.filter((each) => each.pending), members.filter((each) => !each.pending)];
+  const main = html`<section class="card">
+      <h2>Members</h2>
+      ${list(request, accepted, 'Nobody but you.')}
+    </section>
+    ${
+      pending.length > 0 &&
+      html`<section class="card">
+        <h2>Invited</h2>
+        <p>They find the invitation in their mailbox, and under Profile, Invitations, once they have signed in.</p>
+        ${list(request, pending, '')}
+      </section>`
+    }
+    ${inviteCard(request)}`;
+  return { title: 'Members', main };
+}
+
+function inviteCard(request: ServerRequest): Html {
+  const filled = filling(request, 'invite');
+  return html`<section class="card">
+    <h2>Invite somebody</h2>
+    <p>They need an account here with this address; without one they can make it where sign-up is open.</p>
+    ${panelForm(
+      request,
+      'invite',
+      html`${lineField(filled, { name: 'email', label: 'E-mail address', maxlength: 254, type: 'email' })}
+        ${radioField(filled, {
+          name: 'role',
+          label: 'What they may do',
+          value: 'limited',
+          options: ROLE_NAMES.map(([role]) => [role, ROLES[role]]),
+        })}<button type="submit">Invite</button>`,
+    )}
+  </section>`;
+}
+
+function list(request: ServerRequest, members: readonly Member[], none: string): Html {
+  if (members.length === 0) return html`<p class="empty">${none}</p>`;
+  return html`<ul class="list">
+    ${members.map((member) => memberItem(request, member))}
+  </ul>`;
+}
+
+function memberItem(request: ServerRequest, { memberId, email, role, pending }: Member): Html {
+  const field = { name: 'role', label: html`Role<span class="unseen"> of ${email}</span>`, value: role };
+  const what = pending ? 'Take back the invitation' : 'Remove';
+  return html`<li>
+    <h3><bdi>${email}</bdi></h3>
+    <p>${ROLES[role as MemberRole]}</p>
+    ${panelForm(
+      request,
+      'role',
+      html`<input type="hidden" name="member" value="${memberId}" />
+        <div class="side">
+          ${choiceField({ ...filling(request, ''), form: memberId }, { ...field, options: ROLE_NAMES })}
+          <button class="second" type="submit">Change<span class="unseen"> the role of ${email}</span></button>
+        </div>`,
+    )}
+    ${confirmed(
+      pending ? 'The link in their mailbox leads nowhere then.' : 'What they have open on the server ends at once.',
+      what,
+      email,
+      buttonForm(request, 'remove', what, { fields: { member: memberId }, look: 'danger' }),
+    )}
+  </li>`;
+}
+
+function roleIn(form: Form): MemberRole {
+  return form.get('role') as MemberRole;
+}

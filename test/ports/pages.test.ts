@@ -1,0 +1,51 @@
+import test from 'ava';
+import { closeBrowser } from '../support/browser.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE, accessible, openPanel } from '../support/panel.ts';
+
+test.after.always(closeBrowser);
+
+const PAGE = '/servers/castle/ports';
+
+test('a port is opened and closed without a script; what cannot be opened is said with what was typed', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  const ports = async () => (await it.ok('GET', '/v1/servers/castle'))['ports'] as { hostPort: number }[];
+  const fields = { containerPort: '24454', proto: 'udp', label: 'Voice <chat>' };
+  t.is((await it.submit(`${PAGE}/open`, fields)).status, 303);
+  const [port] = await ports();
+  t.like(port, { containerPort: 24_454, proto: 'udp', label: 'Voice <chat>' });
+  const page = (await it.get(PAGE)).text;
+  t.regex(page, /Voice &lt;chat&gt;/);
+  t.true(page.includes(`castle.play.example:${port?.hostPort}`), page);
+  const refused = await it.submit(`${PAGE}/open`, { containerPort: '25565', proto: 'tcp', label: 'Game' });
+  t.is(refused.status, 400);
+  t.regex(await refused.text(), /id="open-containerPort"[^>]*aria-invalid="true"[^>]*value="25565"/);
+
+  await it.stranger();
+  await it.share('castle', 'limited');
+  const guest = await it.browser('usr_other');
+  t.notRegex((await it.get(PAGE, guest)).text, /ports\/(?:open|close)/);
+  t.is((await it.submit(`${PAGE}/close`, { slot: '0' }, guest)).status, 403);
+  t.is((await it.submit(`${PAGE}/close`, { slot: '0', csrf: 'forged' })).status, 403);
+  t.is((await it.submit(`${PAGE}/close`, { slot: '0' })).status, 303);
+  t.deepEqual(await ports(), []);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the page of ports, ${colorScheme}: a person opens and closes one, nothing keeps anybody out`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await openPanel(t);
+    await it.create('castle');
+    const { page, complaints } = await it.open(PAGE, { ...PHONE, colorScheme });
+    await page.getByLabel('Port in the game').fill('24454');
+    await page.getByLabel('What it is for').fill('Voice chat');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Voice chat' }).waitFor();
+    await accessible(t, page);
+    await page.locator('summary', { hasText: 'Close' }).click();
+    await page.getByRole('button', { name: 'Close the port' }).click();
+    await page.getByText('None is open.').waitFor();
+    t.deepEqual(complaints, []);
+  });
+}

@@ -1,0 +1,65 @@
+import test from 'ava';
+import { closeBrowser } from '../support/browser.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE, accessible, openPanel } from '../support/panel.ts';
+
+test.after.always(closeBrowser);
+
+const PAGE = '/servers/castle/members';
+const FRIEND = 'stranger@example.com';
+
+test('somebody is invited, accepts, is led to the server, gets another role and is removed', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  await it.stranger();
+  const friend = await it.browser('usr_other');
+  const members = async () => (await it.ok('GET', '/v1/servers/castle/members'))['members'] as Record<string, string>[];
+  t.is((await it.submit(`${PAGE}/invite`, { email: ` ${FRIEND} `, role: 'limited' })).status, 303);
+  t.regex((await it.get(PAGE)).text, /<h2>Invited<\/h2>/);
+  const [invited] = await members();
+  const accepted = await it.submit(
+    '/profile/invitations',
+    { invitation: invited?.['memberId'] ?? '', decision: 'accept' },
+    friend,
+  );
+  t.is(accepted.headers.get('location'), '/servers/castle?done=joined');
+  t.regex((await it.get('/servers/castle?done=joined', friend)).text, /You are in/);
+  t.notRegex((await it.get(PAGE)).text, /<h2>Invited<\/h2>/);
+
+  const member = invited?.['memberId'] ?? '';
+  t.is((await it.submit(`${PAGE}/role`, { member, role: 'member' })).status, 303);
+  t.like(await members(), [{ role: 'member' }]);
+  t.is((await it.get(PAGE, friend)).status, 403);
+  t.is((await it.submit(`${PAGE}/invite`, { email: 'more@example.com', role: 'member' }, friend)).status, 403);
+  t.is((await it.submit(`${PAGE}/remove`, { member })).status, 303);
+  t.deepEqual(await members(), []);
+  t.is((await it.get('/servers/castle', friend)).status, 404);
+});
+
+test('what is no address is refused with what was typed', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  const refused = await it.submit(`${PAGE}/invite`, { email: 'nobody', role: 'member' });
+  t.is(refused.status, 400);
+  const page = await refused.text();
+  t.regex(page, /id="invite-email"[^>]*aria-invalid="true"[^>]*value="nobody"/);
+  t.regex(page, /value="member" checked/);
+  t.is((await it.submit(`${PAGE}/invite`, { email: FRIEND, role: 'member', csrf: 'forged' })).status, 403);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the page of members, ${colorScheme}: nothing keeps anybody out, by keyboard on a phone`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await openPanel(t);
+    await it.create('castle');
+    await it.stranger();
+    await it.share('castle', 'member');
+    const { page, complaints } = await it.open(PAGE, { ...PHONE, colorScheme });
+    await page.getByLabel('E-mail address').fill('friend@example.com');
+    await page.keyboard.press('Enter');
+    await page.getByText('The invitation is on its way').waitFor();
+    await page.getByRole('heading', { name: 'friend@example.com' }).waitFor();
+    await accessible(t, page);
+    t.deepEqual(complaints, []);
+  });
+}
