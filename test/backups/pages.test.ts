@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
+import { stat, writeFile } from 'node:fs/promises';
 import test from 'ava';
 import { closeBrowser } from '../support/browser.ts';
 import { needs } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 import { plant } from '../support/tree.ts';
-import { WORLD, backUp, backupsOf, ended, hold, rootOf } from './parts.ts';
+import { WORLD, archiveOf, backUp, backupsOf, ended, hold, rootOf } from './parts.ts';
 
 test.after.always(closeBrowser);
 
@@ -55,6 +56,17 @@ test('a restore says what it does, can be undone, and the page says both', async
   t.is((await it.during(it.form('restore', { backup: 'previous' }))).to, '/servers/lobby/backups?done=undone');
   t.true(existsSync(`${rootOf(it, 'lobby')}/new.txt`));
   t.notRegex(await it.text(), /can be undone/);
+});
+
+test('a restore that is given up says why, and later visits say it too', async (t) => {
+  const it = await panel(t);
+  const { id: backup } = await backUp(it, 'lobby');
+  const archive = archiveOf(it, 'lobby', backup);
+  await writeFile(archive, Buffer.alloc((await stat(archive)).size, 'x'));
+  const refused = await it.during(it.form('restore', { backup }));
+  t.is(refused.status, 400);
+  t.regex(refused.text, /role="alert">The backup is damaged/);
+  t.regex(await it.text(), /given up, and changed nothing: The backup is damaged/);
 });
 
 test('what is kept is said in words and changed by numbers; what is no number is said and stays as typed', async (t) => {
