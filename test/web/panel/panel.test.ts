@@ -95,3 +95,25 @@ for (const colorScheme of ['light', 'dark'] as const) {
     }
   });
 }
+
+test('a page is at most 100 KB, with all styles and scripts but what draws charts or edits', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  const front = (await it.get('/servers/castle')).text;
+  const tabs = [...front.matchAll(/<a href="(\/servers\/castle(?:\/[a-z]+)?)"/g)].map(([, path = '']) => path);
+  t.true(tabs.includes('/servers/castle/machine'));
+  const sizes = new Map<string, number>();
+  const sizeOf = async (path: string) => {
+    const known = sizes.get(path) ?? Buffer.byteLength((await it.get(path)).text);
+    sizes.set(path, known);
+    return known;
+  };
+  for (const path of ['/servers', '/servers/new', ...new Set(tabs)]) {
+    const { text } = await it.get(path);
+    const assets = [...text.matchAll(/(?:src|href)="(\/assets\/[\w.-]+\.(?:css|js))"/g)].map(([, asset = '']) => asset);
+    const counted = assets.filter((asset) => !/^\/assets\/(?:uPlot|editor|codemirror)/i.test(asset));
+    const bytes = (await Promise.all(counted.map(sizeOf))).reduce((sum, size) => sum + size, Buffer.byteLength(text));
+    t.log(`${path}: ${(bytes / 1_024).toFixed(1)} KB`);
+    t.true(bytes <= 100 * 1_024, `${path}: ${bytes} bytes`);
+  }
+});
