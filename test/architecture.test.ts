@@ -53,7 +53,7 @@ const GAME_PACKAGES = /^(?:minecraft-protocol|minecraft-data|mineflayer|vec3|pri
 const DOOR_TO_SANDBOX = 'src/engines/sandbox.ts';
 
 /** Packages that another package loads by name, and those of which browsers get a file (`src/web/assets.ts`). */
-const LOADED_BY_NAME = new Set(['pg', 'idiomorph', 'uplot']);
+const LOADED_BY_NAME = new Set(['pg', 'idiomorph', 'uplot', 'prismjs']);
 
 /** The programs' entries and the one place of each that reads the environment. */
 const READERS_OF_ENVIRONMENT = [

@@ -5,6 +5,7 @@ import type { Store } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
 import { fileOperations } from './api.ts';
 import { type Files, type FilesOptions, createFiles } from './files.ts';
+import { mountFilePages } from './pages/pages.ts';
 import { transferOperations } from './transfers-api.ts';
 
 export interface OpenFilesOptions extends FilesOptions {
@@ -20,5 +21,8 @@ export function openFiles(options: OpenFilesOptions): { files: Files; feature: F
   const { store, serverOperation, transferSlots, clock, ...rest } = options;
   const files = createFiles(rest);
   const needs = { files, store, serverOperation, transferSlots, clock };
-  return { files, feature: { operations: [...fileOperations(needs), ...transferOperations(needs)] } };
+  return {
+    files,
+    feature: { operations: [...fileOperations(needs), ...transferOperations(needs)], panel: mountFilePages },
+  };
 }

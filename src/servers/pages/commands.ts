@@ -10,11 +10,14 @@ export const COMMANDS = {
   'retry-install': ({ call, server }: ServerRequest) => call('RetryInstall', { id: server.id }),
 };
 
+/** A page below a server's, as it was asked for. */
+const BELOW = /^(?:\/[a-z]+)+(?:\?[\w%+=&.*-]*)?$/;
+
 /** Where a button leads: back to its page, which must be one of this server. */
 export function backOf({ server }: ServerRequest, form: Form): string {
   const top = `/servers/${server.id}`;
   const back = form.get('back') ?? '';
-  return /^\/[a-z]+$/.test(back.slice(top.length)) && back.startsWith(top) ? back : top;
+  return back.startsWith(top) && BELOW.test(back.slice(top.length)) ? back : top;
 }
 
 /** What these buttons do, for the server's front page, which says why one was refused. */

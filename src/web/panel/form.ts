@@ -13,10 +13,15 @@ export function panelForm(request: Pick<PanelRequest, 'here' | 'query' | 'csrf'>
 }
 
 /** Where a form of the page that asks is sent, with what the page was asked to show. */
-export function actionOf({ here, query }: Pick<PanelRequest, 'here' | 'query'>, name: string): string {
+export function actionOf(request: Pick<PanelRequest, 'here' | 'query'>, name: string): string {
+  return addressOf(request, `/${name}`);
+}
+
+/** The page that asks as it was asked for, but for what it says of a form; or a part of it. */
+export function addressOf({ here, query }: Pick<PanelRequest, 'here' | 'query'>, part = ''): string {
   const kept = new URLSearchParams(query);
   kept.delete('done');
-  return `${here}/${name}${kept.size === 0 ? '' : `?${kept.toString()}`}`;
+  return `${here}${part}${kept.size === 0 ? '' : `?${kept.toString()}`}`;
 }
 
 /** A form that is one button. */

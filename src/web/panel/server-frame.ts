@@ -5,6 +5,7 @@ import { csrfField } from '../form.ts';
 import { type Html, html } from '../html.ts';
 import type { Page } from '../page-request.ts';
 import { plainName } from '../text.ts';
+import { addressOf } from './form.ts';
 import type { ServerRequest } from './panel.ts';
 import { stateTag } from './state.ts';
 
@@ -86,10 +87,12 @@ function isIn(here: string, top: string, path: string): boolean {
 }
 
 /** What can be done with a server as it is now, from each of its pages. */
-function actions({ server, here, csrf }: ServerRequest): Html {
+function actions(request: ServerRequest): Html {
+  const { server, csrf } = request;
+  const back = addressOf(request);
   const button = (verb: string, label: string, look: string) =>
     html`<form method="post" action="/servers/${server.id}/${verb}" data-swap>
-      ${csrfField(csrf)}<input type="hidden" name="back" value="${here}" /><button class="${look}" type="submit">
+      ${csrfField(csrf)}<input type="hidden" name="back" value="${back}" /><button class="${look}" type="submit">
         ${label}
       </button>
     </form>`;

@@ -1,0 +1,72 @@
+import { joinNames, parsePath } from '../../jail/path.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { inShort } from '../../web/panel/in-short.ts';
+import type { PanelPage, ServerRequest } from '../../web/panel/panel.ts';
+import type { Form } from '../../web/serve.ts';
+import { below, pageOf, pathOf } from './paths.ts';
+
+/** No page shows more entries to tick. */
+const MOST_TICKED = 1_000;
+
+/** What the forms below a directory do. */
+export const BROWSE_FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
+  async folder(request, form) {
+    await request.call(
+      'MakeDirectory',
+      { id: request.server.id },
+      { path: below(pathOf(request), nameIn(form, 'name')) },
+    );
+    return 'made';
+  },
+  file(request, form) {
+    return { to: pageOf(request, below(pathOf(request), nameIn(form, 'name')), '/edit') };
+  },
+  async move(request, form) {
+    const names = ticked(form);
+    const to = joinNames(parsePath(form.get('to') ?? ''));
+    for (const name of names) {
+      const path = { from: below(pathOf(request), name), to: below(to, name) };
+      await request.call('RenamePath', { id: request.server.id }, path);
+    }
+    return 'moved';
+  },
+  async pack(request, form) {
+    const directory = pathOf(request);
+    const paths = ticked(form).map((name) => below(directory, name));
+    const to = below(directory, nameIn(form, 'archive'));
+    return await inShort(request.call('ArchivePaths', { id: request.server.id }, { paths, to }), 'packed', 'packing');
+  },
+  async delete(request, form) {
+    for (const name of ticked(form)) {
+      await request.call('DeletePath', { id: request.server.id }, { path: below(pathOf(request), name) });
+    }
+    return 'deleted';
+  },
+};
+
+export const BROWSE_DONE = {
+  made: 'The folder is made.',
+  moved: 'It is moved.',
+  renamed: 'It is renamed.',
+  copied: 'It is copied.',
+  copying: 'It is being copied. This takes a while, and goes on without this page.',
+  packed: 'The archive is made.',
+  packing: 'The archive is being made. It shows here when it is whole.',
+  extracted: 'The archive is unpacked.',
+  extracting: 'The archive is being unpacked. Its files show when all of them are there.',
+  deleted: 'It is deleted.',
+  sftpOff: 'SFTP is switched off, and its password is void.',
+};
+
+/** A name that was typed; it may name directories below. */
+export function nameIn(form: Form, field: string): string {
+  const name = joinNames(parsePath(form.get(field) ?? ''));
+  if (name === '') throw new StatusError('INVALID_ARGUMENT', 'NO_NAME', 'Give it a name.');
+  return name;
+}
+
+function ticked(form: Form): string[] {
+  const names = form.getAll('name').slice(0, MOST_TICKED);
+  if (names.length === 0) throw new StatusError('INVALID_ARGUMENT', 'NOTHING_TICKED', 'Tick what this is for first.');
+  return names;
+}

@@ -1,0 +1,132 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { ASSETS } from '../../web/assets.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import { filling } from '../../web/panel/fields.ts';
+import { panelForm } from '../../web/panel/form.ts';
+import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
+import { LIVE } from '../../web/panel/server-frame.ts';
+import { countText } from '../../web/text.ts';
+import { BROWSE_DONE, BROWSE_FORMS } from './browse-forms.ts';
+import { newFields, tickedForm } from './listing-view.ts';
+import { apart, downloadOf, pageOf, pathOf } from './paths.ts';
+import { type SftpLogin, sftpCard } from './sftp-card.ts';
+import { uploadCard } from './upload-card.ts';
+
+/** Entries on one page. */
+const MOST = 100;
+const FIND_CHARS = 100;
+
+/** A server's files, a directory at a time. */
+export function mountBrowse(panel: Panel): void {
+  const secret = (name: 'EnableSftp' | 'RotateSftpPassword') => async (request: ServerRequest) =>
+    browsePage(request, await request.call(name, { id: request.server.id }));
+  panel.serverPage({
+    path: '/files',
+    show: (request) => browsePage(request),
+    forms: {
+      ...BROWSE_FORMS,
+      'sftp-on': secret('EnableSftp'),
+      'sftp-password': secret('RotateSftpPassword'),
+      async 'sftp-off'({ call, server }) {
+        await call('DisableSftp', { id: server.id });
+        return 'sftpOff';
+      },
+    },
+    done: BROWSE_DONE,
+  });
+}
+
+async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Page> {
+  const { call, server, query } = request;
+  const path = pathOf(request);
+  const find = (query.get('find') ?? '').slice(0, FIND_CHARS);
+  const offset = Math.max(0, Math.floor(Number(query.get('from')) || 0));
+  const part = { limit: MOST, offset, contains: find, directoriesFirst: true };
+  const listing = await call('ListFiles', { id: server.id }, { path, ...part });
+  const main = html`<section class="card flush files" id="entries">
+      <div class="bar">
+        <h2>${crumbs(request, path)}</h2>
+        ${tools(request, path, find, listing.total)}
+      </div>
+      ${
+        listing.entries.length === 0
+          ? html`<p class="empty">${nothing(path, find)}</p>`
+          : tickedForm(request, path, listing.entries)
+      }
+      ${pager(request, path, { find, offset }, listing)}
+    </section>
+    ${newCard(request)} ${uploadCard(request, path)} ${await sftpCard(request, login)}`;
+  return {
+    title: apart(path).name || 'Files',
+    main,
+    styles: [...(LIVE.styles ?? []), ASSETS.filesStyle],
+    scripts: [...(LIVE.scripts ?? []), ASSETS.filesScript],
+  };
+}
+
+function nothing(path: string, find: string): string {
+  if (find !== '') return 'No name has that in it.';
+  return path === '' ? 'Nothing is here yet: the game makes its files when it first starts.' : 'This folder is empty.';
+}
+
+/** A path, the directories above as links. */
+export function crumbs(request: ServerRequest, path: string): Html {
+  const names = path === '' ? [] : path.split('/');
+  const parts = ['Files', ...names].map((name, depth) => {
+    const shown = html`<bdi>${name}</bdi>`;
+    return depth === names.length
+      ? shown
+      : html`<a href="${pageOf(request, names.slice(0, depth).join('/'))}">${shown}</a> <span class="slash">/</span> `;
+  });
+  return html`<span class="crumbs">${parts}</span>`;
+}
+
+function tools(request: ServerRequest, path: string, find: string, total: number): Html {
+  return html`<form class="find" method="get" action="${request.here}">
+      ${path !== '' && html`<input type="hidden" name="path" value="${path}" />`}
+      <label for="find">Find here</label>
+      <input id="find" name="find" type="text" value="${find}" maxlength="${FIND_CHARS}" autocomplete="off" />
+      <button class="second" type="submit">Find</button>
+    </form>
+    <p class="soft">
+      ${countText(total, 'entry', 'entries')}${find !== '' && html` · <a href="${pageOf(request, path)}">Show all</a>`}
+      ·
+      <a href="${downloadOf(request, path)}" download>Download this folder as zip</a>
+    </p>`;
+}
+
+function pager(
+  request: ServerRequest,
+  path: string,
+  { find, offset }: { find: string; offset: number },
+  { entries, total }: ReplyOf<'ListFiles'>,
+): Html | false {
+  if (total <= MOST && offset === 0) return false;
+  const to = (from: number) => pageOf(request, path, '', { ...(find !== '' && { find }), from: String(from) });
+  const last = Math.max(0, Math.ceil(total / MOST) - 1) * MOST;
+  return html`<nav class="pager" aria-label="Parts of this folder">
+    ${
+      offset > 0 &&
+      html`<a class="button second" href="${to(0)}">First</a>
+        <a class="button second" href="${to(Math.max(0, Math.min(last, offset - MOST)))}">Back</a>`
+    }
+    <span>${entries.length === 0 ? 'None' : `${offset + 1}–${offset + entries.length}`} of ${total}</span>
+    ${
+      offset + entries.length < total &&
+      html`<a class="button second" href="${to(offset + MOST)}">On</a>
+        <a class="button second" href="${to(last)}">Last</a>`
+    }
+  </nav>`;
+}
+
+function newCard(request: ServerRequest): Html {
+  const [folder, file] = ['folder', 'file'].map((form) => filling(request, form));
+  return html`<section class="card">
+    <h2>New here</h2>
+    <div class="two">
+      ${panelForm(request, 'folder', html`${newFields(folder!, 'Folder')}<button class="second" type="submit">Make the folder</button>`)}
+      ${panelForm(request, 'file', html`${newFields(file!, 'Text file')}<button class="second" type="submit">Write the file…</button>`)}
+    </div>
+  </section>`;
+}

@@ -1,0 +1,119 @@
+import { StatusError } from '../../kernel/status.ts';
+import { KIB } from '../../kernel/units.ts';
+import { ASSETS } from '../../web/assets.ts';
+import { csrfField, hidden } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import { actionOf } from '../../web/panel/form.ts';
+import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
+import { LIVE } from '../../web/panel/server-frame.ts';
+import { sizeText } from '../../web/text.ts';
+import { crumbs } from './browse.ts';
+import { MOST_EDITED_BYTES, apart, downloadOf, pageOf, pathOf } from './paths.ts';
+import { type Found, type Text, contentOf, textOf } from './text.ts';
+
+/** Text is sent with up to three letters a byte. */
+const FORM_BYTES = 3 * MOST_EDITED_BYTES + 32 * KIB;
+
+/** What is coloured, by the end of the name. */
+const LANGUAGES: readonly (readonly [RegExp, string])[] = [
+  [/\.(?:properties|conf|cfg|ini)$/i, 'properties'],
+  [/\.ya?ml$/i, 'yaml'],
+  [/\.(?:json5?|mcmeta)$/i, 'json'],
+  [/\.toml$/i, 'toml'],
+];
+
+/** A text file to be changed. */
+export function mountEdit(panel: Panel): void {
+  panel.serverPage({
+    path: '/files/edit',
+    show: editPage,
+    forms: {
+      async save(request, form) {
+        const content = contentOf(form.get('content') ?? '', form.get('ends') ?? '').toString('base64');
+        const ifVersion = form.get('version') ?? 'none';
+        await request.call('WriteFile', { id: request.server.id }, { path: pathOf(request), content, ifVersion });
+        return 'saved';
+      },
+    },
+    done: { saved: 'The file is saved.' },
+    formBytes: FORM_BYTES,
+  });
+}
+
+async function editPage(request: ServerRequest): Promise<Page> {
+  const path = pathOf(request);
+  const found = await read(request, path);
+  const main = html`<section class="card files">
+    <h2>${crumbs(request, path)}</h2>
+    ${'why' in found ? notHere(request, path, found.why) : editor(request, path, found)}
+  </section>`;
+  return {
+    title: apart(path).name || 'Files',
+    main,
+    styles: [...(LIVE.styles ?? []), ASSETS.filesStyle, ASSETS.editorStyle],
+    libraries: [...(LIVE.libraries ?? []), ASSETS.prism],
+    scripts: [...(LIVE.scripts ?? []), ASSETS.editorScript],
+  };
+}
+
+async function read({ call, server }: ServerRequest, path: string): Promise<Found> {
+  try {
+    return textOf(await call('ReadFile', { id: server.id }, { path }), MOST_EDITED_BYTES);
+  } catch (error) {
+    if (error instanceof StatusError && error.reason === 'PATH_NOT_FOUND') {
+      return { text: '', version: 'none', ends: 'lf' };
+    }
+    throw error;
+  }
+}
+
+function notHere(request: ServerRequest, path: string, why: 'binary' | 'large'): Html {
+  return html`<p class="empty">
+      ${
+        why === 'binary'
+          ? 'This is no text, so it cannot be edited here.'
+          : `This file has more than ${sizeText(MOST_EDITED_BYTES)}, which is too much to edit here.`
+      }
+    </p>
+    <p><a class="button second" href="${downloadOf(request, path)}" download>Download</a></p>`;
+}
+
+function editor(request: ServerRequest, path: string, found: Text): Html {
+  const { failed, sent } = request;
+  const typed = failed === 'save' ? sent : undefined;
+  // It could not be saved, and what is there is not what it was made of: both are shown, and neither is lost.
+  const isConflict = typed !== undefined && typed.get('version') !== found.version;
+  const language = LANGUAGES.find(([ending]) => ending.test(path))?.[1] ?? '';
+  const text = typed?.get('content') ?? found.text;
+  const { directory } = apart(path);
+  return html`${found.version === 'none' && !typed && html`<p class="soft">This file is not there yet: saving makes it.</p>`}
+    <form method="post" action="${actionOf(request, 'save')}" data-editor data-keep id="editor">
+      ${csrfField(request.csrf)}${hidden('version', found.version)}${hidden('ends', typed?.get('ends') ?? found.ends)}
+      <label for="content">${isConflict ? 'Your text' : 'Text'}</label>
+      <div class="sheet" data-language="${language}">
+        <pre aria-hidden="true" data-layer></pre>
+        ${textArea(html`id="content" name="content" rows="28" autocapitalize="off" autocomplete="off"`, text)}
+      </div>
+      <div class="actions">
+        <button type="submit">${isConflict ? 'Save yours in its place' : 'Save'}</button>
+        <a class="button second" href="${pageOf(request, directory)}">Close</a>
+        <span class="soft" role="status" data-saved></span>
+      </div>
+    </form>
+    ${isConflict && theirs(found)}`;
+}
+
+function theirs({ text, version }: Text): Html {
+  if (version === 'none') return html`<p class="note warn">Somebody deleted the file meanwhile.</p>`;
+  return html`<h3>What is in the file now</h3>
+    <p>Somebody else, or the game, wrote this meanwhile. Take over from it what you need, then save.</p>
+    <label class="unseen" for="theirs">What is in the file now</label>
+    ${textArea(html`id="theirs" class="theirs" rows="16" readonly`, text)}`;
+}
+
+/** A line's end behind the tag is no part of its text (HTML §13.1.2.5), but one of the text's own would be lost there. */
+function textArea(attributes: Html, text: string): Html {
+  const all = html`wrap="off" spellcheck="false" ${attributes}`;
+  return html`<textarea ${all}>${`\n${text}`}</textarea>`;
+}

@@ -1,0 +1,141 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { ASSETS } from '../../web/assets.ts';
+import { confirmed } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import { filling, lineField } from '../../web/panel/fields.ts';
+import { buttonForm, panelForm } from '../../web/panel/form.ts';
+import { inShort } from '../../web/panel/in-short.ts';
+import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
+import { LIVE } from '../../web/panel/server-frame.ts';
+import { timeTag } from '../../web/panel/time.ts';
+import { sizeText } from '../../web/text.ts';
+import { nameIn } from './browse-forms.ts';
+import { crumbs } from './browse.ts';
+import { apart, downloadOf, isArchive, isEditable, pageOf, pathOf } from './paths.ts';
+
+type Entry = ReplyOf<'ListFiles'>['entries'][number];
+
+const PATH_CHARS = 1_024;
+/** Names that have the wanted one in them, of which one is it. */
+const MOST_ALIKE = 1_000;
+
+/** What can be done with one file or directory. */
+export function mountItem(panel: Panel): void {
+  panel.serverPage({
+    path: '/files/item',
+    show: itemPage,
+    forms: {
+      async rename(request, form) {
+        const to = nameIn(form, 'to');
+        await request.call('RenamePath', { id: request.server.id }, { from: pathOf(request), to });
+        return { to: pageOf(request, apart(to).directory, '', { done: 'renamed' }) };
+      },
+      async copy(request, form) {
+        const to = nameIn(form, 'to');
+        const copying = request.call('CopyPath', { id: request.server.id }, { from: pathOf(request), to });
+        return { to: pageOf(request, apart(to).directory, '', { done: await inShort(copying, 'copied', 'copying') }) };
+      },
+      async extract(request, form) {
+        const [path, to] = [pathOf(request), form.get('to') ?? ''];
+        const extracting = request.call('ExtractArchive', { id: request.server.id }, { path, to });
+        const done = await inShort(extracting, 'extracted', 'extracting');
+        return { to: pageOf(request, done === 'extracted' ? to : apart(path).directory, '', { done }) };
+      },
+      async delete(request) {
+        const path = pathOf(request);
+        await request.call('DeletePath', { id: request.server.id }, { path });
+        return { to: pageOf(request, apart(path).directory, '', { done: 'deleted' }) };
+      },
+    },
+  });
+}
+
+async function itemPage(request: ServerRequest): Promise<Page> {
+  const path = pathOf(request);
+  const { name } = apart(path);
+  const entry = await entryAt(request, path);
+  const isDir = entry?.isDir === true;
+  const main = html`<section class="card files">
+      <h2>${crumbs(request, path)}</h2>
+      ${entry ? facts(entry) : html`<p class="empty">There is nothing there any more.</p>`}
+      <div class="actions">
+        ${isDir && html`<a class="button" href="${pageOf(request, path)}">Open</a>`}
+        ${
+          entry &&
+          !isDir &&
+          isEditable(name, Number(entry.size)) &&
+          html`<a class="button" href="${pageOf(request, path, '/edit')}">Edit</a>`
+        }
+        <a class="button second" href="${downloadOf(request, path)}" download
+          >${isDir ? 'Download as zip' : 'Download'}</a
+        >
+      </div>
+    </section>
+    ${!isDir && isArchive(name) && extractCard(request, path)}
+    <section class="card">
+      <h2>Another name or place</h2>
+      <div class="two">
+        ${toForm(request, 'rename', 'Rename or move to', path, 'Rename')}
+        ${toForm(request, 'copy', 'Copy to', copyName(path), 'Copy')}
+      </div>
+      <p class="hint">Paths from the top of the server’s files. Nothing may be there yet.</p>
+    </section>
+    <section class="card">
+      <h2>Delete</h2>
+      ${confirmed(
+        `${isDir ? 'The folder goes with all that is in it.' : 'The file goes.'} Only a backup brings it back.`,
+        'Delete…',
+        name,
+        buttonForm(request, 'delete', html`Delete <bdi>${name}</bdi>`, { look: 'danger' }),
+      )}
+    </section>`;
+  return { title: name || 'Files', main, styles: [...(LIVE.styles ?? []), ASSETS.filesStyle] };
+}
+
+async function entryAt({ call, server }: ServerRequest, path: string): Promise<Entry | undefined> {
+  const { directory, name } = apart(path);
+  const alike = { path: directory, contains: name, limit: MOST_ALIKE };
+  const { entries } = await call('ListFiles', { id: server.id }, alike);
+  return entries.find((entry) => entry.name === name);
+}
+
+function facts({ isDir, size, modifiedAt }: Entry): Html {
+  return html`<dl class="facts">
+    <div>
+      <dt>What</dt>
+      <dd>${isDir ? 'Folder' : `File, ${sizeText(size)}`}</dd>
+    </div>
+    <div>
+      <dt>Changed</dt>
+      <dd>${modifiedAt && timeTag(modifiedAt)}</dd>
+    </div>
+  </dl>`;
+}
+
+function extractCard(request: ServerRequest, path: string): Html {
+  const { directory, name } = apart(path);
+  const to = `${directory === '' ? '' : `${directory}/`}${name.replace(/\.(?:tar\.)?\w+$/, '')}`;
+  const field = { name: 'to', label: 'Into the folder', value: to, maxlength: PATH_CHARS, required: false };
+  return html`<section class="card">
+    <h2>Unpack</h2>
+    ${panelForm(
+      request,
+      'extract',
+      html`${lineField(filling(request, 'extract'), {
+          ...field,
+          hint: 'It is made if it is not there; files of the same names give way. Empty: the top.',
+        })}<button type="submit">Unpack</button>`,
+    )}
+  </section>`;
+}
+
+function toForm(request: ServerRequest, form: string, label: string, value: string, button: string): Html {
+  const field = lineField(filling(request, form), { name: 'to', label, value, maxlength: PATH_CHARS });
+  return panelForm(request, form, html`${field}<button class="second" type="submit">${button}</button>`);
+}
+
+/** `plugins/maps copy.yml`. */
+function copyName(path: string): string {
+  return path.replace(/(\.[^./]*)?$/, ' copy$1');
+}

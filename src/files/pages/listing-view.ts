@@ -1,0 +1,107 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { confirmed } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import { type Filling, lineField } from '../../web/panel/fields.ts';
+import { actionOf, panelForm } from '../../web/panel/form.ts';
+import type { ServerRequest } from '../../web/panel/panel.ts';
+import { timeTag } from '../../web/panel/time.ts';
+import { sizeText } from '../../web/text.ts';
+import { below, downloadOf, isEditable, pageOf } from './paths.ts';
+
+type Entry = ReplyOf<'ListFiles'>['entries'][number];
+
+const NAME_CHARS = 255;
+const PATH_CHARS = 1_024;
+
+/** The field for the name of something new. */
+export function newFields(filled: Filling, label: string): Html {
+  return lineField(filled, { name: 'name', label, maxlength: PATH_CHARS });
+}
+
+/** The entries of a directory, to be opened or ticked, and below them what can be done with those that are ticked. */
+export function tickedForm(request: ServerRequest, path: string, entries: readonly Entry[]): Html {
+  const kept = new Set(request.sent?.getAll('name'));
+  const content = html`<table class="rows entries">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Size</th>
+          <th scope="col">Changed</th>
+          <th scope="col"><span class="unseen">Do</span></th>
+        </tr>
+      </thead>
+      <tbody>
+        ${entries.map((entry) => row(request, path, entry, kept.has(entry.name)))}
+      </tbody>
+    </table>
+    <div class="ticked">
+      <h3>With what is ticked</h3>
+      ${actions(request, path)}
+    </div>`;
+  return panelForm(request, 'move', content);
+}
+
+function row(request: ServerRequest, path: string, { name, isDir, size, modifiedAt }: Entry, isTicked: boolean): Html {
+  const at = below(path, name);
+  return html`<tr>
+    <th scope="row">
+      <span class="entry ${isDir ? 'folder' : 'file'}"
+        ><input
+          type="checkbox"
+          name="name"
+          value="${name}"
+          aria-label="Tick ${name}"
+          ${isTicked && html`checked`}
+        />${link(request, at, { name, isDir, size })}</span
+      >
+    </th>
+    <td>${isDir ? '' : sizeText(size)}</td>
+    <td>${modifiedAt && timeTag(modifiedAt)}</td>
+    <td>
+      <a href="${pageOf(request, at, '/item')}">More<span class="unseen"> for ${name}</span></a>
+    </td>
+  </tr>`;
+}
+
+/** A directory is opened, a text edited, anything else downloaded. */
+function link(request: ServerRequest, at: string, { name, isDir, size }: Pick<Entry, 'name' | 'isDir' | 'size'>): Html {
+  if (isDir) return html`<a href="${pageOf(request, at)}"><bdi>${name}</bdi><span class="unseen"> (folder)</span></a>`;
+  if (isEditable(name, Number(size))) return html`<a href="${pageOf(request, at, '/edit')}"><bdi>${name}</bdi></a>`;
+  return html`<a href="${downloadOf(request, at)}" download><bdi>${name}</bdi></a>`;
+}
+
+function actions(request: ServerRequest, path: string): Html {
+  const to = (form: string) => html`formaction="${actionOf(request, form)}"`;
+  return html`<div class="actions">
+    <details>
+      <summary>Move…</summary>
+      <div>
+        <label for="to">To the folder</label>
+        <input id="to" name="to" type="text" value="${request.sent?.get('to') ?? path}" maxlength="${PATH_CHARS}" />
+        <p class="hint">As a path from the top; empty: the top itself. It must be there.</p>
+        <button type="submit">Move</button>
+      </div>
+    </details>
+    <details>
+      <summary>Pack into an archive…</summary>
+      <div>
+        <label for="archive">Name of the archive</label>
+        <input
+          id="archive"
+          name="archive"
+          type="text"
+          value="${request.sent?.get('archive') ?? 'archive.zip'}"
+          maxlength="${NAME_CHARS}"
+        />
+        <p class="hint">Ends in .zip, .tar, .tar.gz or .tar.zst.</p>
+        <button type="submit" ${to('pack')}>Pack</button>
+      </div>
+    </details>
+    ${confirmed(
+      'All that is ticked goes, folders with all that is in them. Only a backup brings it back.',
+      'Delete…',
+      'what is ticked',
+      html`<button class="danger" type="submit" ${to('delete')}>Delete what is ticked</button>`,
+    )}
+  </div>`;
+}

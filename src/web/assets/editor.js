@@ -1,0 +1,115 @@
+/*
+ * The editor of a text: the same text in colours lies behind it, unless it is too long for that, and saving leaves the page as it is.
+ * The tabulator goes on to the next field, as everywhere.
+ */
+const MOST_COLOURED = 200_000;
+/** What is coloured at each key; longer texts once their writer pauses. */
+const AT_ONCE = 20_000;
+const PAUSE_MS = 200;
+
+let form;
+let sheet;
+let area;
+let layer;
+let told;
+let language;
+let saved;
+let timer;
+
+begin();
+document.addEventListener('keydown', (event) => {
+  if (!form || event.key !== 's' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+  event.preventDefault();
+  void save();
+});
+addEventListener('beforeunload', (event) => form && area.value !== saved && event.preventDefault());
+
+/** With the form as it is in the page now; there is none for what cannot be edited. */
+function begin() {
+  form = document.querySelector('[data-editor]');
+  if (!form) return;
+  sheet = form.querySelector('.sheet');
+  area = form.elements.content;
+  layer = form.querySelector('[data-layer]');
+  told = form.querySelector('[data-saved]');
+  language = Prism.languages[sheet.dataset.language];
+  saved = area.value;
+  area.addEventListener('input', changed);
+  area.addEventListener('scroll', follow);
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void save();
+  });
+  // A browser may have put back what was typed before.
+  requestAnimationFrame(changed);
+}
+
+function changed() {
+  if (told.textContent !== '') told.textContent = '';
+  clearTimeout(timer);
+  const isColoured = language && area.value.length <= MOST_COLOURED;
+  if (isColoured && area.value.length <= AT_ONCE) {
+    colour();
+    return;
+  }
+  sheet.classList.remove('coloured');
+  if (isColoured) timer = setTimeout(colour, PAUSE_MS);
+}
+
+function colour() {
+  // What stands behind the last line keeps the layer as high as the text.
+  layer.replaceChildren(...Prism.tokenize(area.value, language).map(nodeOf), '\n ');
+  sheet.classList.add('coloured');
+  follow();
+}
+
+/** Tokens become elements with text in them, never markup. */
+function nodeOf(token) {
+  if (typeof token === 'string') return document.createTextNode(token);
+  const node = document.createElement('span');
+  node.className = [token.type, ...[token.alias ?? []].flat()].join(' ');
+  node.append(...[token.content].flat().map(nodeOf));
+  return node;
+}
+
+function follow() {
+  layer.scrollTop = area.scrollTop;
+  layer.scrollLeft = area.scrollLeft;
+}
+
+async function save() {
+  if (form.ariaBusy === 'true') return;
+  form.ariaBusy = 'true';
+  const [sent, text] = [area, area.value];
+  sent.readOnly = true;
+  try {
+    const body = new URLSearchParams(new FormData(form));
+    const answer = await fetch(form.action, { method: 'POST', body, headers: { accept: 'text/html' } });
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const version = page.querySelector('[data-editor] [name=version]')?.value;
+    if (answer.redirected && version !== undefined) {
+      form.elements.version.value = version;
+      saved = text;
+      told.textContent = 'Saved.';
+    } else if (version === undefined) {
+      told.textContent = 'It was not saved: sign in again in another tab, then save. Your text is still here.';
+    } else showRefusal(page);
+  } catch {
+    told.textContent = 'The service did not answer. Your text is still here: save it again.';
+  } finally {
+    sent.readOnly = false;
+    form.ariaBusy = null;
+  }
+}
+
+/** Why it could not be saved, with both texts where there are two; what was typed is part of it. */
+function showRefusal(page) {
+  const main = page.getElementById('main');
+  if (!main) throw new Error('no page of ours');
+  document.getElementById('main').replaceWith(main);
+  begin();
+  // It is not in the file yet.
+  saved = undefined;
+  document.dispatchEvent(new CustomEvent('dormouse:renewed'));
+  document.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' });
+}

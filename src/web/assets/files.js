@@ -1,0 +1,254 @@
+/*
+ * Uploads: dropped anywhere on the page, or chosen, whole folders too. Few files at a time, each whole or not at all, nothing replaced
+ * that somebody did not say so of.
+ */
+const AT_ONCE = 2;
+const MOST_FILES = 10_000;
+const MOST_TRIES = 5;
+/** Of what went wrong, so many are listed. */
+const MOST_LISTED = 100;
+
+const card = document.querySelector('[data-upload]');
+const place = card?.querySelector('[data-uploads]');
+const { csrf } = document.querySelector('[data-csrf]').dataset;
+
+let queue = [];
+let going = new Map();
+let failed = [];
+let done = { files: 0, bytes: 0 };
+let total = { files: 0, bytes: 0 };
+let pause = 0;
+
+if (card) {
+  for (const each of card.querySelectorAll('[data-scripted]')) each.hidden = false;
+  for (const each of card.querySelectorAll('[data-plain]')) each.hidden = true;
+  for (const name of ['files', 'folder']) {
+    const input = card.querySelector(`[data-${name}]`);
+    card.querySelector(`[data-choose=${name}]`).addEventListener('click', () => input.click());
+    input.addEventListener('change', () => {
+      take([...input.files].map((file) => ({ file, path: file.webkitRelativePath || file.name })));
+      input.value = '';
+    });
+  }
+  document.addEventListener('dragover', (event) => {
+    if (!event.dataTransfer.types.includes('Files')) return;
+    event.preventDefault();
+    card.classList.add('over');
+  });
+  document.addEventListener('dragleave', (event) => event.relatedTarget || card.classList.remove('over'));
+  document.addEventListener('drop', (event) => {
+    card.classList.remove('over');
+    if (!event.dataTransfer.types.includes('Files')) return;
+    event.preventDefault();
+    void dropped(event.dataTransfer);
+  });
+  addEventListener('beforeunload', (event) => going.size > 0 && event.preventDefault());
+}
+
+async function dropped({ items, files }) {
+  // They must be taken before anything is waited for.
+  const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  const found = entries.length === 0 ? [...files].map((file) => ({ file, path: file.name })) : [];
+  for (const entry of entries) await walk(entry, found);
+  take(found);
+}
+
+/** All files below what was dropped. */
+async function walk(entry, found) {
+  if (found.length > MOST_FILES) return;
+  if (entry.isFile) {
+    const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+    found.push({ file, path: entry.fullPath.replace(/^\//, '') });
+    return;
+  }
+  const reader = entry.createReader();
+  for (;;) {
+    // Gives some of them at a time.
+    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (some.length === 0) return;
+    for (const each of some) await walk(each, found);
+  }
+}
+
+function take(files) {
+  if (files.length === 0) return;
+  if (queue.length + files.length > MOST_FILES) {
+    fail({
+      path: `${files.length} files`,
+      message: `Too many at once: at most ${MOST_FILES}. Pack them into a zip first.`,
+    });
+    showSoon();
+    return;
+  }
+  if (going.size + queue.length === 0) [done, total, failed] = [{ files: 0, bytes: 0 }, { files: 0, bytes: 0 }, []];
+  total.files += files.length;
+  for (const { file } of files) total.bytes += file.size;
+  queue.push(...files.map((each) => ({ ...each, tries: 0 })));
+  next();
+}
+
+function next() {
+  if (pause === 0) for (const item of queue.splice(0, AT_ONCE - going.size)) upload(item);
+  showSoon();
+  if (going.size + queue.length === 0) void renew();
+}
+
+function upload(item) {
+  const request = new XMLHttpRequest();
+  const { directory = card.dataset.path } = item;
+  const path = directory === '' ? item.path : `${directory}/${item.path}`;
+  const query = new URLSearchParams({ path, overwrite: String(item.overwrite === true) });
+  request.open('POST', `${card.dataset.upload}?${query}`);
+  request.setRequestHeader('x-csrf-token', csrf);
+  request.setRequestHeader('content-type', 'application/octet-stream');
+  request.upload.addEventListener('progress', ({ loaded }) => {
+    going.set(request, loaded);
+    showSoon();
+  });
+  request.addEventListener('loadend', () => {
+    if (!going.delete(request)) return;
+    ended(item, request);
+    next();
+  });
+  going.set(request, 0);
+  request.send(item.file);
+}
+
+function ended(item, { status, responseText }) {
+  if (status === 200) {
+    done.files += 1;
+    done.bytes += item.file.size;
+    return;
+  }
+  const { message, details } = answerOf(responseText);
+  item.tries += 1;
+  if ((status === 429 || status === 503) && item.tries < MOST_TRIES) {
+    queue.unshift(item);
+    pause = setTimeout(() => {
+      pause = 0;
+      next();
+    }, 2_000 * item.tries);
+    return;
+  }
+  total.bytes -= item.file.size;
+  fail({
+    ...item,
+    message: message ?? 'It did not arrive: the connection broke off.',
+    exists: details?.[0]?.reason === 'PATH_EXISTS',
+  });
+}
+
+function answerOf(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
+
+function fail(item) {
+  failed.push(item);
+}
+
+/** The directory as it is now, in its place; what is ticked stays. */
+async function renew() {
+  const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+  if (!answer.ok) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const ticked = new Set([...document.querySelectorAll('#entries [name=name]:checked')].map(({ value }) => value));
+  Idiomorph.morph(document.getElementById('entries'), fresh.getElementById('entries'));
+  for (const box of document.querySelectorAll('#entries [name=name]')) box.checked = ticked.has(box.value);
+  document.dispatchEvent(new CustomEvent('dormouse:renewed'));
+}
+
+/* What is shown of it. */
+
+let drawing = false;
+
+function showSoon() {
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(() => {
+    drawing = false;
+    draw();
+  });
+}
+
+function draw() {
+  const isGoing = going.size + queue.length > 0;
+  const sent = done.bytes + [...going.values()].reduce((sum, bytes) => sum + bytes, 0);
+  const bar = element('progress', { max: Math.max(1, total.bytes), value: sent, ariaLabel: 'Upload' });
+  const text = isGoing
+    ? `${done.files} of ${total.files} files, ${sizeText(sent)} of ${sizeText(total.bytes)}`
+    : `${done.files} ${done.files === 1 ? 'file is' : 'files are'} uploaded.`;
+  const exist = failed.filter(({ exists }) => exists);
+  place.className = 'uploads';
+  place.replaceChildren(
+    ...(isGoing ? [bar] : []),
+    element('p', { role: 'status', textContent: text }),
+    ...(isGoing ? [button('Stop', stop)] : []),
+    ...(exist.length > 1 ? [button(`Replace all ${exist.length} that are there already`, () => replace(exist))] : []),
+    ...(failed.length > 0 ? [list()] : []),
+  );
+}
+
+function list() {
+  const lines = failed.slice(0, MOST_LISTED).map((item) => {
+    const line = element('li');
+    const text = item.exists ? `${item.path} is there already.` : `${item.path}: ${item.message}`;
+    line.append(element('p', { className: 'wrong', textContent: text }));
+    if (item.exists) line.append(button('Replace', () => replace([item]), item.path));
+    return line;
+  });
+  if (failed.length > MOST_LISTED) {
+    lines.push(element('li', { textContent: `and ${failed.length - MOST_LISTED} more` }));
+  }
+  const all = element('ul');
+  all.append(...lines);
+  return all;
+}
+
+function replace(items) {
+  failed = failed.filter((each) => !items.includes(each));
+  total.files += going.size + queue.length === 0 ? 0 : items.length;
+  const again = items.map(({ file, path }) => ({ file, path, tries: 0, overwrite: true }));
+  if (going.size + queue.length === 0)
+    [done, total] = [
+      { files: 0, bytes: 0 },
+      { files: items.length, bytes: 0 },
+    ];
+  for (const { file } of again) total.bytes += file.size;
+  queue.push(...again);
+  next();
+}
+
+function stop() {
+  queue = [];
+  clearTimeout(pause);
+  pause = 0;
+  const requests = [...going.keys()];
+  going.clear();
+  for (const request of requests) request.abort();
+  next();
+}
+
+function button(label, act, what = '') {
+  const made = element('button', { type: 'button', className: 'link', textContent: label });
+  if (what !== '') made.ariaLabel = `${label} ${what}`;
+  made.addEventListener('click', act);
+  return made;
+}
+
+function element(name, fields = {}) {
+  return Object.assign(document.createElement(name), fields);
+}
+
+function sizeText(bytes) {
+  const [unit, of] = [
+    ['GB', 2 ** 30],
+    ['MB', 2 ** 20],
+    ['KB', 2 ** 10],
+  ].find(([, each]) => bytes >= each) ?? ['bytes', 1];
+  const count = bytes / of;
+  return `${count < 10 && of > 1 ? count.toFixed(1) : Math.round(count)} ${unit}`;
+}

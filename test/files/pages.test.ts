@@ -1,0 +1,213 @@
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { type PanelUnderTest, openPanel } from '../support/panel.ts';
+
+const AT = '/servers/castle/files';
+
+interface FilePages extends PanelUnderTest {
+  put: (path: string, content?: string | Buffer) => void;
+  see: (path: string) => string;
+  names: (path?: string) => string[];
+  send: (form: string, fields?: Record<string, string> | [string, string][], path?: string) => Promise<Response>;
+}
+
+async function castle(t: ExecutionContext): Promise<FilePages> {
+  const it = await openPanel(t);
+  await it.create('castle');
+  const root = join(it.dataDir, 'servers/castle');
+  mkdirSync(root, { recursive: true });
+  return {
+    ...it,
+    put(path, content = 'x') {
+      mkdirSync(join(root, posix.dirname(path)), { recursive: true });
+      writeFileSync(join(root, path), content);
+    },
+    see: (path) => readFileSync(join(root, path), 'utf8'),
+    names: (path = '') => readdirSync(join(root, path)).filter((name) => !name.startsWith('.')),
+    send: (form, fields = {}, path = '') =>
+      fetch(`${it.origin}${AT}/${form}${path === '' ? '' : `?path=${encodeURIComponent(path)}`}`, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { cookie: it.owner.cookie, origin: it.origin, accept: 'text/html' },
+        body: new URLSearchParams([
+          ['csrf', it.owner.csrf],
+          ...(Array.isArray(fields) ? fields : Object.entries(fields)),
+        ]),
+      }),
+  };
+}
+
+/** The entries that a page shows, in its order. */
+function shown(text: string): string[] {
+  return [...text.matchAll(/name="name"\s+value="([^"]*)"/g)].map(([, name = '']) => name);
+}
+
+test('folders first, and where each entry leads; names are no markup', async (t) => {
+  const it = await castle(t);
+  t.regex((await it.get(AT)).text, /Nothing is here yet/);
+  for (const path of ['b.yml', 'a & "b" <i>.txt', 'maps.jar', 'zoo/x', 'world/level.dat']) it.put(path, 'x');
+  const { text } = await it.get(AT);
+  t.deepEqual(shown(text), ['world', 'zoo', 'a &amp; &quot;b&quot; &lt;i&gt;.txt', 'b.yml', 'maps.jar']);
+  t.regex(text, /href="\/servers\/castle\/files\?path=zoo"/);
+  t.regex(text, /href="\/servers\/castle\/files\/edit\?path=b\.yml"/);
+  t.regex(text, /href="\/panel\/v1\/servers\/castle\/file:download\?path=maps\.jar" download/);
+  t.regex((await it.get(`${AT}?path=world`)).text, /level\.dat/);
+  t.is((await it.get(`${AT}?path=../../etc`)).status, 400);
+  t.is((await it.get(`${AT}?path=none`)).status, 404);
+  t.deepEqual(shown((await it.get(`${AT}?find=B%22`)).text).length, 1);
+  await it.stranger();
+  await it.share('castle', 'limited');
+  t.is((await it.get(AT, await it.browser('usr_other'))).status, 403);
+});
+
+test('a folder of 10 000 entries is shown in parts', async (t) => {
+  const it = await castle(t);
+  mkdirSync(join(it.dataDir, 'servers/castle/many'));
+  for (let nth = 0; nth < 10_000; nth += 1) writeFileSync(join(it.dataDir, `servers/castle/many/f${10_000 + nth}`), '');
+  const first = await it.get(`${AT}?path=many`);
+  t.is(shown(first.text).length, 100);
+  t.true(first.text.length < 100_000, `${first.text.length}`);
+  t.regex(first.text, /1–100\s+of 10000/);
+  const last = (await it.get(`${AT}?path=many&from=9900`)).text;
+  t.deepEqual([shown(last)[0], shown(last).length], ['f19900', 100]);
+  t.deepEqual(shown((await it.get(`${AT}?path=many&find=f1777`)).text).length, 10);
+  t.deepEqual(shown((await it.get(`${AT}?path=many&from=-5`)).text)[0], 'f10000');
+});
+
+test('new folders and files; what is ticked is moved, packed and deleted', async (t) => {
+  const it = await castle(t);
+  t.is((await it.send('folder', { name: 'plugins/Maps' })).headers.get('location'), `${AT}?done=made`);
+  const again = await it.send('folder', { name: 'plugins/Maps' });
+  t.is(again.status, 409);
+  t.regex(await again.text(), /value="plugins\/Maps"/);
+  t.is((await it.submit(`${AT}/folder`, { name: 'x', csrf: 'forged' })).status, 403);
+  const file = await it.send('file', { name: 'new.yml' }, 'plugins');
+  t.is(file.headers.get('location'), `${AT}/edit?path=plugins%2Fnew.yml`);
+
+  for (const name of ['a.txt', 'b.txt', 'c.txt']) it.put(name, name);
+  const both: [string, string][] = [
+    ['name', 'a.txt'],
+    ['name', 'b.txt'],
+  ];
+  t.is((await it.send('pack', [...both, ['archive', 'both.zip']])).status, 303);
+  t.is((await it.send('move', [...both, ['to', 'plugins']])).status, 303);
+  t.deepEqual(it.names(), ['both.zip', 'c.txt', 'plugins']);
+  t.deepEqual(it.names('plugins'), ['Maps', 'a.txt', 'b.txt']);
+  t.is((await it.send('delete', [['name', 'a.txt']], 'plugins')).status, 303);
+  t.deepEqual(it.names('plugins'), ['Maps', 'b.txt']);
+  const nothing = await it.send('delete');
+  t.is(nothing.status, 400);
+  t.regex(await nothing.text(), /Tick what this is for first/);
+  const wrong = await (
+    await it.send('pack', [
+      ['name', 'c.txt'],
+      ['archive', 'c.rar'],
+    ])
+  ).text();
+  t.regex(wrong, /role="alert"/);
+  t.regex(wrong, /value="c\.rar"/);
+  t.regex(wrong, /value="c\.txt"[^>]*\schecked/);
+});
+
+test('one entry is renamed, copied, unpacked and deleted', async (t) => {
+  const it = await castle(t);
+  it.put('maps/a.txt', 'a');
+  await it.send('pack', [
+    ['name', 'maps'],
+    ['archive', 'maps.zip'],
+  ]);
+  const page = (await it.get(`${AT}/item?path=maps.zip`)).text;
+  t.regex(page, /Unpack/);
+  t.is(
+    (await it.send('item/extract', { to: 'out' }, 'maps.zip')).headers.get('location'),
+    `${AT}?path=out&done=extracted`,
+  );
+  t.is(it.see('out/maps/a.txt'), 'a');
+  t.is((await it.send('item/copy', { to: 'out/b.txt' }, 'maps/a.txt')).status, 303);
+  const taken = await it.send('item/rename', { to: 'out/b.txt' }, 'maps/a.txt');
+  t.is(taken.status, 409);
+  t.regex(await taken.text(), /value="out\/b\.txt"/);
+  t.is((await it.send('item/rename', { to: 'c.txt' }, 'maps/a.txt')).headers.get('location'), `${AT}?done=renamed`);
+  t.is((await it.send('item/delete', {}, 'maps')).headers.get('location'), `${AT}?done=deleted`);
+  t.deepEqual(it.names(), ['c.txt', 'maps.zip', 'out']);
+  t.regex((await it.get(`${AT}/item?path=maps`)).text, /There is nothing there any more/);
+});
+
+/** What the editor's form holds. */
+function field(text: string, name: string): string {
+  return new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '';
+}
+
+test('a text is edited: its line ends are kept, and what is no text or too long is only to be downloaded', async (t) => {
+  const it = await castle(t);
+  it.put('unix.yml', '\na: <b>\n');
+  it.put('windows.txt', 'one\r\ntwo\r\n');
+  const unix = (await it.get(`${AT}/edit?path=unix.yml`)).text;
+  t.regex(unix, /autocomplete="off">\n\na: &lt;b&gt;\n<\/textarea/);
+  const save = (path: string, text: string, content: string) =>
+    it.send('edit/save', { content, version: field(text, 'version'), ends: field(text, 'ends') }, path);
+  t.is(
+    (await save('unix.yml', unix, 'b: 1\r\nc: 2\r\n')).headers.get('location'),
+    `${AT}/edit?path=unix.yml&done=saved`,
+  );
+  t.is(it.see('unix.yml'), 'b: 1\nc: 2\n');
+  await save('windows.txt', (await it.get(`${AT}/edit?path=windows.txt`)).text, 'three\r\nfour\r\n');
+  t.is(it.see('windows.txt'), 'three\r\nfour\r\n');
+  const fresh = (await it.get(`${AT}/edit?path=new/one.toml`)).text;
+  t.regex(fresh, /not there yet/);
+  await save('new/one.toml', fresh, 'x = 1');
+  t.is(it.see('new/one.toml'), 'x = 1');
+  it.put('binary.txt', Buffer.from([1, 0, 2]));
+  it.put('latin.txt', Buffer.from([0x61, 0xe4]));
+  it.put('long.txt', 'x'.repeat(600_000));
+  t.regex((await it.get(`${AT}/edit?path=binary.txt`)).text, /This is no text/);
+  t.regex((await it.get(`${AT}/edit?path=latin.txt`)).text, /This is no text/);
+  t.regex((await it.get(`${AT}/edit?path=long.txt`)).text, /too much to edit here/);
+  const whole = 'ä'.repeat(250_000);
+  t.is((await save('unix.yml', (await it.get(`${AT}/edit?path=unix.yml`)).text, whole)).status, 303);
+  t.is(it.see('unix.yml'), whole);
+});
+
+test('who saves what somebody else changed meanwhile sees both texts, and then decides', async (t) => {
+  const it = await castle(t);
+  it.put('a.yml', 'first');
+  const seen = field((await it.get(`${AT}/edit?path=a.yml`)).text, 'version');
+  it.put('a.yml', 'theirs, longer');
+  const late = await it.send('edit/save', { content: 'mine', version: seen, ends: 'lf' }, 'a.yml');
+  t.is(late.status, 409);
+  const text = await late.text();
+  t.regex(text, /Somebody else changed it meanwhile/);
+  t.regex(text, /\nmine<\/textarea/);
+  t.regex(text, /\ntheirs, longer<\/textarea/);
+  t.is(it.see('a.yml'), 'theirs, longer');
+  await it.send('edit/save', { content: 'ours', version: field(text, 'version'), ends: 'lf' }, 'a.yml');
+  t.is(it.see('a.yml'), 'ours');
+
+  const last = field((await it.get(`${AT}/edit?path=a.yml`)).text, 'version');
+  await it.send('item/delete', {}, 'a.yml');
+  const gone = await (await it.send('edit/save', { content: 'mine', version: last, ends: 'lf' }, 'a.yml')).text();
+  t.regex(gone, /Somebody deleted the file meanwhile/);
+  t.regex(gone, /\nmine<\/textarea/);
+});
+
+test('SFTP is the owner’s: switched on with a password shown once, a new one, off', async (t) => {
+  const it = await castle(t);
+  t.regex((await it.get(AT)).text, /Switch SFTP on/);
+  const password = async (form: string) => /class="password">([^<]+)</.exec(await (await it.send(form)).text())?.[1];
+  const first = await password('sftp-on');
+  t.truthy(first);
+  const page = (await it.get(AT)).text;
+  t.regex(page, /sftp:\/\/castle\.[\w-]+@play\.example/);
+  t.false(page.includes(first ?? ''));
+  const second = await password('sftp-password');
+  t.truthy(second);
+  t.not(second, first);
+  t.is((await it.send('sftp-off')).headers.get('location'), `${AT}?done=sftpOff`);
+  t.regex((await it.get(AT)).text, /Switch SFTP on/);
+  await it.stranger();
+  await it.share('castle', 'member');
+  const member = await it.browser('usr_other');
+  t.regex((await it.get(AT, member)).text, /The owner of the server can switch it on/);
+  t.is((await it.submit(`${AT}/sftp-on`, {}, member)).status, 403);
+});
