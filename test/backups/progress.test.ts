@@ -1,0 +1,17 @@
+import test from 'ava';
+import { createProgress } from '../../src/backups/progress.ts';
+
+test('how far a backup has come is known while it is made or restored, and of no other', (t) => {
+  const progress = createProgress();
+  const percents = () => ['a', 'b'].map((id) => progress.of('lobby', id));
+  progress.note('lobby', { id: 'a', state: 'running', percent: 40 });
+  t.deepEqual(percents(), [40, 0]);
+  t.is(progress.of('other', 'a'), 0);
+  progress.note('lobby', { id: 'b', state: 'deleted', percent: 0 });
+  t.deepEqual(percents(), [40, 0], 'another one is nothing to it');
+  progress.note('lobby', { id: 'a', state: 'ready', percent: 100 });
+  progress.note('lobby', { id: 'b', state: 'restoring', percent: 7 });
+  t.deepEqual(percents(), [0, 7]);
+  progress.forget('lobby');
+  t.deepEqual(percents(), [0, 0]);
+});
