@@ -82,6 +82,7 @@ test('a failed start says why, with the lines that show it, and is tried again b
   t.regex(text, /action="\/servers\/castle\/start"/);
   t.regex(text, /Out of memory[\s\S]*Java &lt;heap&gt; space/i);
   t.regex(text, /A start failed/);
+  t.regex(text, /href="\/servers\/castle\/settings">Give it more RAM/);
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {

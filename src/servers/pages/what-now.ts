@@ -32,9 +32,19 @@ export function whatNow(request: ServerRequest, machine: Machine): Html {
       return html`<p>It saves its world and goes to sleep.</p>
         ${killForm(request)}`;
     case 'start_failed':
-      return failure(server.startErrorSummary, server.startErrorSuggestion, server.startError);
+      return failure(request, {
+        code: server.startErrorCode,
+        summary: server.startErrorSummary,
+        suggestion: server.startErrorSuggestion,
+        lines: server.startError,
+      });
     case 'install_failed':
-      return failure(server.installErrorSummary, server.installErrorSuggestion, server.installError);
+      return failure(request, {
+        code: server.installErrorCode,
+        summary: server.installErrorSummary,
+        suggestion: server.installErrorSuggestion,
+        lines: server.installError,
+      });
     case 'installing':
       return html`<p>Its software is being fetched. It can be started once that is done.</p>`;
     default:
@@ -105,11 +115,40 @@ function killForm(request: ServerRequest): Html | undefined {
   );
 }
 
-function failure(summary: string, suggestion: string, lines: string): Html {
+/** Where what failed is mended, by its code; a new start is in the head of the page. */
+const REMEDIES: Readonly<Record<string, readonly [tab: string, label: string]>> = {
+  out_of_memory: ['settings', 'Give it more RAM'],
+  wrong_java_version: ['settings', 'Change its version'],
+  wrong_minecraft_version: ['settings', 'Change its version'],
+  missing_dependency: ['mods', 'Look at its mods'],
+  plugin_missing_dependency: ['mods', 'Look at its mods'],
+  incompatible_mods: ['mods', 'Look at its mods'],
+  client_only_mod: ['mods', 'Look at its mods'],
+  broken_jar: ['mods', 'Look at its mods'],
+  world_corrupt: ['backups', 'Restore a backup'],
+  broken_datapack: ['backups', 'Restore a backup'],
+  bad_config: ['files', 'Look at its files'],
+  disk_full: ['files', 'Free some space'],
+};
+
+interface Failed {
+  code: string;
+  summary: string;
+  suggestion: string;
+  lines: string;
+}
+
+function failure({ server, role }: ServerRequest, { code, summary, suggestion, lines }: Failed): Html {
   const [title = '', ...rest] = summary.split(': ');
+  const [tab, label] = REMEDIES[code] ?? [];
   return html`<div class="note bad">
       <p><strong>${title || 'It failed'}</strong>${rest.length > 0 && `: ${rest.join(': ')}`}</p>
       ${suggestion !== '' && html`<p>${suggestion}</p>`}
     </div>
+    ${
+      tab !== undefined &&
+      isAtLeast(role, 'member') &&
+      html`<p><a class="button second" href="/servers/${server.id}/${tab}">${label}</a></p>`
+    }
     ${lines !== '' && html`<pre class="lines" tabindex="0" aria-label="The lines that show it">${lines}</pre>`}`;
 }
