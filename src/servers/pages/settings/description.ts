@@ -50,7 +50,9 @@ async function descriptionPage(request: ServerRequest, motd: string): Promise<Pa
   const cards = html`<section class="card">
       <h2>Description</h2>
       <p>
-        What players read in their server list: at once while the server sleeps, from its next start on while it runs.
+        What players read in their server list; a running game shows it from its next start on. While the server sleeps,
+        the first line stands above a word on its state, unless
+        <a href="/servers/${request.server.id}/settings/joining">Joining</a> has a text for that.
       </p>
       ${listEntry(request, motd, icon)}
       ${panelForm(
