@@ -2304,11 +2304,33 @@ export interface paths {
         };
         /**
          * List accounts
-         * @description All accounts by id, in pages: repeat with the last id as `after` until none comes.
+         * @description Accounts by id, in pages: repeat with the last id as `after` until none comes.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
         get: operations["ListAccounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/accounts/{accountId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an account
+         * @description With its servers, and the limits that were set for it alone.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        get: operations["GetAccount"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5471,6 +5493,43 @@ export interface components {
              * @default 0
              */
             maxServers: number;
+        };
+        OperatorAccountDetail: {
+            account: components["schemas"]["OperatorAccount"];
+            /**
+             * Format: int32
+             * @description -1: the installation's limit.
+             * @default 0
+             */
+            ownMaxRamMb: number;
+            /**
+             * Format: int32
+             * @description -1: the installation's limit.
+             * @default 0
+             */
+            ownMaxServers: number;
+            /** @default [] */
+            servers: {
+                /** @default  */
+                id: string;
+                /** @default  */
+                name: string;
+                /** @default  */
+                state: string;
+                /** @default  */
+                plan: string;
+                /**
+                 * Format: int32
+                 * @default 0
+                 */
+                ramMb: number;
+                /** @default false */
+                suspended: boolean;
+                /** @default  */
+                suspendReason: string;
+                /** Format: date-time */
+                suspendedAt: string | null;
+            }[];
         };
         InviteAccountRequest: {
             /** Format: email */
@@ -9469,6 +9528,8 @@ export interface operations {
             query?: {
                 /** @description Default 100, at most 1000. */
                 limit?: number;
+                /** @description Part of an id, a name, or an e-mail address of its users. Empty: all. */
+                search?: string;
                 /** @description The last id of the previous page. */
                 after?: string;
             };
@@ -9485,6 +9546,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ListAccountsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Account id. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorAccountDetail"];
                 };
             };
             default: components["responses"]["Error"];

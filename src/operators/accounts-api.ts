@@ -11,11 +11,15 @@ import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import { inviteToSignUp } from '../people/mail/sign-up-links.ts';
 import { Email } from '../people/people-fields.ts';
 import type { People } from '../people/people.ts';
+import type { Servers } from '../servers/servers.ts';
 import type { Tx } from '../store/store.ts';
+import type { Suspensions } from './suspensions.ts';
 
 /** What these operations work with. */
 interface Needs extends People {
   accountLimits: AccountLimits;
+  servers: Pick<Servers, 'listByAccount'>;
+  suspensions: Pick<Suspensions, 'of'>;
   withLock: WithKeyLock;
 }
 
@@ -61,15 +65,62 @@ const listAccountsOperation = (needs: Needs) =>
     method: 'get',
     path: '/v1/operator/accounts',
     summary: 'List accounts',
-    description: 'All accounts by id, in pages: repeat with the last id as `after` until none comes.',
+    description: 'Accounts by id, in pages: repeat with the last id as `after` until none comes.',
     query: message({
       limit: int32({ min: 0 }).default(0).describe('Default 100, at most 1000.'),
+      search: text(100).default('').describe('Part of an id, a name, or an e-mail address of its users. Empty: all.'),
       after: text(64).default('').describe('The last id of the previous page.'),
     }),
     reply: z.object({ accounts: z.array(Account).default([]) }).meta({ id: 'ListAccountsResponse' }),
     async run({ query }) {
-      const rows = await listAccounts(needs.store, query.after, Math.min(query.limit || DEFAULT_LIMIT, MOST));
+      const rows = await listAccounts(needs.store, { ...query, limit: Math.min(query.limit || DEFAULT_LIMIT, MOST) });
       return { accounts: rows.map((row) => accountView(row, needs)) };
+    },
+  });
+
+/** A server of an account. */
+const AccountServer = z.object({
+  id: reply.text,
+  name: reply.text,
+  state: reply.text,
+  plan: reply.text,
+  ramMb: reply.int32,
+  suspended: reply.flag,
+  suspendReason: reply.text,
+  suspendedAt: reply.timestamp,
+});
+
+const getAccount = (needs: Needs) =>
+  operation({
+    ...of,
+    id: 'GetAccount',
+    method: 'get',
+    path: '/v1/operator/accounts/{accountId}',
+    summary: 'Read an account',
+    description: 'With its servers, and the limits that were set for it alone.',
+    params: Params,
+    reply: z
+      .object({
+        account: Account.prefault({}),
+        ownMaxRamMb: reply.int32.describe("-1: the installation's limit."),
+        ownMaxServers: reply.int32.describe("-1: the installation's limit."),
+        servers: z.array(AccountServer).default([]),
+      })
+      .meta({ id: 'OperatorAccountDetail' }),
+    async run({ params: { accountId } }) {
+      const account = await shown(needs, accountId);
+      const own = needs.accountLimits.ownOf(accountId);
+      const servers = await needs.servers.listByAccount(accountId);
+      return {
+        account,
+        ownMaxRamMb: own.maxRamMb ?? INHERITED,
+        ownMaxServers: own.maxServers ?? INHERITED,
+        servers: servers.map(({ row: { id, name, plan, ramMb }, state }) => {
+          const suspension = needs.suspensions.of(id);
+          const [suspended, suspendedAt] = [suspension !== undefined, suspension?.at ?? null];
+          return { id, name, state, plan, ramMb, suspended, suspendReason: suspension?.reason, suspendedAt };
+        }),
+      };
     },
   });
 
@@ -167,6 +218,7 @@ const setAccountLimits = (needs: Needs) =>
 /** Accounts and their money, for operators. */
 export const accountOperations = (needs: Needs): readonly Operation[] => [
   listAccountsOperation(needs),
+  getAccount(needs),
   inviteAccount(needs),
   creditAccount(needs),
   setAccountLimits(needs),

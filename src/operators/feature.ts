@@ -18,8 +18,14 @@ import type { NodeDrain } from './node-drain.ts';
 import { nodeOperations } from './nodes-api.ts';
 import { orphanOperations } from './orphans-api.ts';
 import type { Orphans } from './orphans.ts';
+import { mountAccount } from './pages/account.ts';
+import { mountAccounts } from './pages/accounts.ts';
+import { mountApps } from './pages/apps.ts';
 import { mountMachine } from './pages/machine.ts';
 import { mountMachines } from './pages/machines.ts';
+import { mountNodes } from './pages/nodes.ts';
+import { mountOrphans } from './pages/orphans.ts';
+import { mountProxies } from './pages/proxies.ts';
 import { proxyOperations } from './proxies-api.ts';
 import { operatorServerOperations } from './servers-api.ts';
 import type { Suspensions } from './suspensions.ts';
@@ -68,12 +74,20 @@ export function operatorFeature(options: OperatorFeatureOptions): { machines: Ma
           suspensions,
         }),
         ...operatorMachineOperations({ machines }),
-        ...accountOperations({ ...people, accountLimits, withLock: createKeyedMutex() }),
+        ...accountOperations({ ...people, accountLimits, servers, suspensions, withLock: createKeyedMutex() }),
         ...orphanOperations({ orphans, clock }),
       ],
       pages(serve) {
         mountMachines(serve, { machines });
         mountMachine(serve, { machines });
+      },
+      panel(panel) {
+        mountNodes(panel);
+        mountAccounts(panel);
+        mountAccount(panel);
+        mountOrphans(panel);
+        mountProxies(panel);
+        mountApps(panel);
       },
     },
   };

@@ -15,9 +15,18 @@ const SELECT = `SELECT a."id", a."name", a."createdAt",
     (SELECT COUNT(*) FROM "servers" s WHERE s."accountId" = a."id") AS "servers"
   FROM "accounts" a LEFT JOIN "wallets" w ON w."accountId" = a."id"`;
 
-/** At most `limit` accounts by id, those behind `after` ('' for the first). */
-export async function listAccounts(db: Sql, after: string, limit: number): Promise<ListedAccount[]> {
-  return (await db.query<Stored>(`${SELECT} WHERE a."id" > $1 ORDER BY a."id" LIMIT $2`, [after, limit])).map(listed);
+/** At most `limit` accounts by id, those behind `after` ('' for the first) that have `search` in id, name or a user's address. */
+export async function listAccounts(
+  db: Sql,
+  { after, limit, search }: { after: string; limit: number; search: string },
+): Promise<ListedAccount[]> {
+  // The text as typed, too: SQLite ignores case in ASCII letters only.
+  const patterns = [search, search.toLowerCase()].map((text) => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`);
+  const like = (name: string) => `${name} LIKE $2 ESCAPE '\\' OR LOWER(${name}) LIKE $3 ESCAPE '\\'`;
+  const sql = `${SELECT} WHERE a."id" > $1 AND (${like('a."id"')} OR ${like('a."name"')}
+      OR EXISTS (SELECT 1 FROM "users" u WHERE u."accountId" = a."id" AND (${like('u."email"')})))
+    ORDER BY a."id" LIMIT $4`;
+  return (await db.query<Stored>(sql, [after, ...patterns, limit])).map(listed);
 }
 
 export async function findListedAccount(db: Sql, id: string): Promise<ListedAccount | undefined> {

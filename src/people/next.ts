@@ -4,7 +4,8 @@ import { readUserCode } from './grants/user-codes.ts';
 const PAGES: ReadonlySet<string> = new Set(
   ['', '/keys', '/ssh', '/apps', '/sessions', '/invitations']
     .map((page) => `/profile${page}`)
-    .concat('/device', '/operator', '/bill'),
+    .concat('/device', '/operator', '/bill')
+    .concat(['/nodes', '/accounts', '/orphans', '/proxies', '/apps'].map((page) => `/operator${page}`)),
 );
 
 const MACHINE_PAGE = /^\/operator\/machines\/[\w-]{1,64}$/;

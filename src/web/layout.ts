@@ -50,7 +50,7 @@ function navigation({ principal, csrf, signIn }: Surroundings): Html {
   return html`<nav aria-label="Main">
     <a href="/servers">Servers</a>
     <a href="/bill">Bill</a>
-    ${principal.operator && html`<a href="/operator">Machines</a>`}
+    ${principal.operator && html`<a href="/operator">Operator</a>`}
     <a href="/docs">API</a>
     <a href="/device">Connect a device</a>
     <a href="/profile">Profile</a>

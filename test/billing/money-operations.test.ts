@@ -204,6 +204,21 @@ test('operators see all accounts and their balances, a page at a time', async (t
     ['acc_test'],
   );
   t.deepEqual(await list('?after=acc_test'), []);
+  const found = async (search: string) =>
+    (await list(`?search=${encodeURIComponent(search)}`)).map(({ accountId }) => accountId);
+  t.deepEqual(await found('STRANGER@'), ['acc_other']);
+  t.deepEqual(await found('example.com'), ['acc_other', 'acc_test']);
+  t.deepEqual(await found('c_T'), ['acc_test']);
+  for (const none of ['%', 'nobody', 'acc\\_test']) t.deepEqual(await found(none), [], none);
+  const { json } = await it.call('GET', '/v1/operator/accounts/acc_test', { key });
+  t.like(json, { ownMaxRamMb: -1, ownMaxServers: -1, account: { accountId: 'acc_test', servers: 1 } });
+  t.like((json['servers'] as object[])[0], {
+    state: 'hibernated',
+    suspended: false,
+    suspendReason: '',
+    suspendedAt: null,
+  });
+  t.is((await it.call('GET', '/v1/operator/accounts/acc_none', { key })).reason, 'ACCOUNT_NOT_FOUND');
 });
 
 test('operators credit, refund and adjust with a note, once for a reference, and the account reads it in its audit log', async (t) => {

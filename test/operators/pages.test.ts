@@ -233,7 +233,7 @@ test('for who is no operator there are no such pages; nobody may frame them, and
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; script-src 'self'; connect-src 'self'",
   );
   t.is(page.headers.get('x-frame-options'), 'DENY');
-  t.regex(await (await get('/profile', cookie)).text(), /<a href="\/operator">Machines<\/a>/);
+  t.regex(await (await get('/profile', cookie)).text(), /<a href="\/operator">Operator<\/a>/);
   t.is((await get('/operator/machines/none', cookie)).status, 404);
   t.is((await get('/operator?after=x', cookie)).status, 400);
 });

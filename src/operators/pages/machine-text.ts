@@ -1,16 +1,9 @@
 import type { Cause } from '../../../machines/server-types.ts';
-import { StatusError } from '../../kernel/status.ts';
 import { type Html, html } from '../../web/html.ts';
 import { stateText, toneOf } from '../../web/panel/state.ts';
 import { plainName } from '../../web/text.ts';
-import type { SignedInRequest } from '../../web/page-request.ts';
 import type { MachineDetail, MachineSummary } from '../machines.ts';
 import { eventName } from '../../web/statechart/statechart.ts';
-
-/** Throws NOT_FOUND for who is no operator: for them there are no such pages. */
-export function requireOperator({ principal }: SignedInRequest): void {
-  if (!principal.operator) throw new StatusError('NOT_FOUND', 'PAGE_NOT_FOUND', 'The address may have been mistyped.');
-}
 
 /** A state by its own name, as the statechart has it. */
 export function stateTag(state: string): Html {

@@ -11,16 +11,8 @@ import { sinceTime } from '../../web/panel/words.ts';
 import type { Answer, Page, SignedInRequest } from '../../web/page-request.ts';
 import type { MachineDetail, Machines } from '../machines.ts';
 import { chart } from '../../web/statechart/chart.ts';
-import {
-  causeText,
-  eventText,
-  machineName,
-  requireOperator,
-  stateTag,
-  transitionRow,
-  untilText,
-  waitsText,
-} from './machine-text.ts';
+import { operatorTabs, requireOperator } from './frame.ts';
+import { causeText, eventText, machineName, stateTag, transitionRow, untilText, waitsText } from './machine-text.ts';
 
 const MACHINE_ID = /^[\w-]{1,64}$/;
 const REASON_CHARS = 200;
@@ -84,6 +76,7 @@ function machinePage(request: SignedInRequest, machine: MachineDetail, draft: Dr
   const sent = query.get('sent');
   const main = html`<div class="machines one" data-stream="/v1/operator/machines:stream?id=${id}" data-only="${id}">
     <div class="card head">
+      ${operatorTabs('/operator')}
       <p class="kicker"><a href="/operator">Machines</a> / ${kind === 'grant' ? 'device grant' : 'server'}</p>
       <div class="heading">
         <h1><bdi>${name}</bdi></h1>

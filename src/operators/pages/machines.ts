@@ -5,7 +5,8 @@ import type { Serve } from '../../web/serve.ts';
 import { sinceTime, spanText } from '../../web/panel/words.ts';
 import type { Page, SignedInRequest } from '../../web/page-request.ts';
 import type { MachineQuery, MachineSummary, Machines } from '../machines.ts';
-import { causeText, machineName, requireOperator, stateTag, waitsText } from './machine-text.ts';
+import { operatorTabs, requireOperator } from './frame.ts';
+import { causeText, machineName, stateTag, waitsText } from './machine-text.ts';
 
 const ROWS = 50;
 /** Choices of how long something must have been under way. */
@@ -45,6 +46,7 @@ interface Shown {
 function machinesPage({ now }: SignedInRequest, { asked, shown, next, counts }: Shown): Page {
   const main = html`<div class="machines" data-stream="/v1/operator/machines:stream">
     <div class="card head">
+      ${operatorTabs('/operator')}
       <div class="heading">
         <h1>Machines</h1>
         <p class="live" role="status" data-status>

@@ -1,0 +1,205 @@
+import { DETAIL_TYPE, StatusError } from '../../kernel/status.ts';
+import type { ReplyOf } from '../../http/calls.ts';
+import { microsOf, usdText } from '../../kernel/money.ts';
+import { confirmed, hidden } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import { choiceField, filling, lineField } from '../../web/panel/fields.ts';
+import { panelForm } from '../../web/panel/form.ts';
+import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { timeTag } from '../../web/panel/time.ts';
+import { ramText } from '../../web/panel/words.ts';
+import type { Form } from '../../web/serve.ts';
+import { plainName } from '../../web/text.ts';
+import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
+import { stateTag } from './machine-text.ts';
+
+type Detail = ReplyOf<'GetAccount'>;
+type Server = Detail['servers'][number];
+
+/** What the API takes for the limit of the installation. */
+const INHERITED = -1;
+const KINDS = [
+  ['credit', 'a credit'],
+  ['refund', 'a refund'],
+  ['adjustment', 'a correction'],
+] as const;
+
+/** One account: its money, limits and servers, with what an operator can do about each. */
+export function mountAccount(panel: Panel): void {
+  mountOperatorPage(panel, {
+    path: '/operator/accounts/:accountId',
+    show: accountPage,
+    forms: {
+      credit,
+      limits,
+      suspend: setSuspended('SuspendServer', 'suspended'),
+      unsuspend: setSuspended('UnsuspendServer', 'unsuspended'),
+    },
+    done: {
+      credited: 'It is booked. The owner reads the note in the ledger.',
+      limited: 'The limits hold from now on.',
+      suspended: 'It saves and stops, and nothing wakes it.',
+      unsuspended: 'It may wake again.',
+    },
+  });
+}
+
+async function accountPage(request: PanelRequest): Promise<Page> {
+  const { accountId = '' } = request.params;
+  const detail = await request.call('GetAccount', { accountId });
+  const { account } = detail;
+  const title = plainName(account.name) || account.accountId;
+  const head = html`<h1><bdi>${title}</bdi></h1>
+    <dl class="facts" data-live="facts">
+      ${fact('Balance', usdText(Number(account.balanceMicros)))}
+      ${fact('E-mail', html`<bdi>${plainName(account.email, 254) || '–'}</bdi>`)}
+      ${fact('Account', html`<code>${account.accountId}</code>`)}
+      ${fact('Since', account.createdAt === null ? '–' : timeTag(account.createdAt))}
+    </dl>`;
+  const main = html`<section class="card">
+      <h2>Servers</h2>
+      <p><a href="/operator?q=${account.accountId}">Their machines</a></p>
+      ${
+        detail.servers.length === 0
+          ? html`<p class="empty">It has none.</p>`
+          : html`<ul class="list">
+              ${detail.servers.map((server) => serverItem(request, server))}
+            </ul>`
+      }
+    </section>
+    ${creditCard(request)} ${limitsCard(request, detail)}`;
+  return operatorPage(title, '/operator/accounts', { head, main });
+}
+
+function serverItem(request: PanelRequest, server: Server): Html {
+  const { id, name, state, ramMb, plan, suspended, suspendReason, suspendedAt } = server;
+  const isThis = request.sent?.get('server') === id;
+  const form = suspended ? 'unsuspend' : 'suspend';
+  const filled = { ...filling(isThis ? request : { ...request, failed: undefined }, form), form: `${form}-${id}` };
+  const reason = reasonField(filled, suspended ? 'Goes into the audit log.' : 'Its owner reads it.');
+  return html`<li>
+    <div data-live="${`server-${id}`}">
+      <h3>
+        <a href="/operator/machines/${id}"><bdi>${plainName(name) || id}</bdi></a> ${stateTag(state)}
+        ${suspended && html`<span class="tag bad">suspended</span>`}
+      </h3>
+      <p><code>${id}</code> · ${ramText(ramMb)} · ${plan}</p>
+      ${
+        suspended &&
+        html`<p>
+          Suspended${suspendedAt !== null && html` since ${timeTag(suspendedAt)}`}:
+          <bdi>${plainName(suspendReason, 256)}</bdi>
+        </p>`
+      }
+    </div>
+    ${
+      suspended
+        ? html`<details>
+            <summary>End the suspension…<span class="unseen"> of ${id}</span></summary>
+            ${panelForm(request, form, html`${hidden('server', id)}${reason}<button type="submit">End the suspension</button>`)}
+          </details>`
+        : confirmed(
+            'It saves and stops, and nothing wakes it until the suspension is ended. Its data stays.',
+            'Suspend…',
+            id,
+            panelForm(
+              request,
+              form,
+              html`${hidden('server', id)}${reason}<button class="danger" type="submit">Yes, suspend ${id}</button>`,
+            ),
+          )
+    }
+  </li>`;
+}
+
+function creditCard(request: PanelRequest): Html {
+  const filled = filling(request, 'credit');
+  const form = html`<div class="side">
+      ${lineField(filled, {
+        name: 'amount',
+        label: 'Amount in US dollars',
+        hint: 'With a minus it is taken away.',
+        maxlength: 18,
+      })}
+      ${choiceField(filled, { name: 'kind', label: 'As', options: KINDS })}
+    </div>
+    ${lineField(filled, { name: 'note', label: 'Note', hint: 'The owner reads it in the ledger.', maxlength: 256 })}
+    <button type="submit">Book it</button>`;
+  return html`<section class="card">
+    <h2>Credit, refund, correct</h2>
+    ${panelForm(request, 'credit', form)}
+  </section>`;
+}
+
+function limitsCard(request: PanelRequest, { account, ownMaxRamMb, ownMaxServers }: Detail): Html {
+  const filled = filling(request, 'limits');
+  const own = (limit: number) => (limit === INHERITED ? '' : String(limit));
+  const servers = account.maxServers > 0 ? `${account.maxServers}` : 'no limit';
+  const form = html`<div class="side">
+      ${lineField(filled, {
+        name: 'maxRamMb',
+        label: 'RAM of its awake servers together, in MB',
+        hint: `In force: ${account.maxRamMb} MB. Empty: as the installation has it.`,
+        value: own(ownMaxRamMb),
+        type: 'number',
+        maxlength: 10,
+        required: false,
+      })}
+      ${lineField(filled, {
+        name: 'maxServers',
+        label: 'Servers',
+        hint: `In force: ${servers}. Empty: as the installation has it; 0: no limit.`,
+        value: own(ownMaxServers),
+        type: 'number',
+        maxlength: 10,
+        required: false,
+      })}
+    </div>
+    <button type="submit">Set the limits</button>`;
+  return html`<section class="card">
+    <h2>Limits</h2>
+    <p>What is awake already stays awake.</p>
+    ${panelForm(request, 'limits', form)}
+  </section>`;
+}
+
+async function credit({ call, params: { accountId = '' } }: PanelRequest, form: Form): Promise<Outcome> {
+  const [, sign = '', size = ''] = /^\s*([-−]?)(.*)$/s.exec(form.get('amount') ?? '') ?? [];
+  const micros = microsOf(size);
+  if (micros === undefined || micros === 0) throw badAmount();
+  const kind = KINDS.find(([each]) => each === form.get('kind'))?.[0] ?? 'credit';
+  const amountMicros = String(sign === '' ? micros : -micros);
+  await call('CreditAccount', { accountId }, { amountMicros, kind, note: form.get('note') ?? '', ref: '' });
+  return 'credited';
+}
+
+async function limits({ call, params: { accountId = '' } }: PanelRequest, form: Form): Promise<Outcome> {
+  const limit = (name: string) => {
+    const typed = (form.get(name) ?? '').trim();
+    return typed === '' ? INHERITED : Number(typed);
+  };
+  await call('SetAccountLimits', { accountId }, { maxRamMb: limit('maxRamMb'), maxServers: limit('maxServers') });
+  return 'limited';
+}
+
+function setSuspended(operation: 'SuspendServer' | 'UnsuspendServer', done: string) {
+  return async ({ call }: PanelRequest, form: Form): Promise<Outcome> => {
+    await call(operation, { id: form.get('server') ?? '' }, { reason: form.get('reason') ?? '' });
+    return done;
+  };
+}
+
+function badAmount(): StatusError {
+  const description = 'Say it in US dollars, such as 5, 2.50 or -2.50.';
+  return new StatusError('INVALID_ARGUMENT', 'INVALID_FIELD', 'The amount is not one that can be taken.', {
+    details: [{ '@type': `${DETAIL_TYPE}BadRequest`, fieldViolations: [{ field: 'amount', description }] }],
+  });
+}
+
+function fact(name: string, value: Html | string): Html {
+  return html`<div>
+    <dt>${name}</dt>
+    <dd>${value}</dd>
+  </div>`;
+}

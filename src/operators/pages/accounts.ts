@@ -1,0 +1,157 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { usdText } from '../../kernel/money.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import { filling, lineField } from '../../web/panel/fields.ts';
+import { buttonForm, panelForm } from '../../web/panel/form.ts';
+import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { timeTag } from '../../web/panel/time.ts';
+import { ramText } from '../../web/panel/words.ts';
+import type { Form } from '../../web/serve.ts';
+import { countText, plainName } from '../../web/text.ts';
+import { mountOperatorPage, operatorPage } from './frame.ts';
+
+export type Account = ReplyOf<'ListAccounts'>['accounts'][number];
+
+const PATH = '/operator/accounts';
+const ROWS = 50;
+
+/** All accounts, a page at a time, and how somebody is let in. */
+export function mountAccounts(panel: Panel): void {
+  mountOperatorPage(panel, {
+    path: PATH,
+    show: accountsPage,
+    forms: { invite, reconcile },
+    done: { balanced: 'Every wallet is the sum of its ledger.' },
+  });
+}
+
+async function accountsPage(request: PanelRequest): Promise<Page> {
+  const { query, call } = request;
+  const search = plainName(query.get('q') ?? '', 100);
+  const after = /^[\w-]{1,64}$/.exec(query.get('after') ?? '')?.[0] ?? '';
+  const { accounts } = await call('ListAccounts', {}, { search, after, limit: ROWS + 1 });
+  const shown = accounts.slice(0, ROWS);
+  const next = accounts.length > ROWS ? (shown.at(-1)?.accountId ?? '') : '';
+  const head = html`<h1>Accounts</h1>
+    <form class="filter" method="get" action="${PATH}" role="search">
+      <div>
+        <label for="q">Search</label>
+        <input id="q" name="q" type="text" value="${search}" maxlength="100" placeholder="id, name or e-mail address" />
+      </div>
+      <button type="submit">Show</button>
+    </form>`;
+  const main = html`<section class="card flush" data-live="accounts">
+      ${
+        shown.length === 0
+          ? html`<p class="empty">No account is like that. <a href="${PATH}">Show all</a></p>`
+          : accountTable(shown)
+      }
+    </section>
+    ${pager(search, after, next)} ${inviteCard(request)}
+    <section class="card">
+      <h2>Wallets and ledger</h2>
+      <p>Every wallet is the sum of its ledger, unless somebody edited the database.</p>
+      ${buttonForm(request, 'reconcile', 'Hold them against each other')}
+    </section>`;
+  return operatorPage('Accounts', PATH, { head, main });
+}
+
+function accountTable(accounts: readonly Account[]): Html {
+  return html`<table class="rows">
+    <caption class="unseen">
+      Accounts
+    </caption>
+    <thead>
+      <tr>
+        <th scope="col">Account</th>
+        <th scope="col">E-mail</th>
+        <th scope="col">Balance</th>
+        <th scope="col">Servers</th>
+        <th scope="col">RAM awake</th>
+        <th scope="col">Since</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${accounts.map(
+        ({ accountId, name, email, balanceMicros, servers, maxServers, maxRamMb, createdAt }) =>
+          html`<tr>
+            <th scope="row">
+              <a href="${PATH}/${accountId}"><bdi>${plainName(name) || accountId}</bdi></a>
+              <small><code>${accountId}</code></small>
+            </th>
+            <td data-label="E-mail"><bdi>${plainName(email, 254) || '–'}</bdi></td>
+            <td data-label="Balance">${usdText(Number(balanceMicros))}</td>
+            <td data-label="Servers"><span>${servers}${maxServers > 0 && ` of ${maxServers}`}</span></td>
+            <td data-label="RAM awake"><span>at most ${ramText(maxRamMb)}</span></td>
+            <td data-label="Since">${createdAt !== null && timeTag(createdAt)}</td>
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+function pager(search: string, after: string, next: string): Html | false {
+  const to = (last: string) => {
+    const query = new URLSearchParams(Object.entries({ q: search, after: last }).filter(([, value]) => value !== ''));
+    return query.size === 0 ? PATH : `${PATH}?${query.toString()}`;
+  };
+  return (
+    (after !== '' || next !== '') &&
+    html`<nav class="pager" aria-label="Pages">
+      ${after !== '' && html`<a class="button second" href="${to('')}">First page</a>`}
+      ${next !== '' && html`<a class="button second" href="${to(next)}">Next ${ROWS}</a>`}
+    </nav>`
+  );
+}
+
+function inviteCard(request: PanelRequest): Html {
+  const email = lineField(filling(request, 'invite'), {
+    name: 'email',
+    label: 'E-mail address',
+    hint: 'It gets a link by which it can make an account within seven days, once, also where sign-up is closed.',
+    type: 'email',
+    maxlength: 254,
+  });
+  return html`<section class="card">
+    <h2>Let somebody in</h2>
+    ${panelForm(request, 'invite', html`${email}<button type="submit">Make a link</button>`)}
+  </section>`;
+}
+
+/** The link is shown this once, as a letter may not arrive. */
+async function invite({ call }: PanelRequest, form: Form): Promise<Outcome> {
+  const email = (form.get('email') ?? '').trim();
+  const { link, expiresAt } = await call('InviteAccount', {}, { email });
+  const main = html`<section class="card">
+    <h2>The link for <bdi>${email}</bdi></h2>
+    <p>
+      It was sent there, and is shown this once, to be given by hand.
+      ${expiresAt !== null && html`It works until ${timeTag(expiresAt)}.`}
+    </p>
+    <p><code>${link}</code> <button class="link" type="button" data-copy="${link}" hidden>Copy</button></p>
+    <p><a class="button second" href="${PATH}">Back to the accounts</a></p>
+  </section>`;
+  return operatorPage('Accounts', PATH, { main });
+}
+
+async function reconcile({ call }: PanelRequest): Promise<Outcome> {
+  const { mismatches } = await call('ReconcileLedger', {});
+  if (mismatches.length === 0) return 'balanced';
+  const main = html`<section class="card">
+    <p class="note bad" role="alert">
+      ${countText(mismatches.length, 'wallet is', 'wallets are')} not the sum of the ledger: somebody edited the
+      database.
+    </p>
+    <ul class="list">
+      ${mismatches.map(
+        ({ accountId, balanceMicros, ledgerMicros }) =>
+          html`<li>
+            <a href="${PATH}/${accountId}"><code>${accountId}</code></a> has ${usdText(Number(balanceMicros))}; its
+            ledger comes to ${usdText(Number(ledgerMicros))} (${balanceMicros} and ${ledgerMicros} micros).
+          </li>`,
+      )}
+    </ul>
+  </section>`;
+  return operatorPage('Accounts', PATH, { main });
+}

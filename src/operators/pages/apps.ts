@@ -1,0 +1,110 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { confirmed, hidden } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import { filling, lineField } from '../../web/panel/fields.ts';
+import { buttonForm, panelForm } from '../../web/panel/form.ts';
+import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { timeTag } from '../../web/panel/time.ts';
+import { homepageLink, plainName } from '../../web/text.ts';
+import { mountOperatorPage, operatorPage } from './frame.ts';
+
+type Client = ReplyOf<'ListClients'>['clients'][number];
+
+const PATH = '/operator/apps';
+/** The third-party apps that may ask to be let in: registered, disabled and enabled. */
+export function mountApps(panel: Panel): void {
+  mountOperatorPage(panel, {
+    path: PATH,
+    show: appsPage,
+    forms: {
+      async register({ call }, form) {
+        const [name = '', homepage = ''] = ['name', 'homepage'].map((field) => (form.get(field) ?? '').trim());
+        await call('RegisterClient', {}, { name, homepage });
+        return 'registered';
+      },
+      async disable({ call }, form) {
+        await call('DisableClient', { clientId: form.get('app') ?? '' });
+        return 'disabled';
+      },
+      async enable({ call }, form) {
+        await call('EnableClient', { clientId: form.get('app') ?? '' });
+        return 'enabled';
+      },
+    },
+    done: {
+      registered: 'It is registered. Its client_id stands below, and is no secret.',
+      disabled: 'It gets no grant any more, and its tokens are refused.',
+      enabled: 'It may ask again, and its tokens are good again.',
+    },
+  });
+}
+
+async function appsPage(request: PanelRequest): Promise<Page> {
+  const { clients } = await request.call('ListClients', {});
+  const main = html`<section class="card">
+      <h2>Registered apps</h2>
+      ${
+        clients.length === 0
+          ? html`<p class="empty">There is none yet.</p>`
+          : html`<ul class="list">
+              ${clients.map((client) => appItem(request, client))}
+            </ul>`
+      }
+    </section>
+    ${registerCard(request)}`;
+  return operatorPage('Apps', PATH, { main });
+}
+
+function appItem(request: PanelRequest, { clientId, name, homepage, scopes, createdAt, disabledAt }: Client): Html {
+  const link = homepageLink(homepage);
+  return html`<li>
+    <h3><bdi>${plainName(name)}</bdi> ${disabledAt !== null && html`<span class="tag bad">disabled</span>`}</h3>
+    <p>
+      <code>client_id ${clientId}</code>
+      <button class="link" type="button" data-copy="${clientId}" hidden>
+        Copy<span class="unseen"> the client_id</span>
+      </button>
+    </p>
+    <p>
+      ${link && html`<a href="${link.href}" rel="noopener noreferrer nofollow">${link.host}</a> · `}may ask for
+      ${scopes.map((scope) => html`<code>${scope}</code> `)}
+      ${createdAt !== null && html`· registered ${timeTag(createdAt)}`}
+      ${disabledAt !== null && html`· disabled ${timeTag(disabledAt)}`}
+    </p>
+    ${
+      disabledAt === null
+        ? confirmed(
+            'Everybody who let it in is signed out of it at once, until it is enabled again.',
+            'Disable…',
+            name,
+            panelForm(
+              request,
+              'disable',
+              html`${hidden('app', clientId)}<button class="danger" type="submit">Yes, disable this app</button>`,
+            ),
+          )
+        : buttonForm(request, 'enable', html`Enable<span class="unseen"> ${name}</span>`, { fields: { app: clientId } })
+    }
+  </li>`;
+}
+
+function registerCard(request: PanelRequest): Html {
+  const filled = filling(request, 'register');
+  return html`<section class="card">
+    <h2>Register an app</h2>
+    <p>It may then ask people for their list of servers and e-mail address, by a device’s code.</p>
+    ${panelForm(
+      request,
+      'register',
+      html`${lineField(filled, {
+          name: 'name',
+          label: 'Name',
+          hint: 'People read it when they let the app in.',
+          maxlength: 64,
+        })}
+        ${lineField(filled, { name: 'homepage', label: 'Homepage', hint: 'An https address.', maxlength: 512, type: 'url' })}
+        <button type="submit">Register</button>`,
+    )}
+  </section>`;
+}

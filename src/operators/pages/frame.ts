@@ -1,0 +1,63 @@
+import { StatusError } from '../../kernel/status.ts';
+import { ASSETS } from '../../web/assets.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Page, SignedInRequest } from '../../web/page-request.ts';
+import { type Filling, lineField } from '../../web/panel/fields.ts';
+import type { Panel, PanelPage } from '../../web/panel/panel.ts';
+
+/** The operators' pages, in the order of their tabs. */
+const TABS = [
+  ['/operator', 'Machines'],
+  ['/operator/nodes', 'Nodes'],
+  ['/operator/accounts', 'Accounts'],
+  ['/operator/orphans', 'Orphans'],
+  ['/operator/proxies', 'Proxies'],
+  ['/operator/apps', 'Apps'],
+] as const;
+
+/** As many characters as a reason may have. */
+const REASON_CHARS = 256;
+
+/** Throws NOT_FOUND for who is no operator: for them there are no such pages. */
+export function requireOperator({ principal }: SignedInRequest): void {
+  if (!principal.operator) throw new StatusError('NOT_FOUND', 'PAGE_NOT_FOUND', 'The address may have been mistyped.');
+}
+
+/** The way from each of the operators' pages to the others; `here` is the path of the one that is shown, or belongs to the one that is. */
+export function operatorTabs(here: string): Html {
+  return html`<nav class="tabs" aria-label="Operator">
+    <ul>
+      ${TABS.map(
+        ([path, name]) => html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${name}</a></li>`,
+      )}
+    </ul>
+  </nav>`;
+}
+
+/** Gives a page of the operators its route; for others it is not there. */
+export function mountOperatorPage(panel: Panel, page: PanelPage): void {
+  panel.page({
+    ...page,
+    async show(request) {
+      requireOperator(request);
+      return page.show(request);
+    },
+  });
+}
+
+/** A page of the operators below their tabs: its own head, then its parts. */
+export function operatorPage(title: string, here: string, { head, main }: { head?: Html; main: Html }): Page {
+  return {
+    title,
+    main: html`<div class="machines">
+      <div class="card head">${operatorTabs(here)} ${head ?? html`<h1>${title}</h1>`}</div>
+      ${main}
+    </div>`,
+    styles: [ASSETS.panelStyle, ASSETS.machinesStyle],
+  };
+}
+
+/** Why an operator does something: kept in the audit log. */
+export function reasonField(filled: Filling, hint: string): Html {
+  return lineField(filled, { name: 'reason', label: 'Reason', hint, maxlength: REASON_CHARS });
+}

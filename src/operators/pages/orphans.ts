@@ -1,0 +1,80 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { confirmed, hidden } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import { filling } from '../../web/panel/fields.ts';
+import { panelForm } from '../../web/panel/form.ts';
+import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { timeTag } from '../../web/panel/time.ts';
+import { listText } from '../../web/text.ts';
+import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
+
+type Orphan = ReplyOf<'ListOrphans'>['orphans'][number];
+
+const PATH = '/operator/orphans';
+const KINDS: Record<string, string> = { game: 'game', database: 'database', data: 'files', backups: 'backups' };
+
+/** What belongs to no server, as after a lost database, and how it is removed. */
+export function mountOrphans(panel: Panel): void {
+  mountOperatorPage(panel, {
+    path: PATH,
+    show: orphansPage,
+    forms: {
+      async remove({ call }, form) {
+        const [kind = '', id = '', reason = ''] = ['kind', 'id', 'reason'].map((name) => form.get(name) ?? '');
+        await call('RemoveOrphan', {}, { kind, id, reason });
+        return 'removed';
+      },
+    },
+    done: { removed: 'It is removed.' },
+  });
+}
+
+async function orphansPage(request: PanelRequest): Promise<Page> {
+  const { orphans, unread } = await request.call('ListOrphans', {});
+  const main = html`<section class="card">
+    <p>
+      Games, databases, files and backups on this node that belong to no server. Games end by themselves, databases once
+      their server answers; files stay until they are removed here.
+    </p>
+    ${
+      unread.length > 0 &&
+      html`<p class="note warn">
+        Not all could be looked for now: ${listText(unread.map((kind) => KINDS[kind] ?? kind))}.
+      </p>`
+    }
+    ${
+      orphans.length === 0
+        ? html`<p class="empty">There is none.</p>`
+        : html`<ul class="list">
+            ${orphans.map((orphan, nth) => orphanItem(request, orphan, nth))}
+          </ul>`
+    }
+  </section>`;
+  return operatorPage('Orphans', PATH, { main });
+}
+
+function orphanItem(request: PanelRequest, { kind, id, up, at }: Orphan, nth: number): Html {
+  const isThis = request.sent?.get('kind') === kind && request.sent.get('id') === id;
+  const filled = filling(isThis ? request : { ...request, failed: undefined }, 'remove');
+  const what = KINDS[kind] ?? kind;
+  return html`<li>
+    <h2><code>${id}</code> <span class="tag calm">${what}</span> ${up && html`<span class="tag warn">runs</span>`}</h2>
+    <p>
+      ${kind === 'data' || kind === 'backups' ? 'Last changed' : 'Began'}
+      ${at === null ? 'at an unknown time' : timeTag(at)}.
+    </p>
+    ${confirmed(
+      kind === 'game' ? 'The game ends at once, without saving.' : 'It cannot be brought back.',
+      'Remove…',
+      `${what} of ${id}`,
+      panelForm(
+        request,
+        'remove',
+        html`${hidden('kind', kind)}${hidden('id', id)}
+          ${reasonField({ ...filled, form: `remove-${nth}` }, 'Goes into the audit log.')}
+          <button class="danger" type="submit">Yes, remove the ${what} of ${id}</button>`,
+      ),
+    )}
+  </li>`;
+}

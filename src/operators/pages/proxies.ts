@@ -1,0 +1,68 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { sinceTime } from '../../web/panel/words.ts';
+import { mountOperatorPage, operatorPage } from './frame.ts';
+
+type Proxy = ReplyOf<'ListProxies'>['proxies'][number];
+
+const PATH = '/operator/proxies';
+
+/** The processes that players connect to. */
+export function mountProxies(panel: Panel): void {
+  mountOperatorPage(panel, { path: PATH, show: proxiesPage, stream: '/v1/me/servers/events/stream' });
+}
+
+async function proxiesPage({ call, now }: PanelRequest): Promise<Page> {
+  const { proxies } = await call('ListProxies', {});
+  const main = html`<section class="card flush" data-live="proxies">
+    ${
+      proxies.length === 0
+        ? html`<p class="empty">No proxy is linked: nobody can join. See its log, and whether it is up.</p>`
+        : html`<table class="rows">
+            <caption class="unseen">
+              Proxies
+            </caption>
+            <thead>
+              <tr>
+                <th scope="col">Proxy</th>
+                <th scope="col">State</th>
+                <th scope="col">Players</th>
+                <th scope="col">Waiting</th>
+                <th scope="col">Lag</th>
+                <th scope="col">Up for</th>
+                <th scope="col">Version</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${proxies.map((proxy) => proxyRow(proxy, now))}
+            </tbody>
+          </table>`
+    }
+  </section>`;
+  return operatorPage('Proxies', PATH, { main });
+}
+
+function proxyRow(
+  { id, name, listening, host, port, players, waiting, lagMs, since, version, ...proxy }: Proxy,
+  now: number,
+): Html {
+  return html`<tr>
+    <th scope="row">
+      <bdi>${name || id}</bdi><small>${listening ? html`<code>${host}:${port}</code>` : 'listens nowhere'}</small>
+    </th>
+    <td data-label="State">
+      <span>
+        ${proxy.connected ? html`<span class="tag good">linked</span>` : html`<span class="tag bad">not linked</span>`}
+        ${proxy.draining && html`<span class="tag warn">draining</span>`}
+      </span>
+      ${proxy.draining && html`<small>takes nobody new, and ends with its last player</small>`}
+    </td>
+    <td data-label="Players">${players}</td>
+    <td data-label="Waiting">${waiting}</td>
+    <td data-label="Lag">${lagMs} ms</td>
+    <td data-label="Up for">${since !== null && sinceTime(Date.parse(since), now)}</td>
+    <td data-label="Version"><code>${version}</code></td>
+  </tr>`;
+}

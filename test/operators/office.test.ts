@@ -1,0 +1,166 @@
+import { access, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { balance, post } from '../../src/billing/ledger.ts';
+import { closeBrowser } from '../support/browser.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
+
+test.after.always(closeBrowser);
+
+const ACCOUNT = '/operator/accounts/acc_other';
+const DISABLED = 'SELECT COUNT(*) AS "n" FROM "clients" WHERE "disabledAt" IS NOT NULL';
+
+/** The pages as an operator has them, with another account (`acc_other`) beside their own. */
+async function office(t: ExecutionContext): Promise<PanelUnderTest> {
+  const it = await openPanel(t);
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+  await it.stranger();
+  return it;
+}
+
+/** Sends a form and gives the page that it leads to. */
+async function sent(it: PanelUnderTest, path: string, fields: Record<string, string>): Promise<string> {
+  const answer = await it.submit(path, fields);
+  return answer.status === 303 ? (await it.get(answer.headers.get('location') ?? '')).text : answer.text();
+}
+
+test('for who is no operator there are no such pages, and their forms do nothing', async (t) => {
+  const it = await office(t);
+  const other = await it.browser('usr_other');
+  for (const path of ['nodes', 'accounts', 'accounts/acc_other', 'orphans', 'proxies', 'apps'].map(
+    (each) => `/operator/${each}`,
+  )) {
+    t.is((await it.get(path, other)).status, 404, path);
+    t.is((await it.get(path)).status, 200, path);
+    t.regex((await it.get(path)).text, /<nav class="tabs" aria-label="Operator">/);
+    const nobody = await fetch(it.origin + path, { redirect: 'manual' });
+    t.regex(nobody.headers.get('location') ?? '', /^\/sign-in/);
+  }
+  const drain = { node: 'node-1', reason: 'because' };
+  t.is((await it.submit('/operator/nodes/drain', drain, other)).status, 404);
+  t.is((await it.submit('/operator/nodes/drain', { ...drain, csrf: 'forged' })).status, 403);
+  t.is((await it.submit(`${ACCOUNT}/credit`, { amount: '5', kind: 'credit', note: 'mine' }, other)).status, 404);
+  t.like((await it.call('GET', '/v1/capacity')).json, { available: true });
+  t.is(await balance(it.store, 'acc_other'), 0);
+});
+
+test('a node is drained and resumed, with a reason that owners read', async (t) => {
+  const it = await office(t);
+  const drain = { node: 'node-1', reason: '' };
+  t.regex(await sent(it, '/operator/nodes/drain', drain), /id="drain-reason-wrong">is required/);
+  const drained = await sent(it, '/operator/nodes/drain', { ...drain, reason: 'A new <disk>' });
+  t.regex(drained, /starts no servers from now on[^]*<bdi>A new &lt;disk&gt;<\/bdi>/);
+  await it.create('castle');
+  t.is((await it.call('POST', '/v1/servers/castle:start')).reason, 'NODE_DRAINED');
+  t.notRegex(await sent(it, '/operator/nodes/resume', { ...drain, reason: 'It is in' }), /drained<\/span>/);
+  t.is((await it.call('POST', '/v1/servers/castle:start')).status, 200);
+});
+
+test('an account is found, credited with a note, and given limits of its own', async (t) => {
+  const it = await office(t);
+  t.regex((await it.get('/operator/accounts')).text, /acc_other[^]*acc_test/);
+  const found = (await it.get('/operator/accounts?q=OWNER%40example')).text;
+  t.regex(found, /acc_test/);
+  t.notRegex(found, /acc_other/);
+  t.regex((await it.get('/operator/accounts?q=100%25')).text, /No account is like that/);
+  const credit = { amount: '2.50', kind: 'credit', note: 'Sorry for the outage' };
+  t.regex(await sent(it, `${ACCOUNT}/credit`, credit), /It is booked[^]*2\.50 USD/);
+  t.regex(await sent(it, `${ACCOUNT}/credit`, { ...credit, amount: '-0.5', kind: 'adjustment' }), /2\.00 USD/);
+  for (const amount of ['', '0', 'five', '--5']) {
+    const refused = await sent(it, `${ACCOUNT}/credit`, { ...credit, amount });
+    t.regex(refused, /id="credit-amount-wrong"[^]*value="Sorry for the outage"/, amount);
+  }
+  t.regex(await sent(it, `${ACCOUNT}/credit`, { ...credit, note: ' ' }), /id="credit-note-wrong">is required/);
+  t.is(await balance(it.store, 'acc_other'), 2_000_000);
+
+  t.regex(
+    await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '2048', maxServers: '' }),
+    /In force: 2048 MB[^]*value="2048"/,
+  );
+  t.regex(await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '', maxServers: '0' }), /In force: 16384 MB[^]*value=""/);
+  t.regex(await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '1.5', maxServers: '' }), /id="limits-maxRamMb-wrong"/);
+  t.is((await it.get('/operator/accounts/acc_none')).status, 404);
+  const posting = { accountId: 'acc_other', kind: 'credit', amountMicros: 1, note: '', ref: 'x', at: 0 } as const;
+  t.regex(await sent(it, '/operator/accounts/reconcile', {}), /Every wallet is the sum/);
+  await it.store.write(async (tx) => {
+    await post(tx, posting);
+    await tx.run('UPDATE "wallets" SET "balanceMicros" = 7');
+  });
+  t.regex(await sent(it, '/operator/accounts/reconcile', {}), /1 wallet is not the sum[^]*acc_other/);
+});
+
+test('a server is suspended and let wake again, each with a reason', async (t) => {
+  const it = await office(t);
+  await it.create('castle', { name: 'The Castle' });
+  await it.create('lobby');
+  const page = '/operator/accounts/acc_test';
+  const refused = await sent(it, `${page}/suspend`, { server: 'lobby', reason: '' });
+  t.regex(refused, /id="suspend-lobby-reason-wrong"/);
+  t.notRegex(refused, /id="suspend-castle-reason-wrong"/);
+  const suspended = await sent(it, `${page}/suspend`, { server: 'castle', reason: 'Abuse report 4711' });
+  t.regex(suspended, /nothing wakes it[^]*suspended<\/span>[^]*Abuse report 4711/);
+  t.is((await it.call('POST', '/v1/servers/castle:start')).reason, 'SERVER_SUSPENDED');
+  t.notRegex(await sent(it, `${page}/unsuspend`, { server: 'castle', reason: 'Settled' }), /suspended<\/span>/);
+  t.is((await it.call('POST', '/v1/servers/castle:start')).status, 200);
+});
+
+test('orphans are removed one by one; somebody is let in by a link that is shown once; the proxy is listed', async (t) => {
+  const it = await office(t);
+  const folder = join(it.dataDir, 'servers', 'old-lobby');
+  await mkdir(folder, { recursive: true });
+  t.regex((await it.get('/operator/orphans')).text, /<code>old-lobby<\/code>/);
+  t.regex(await sent(it, '/operator/orphans/remove', { kind: 'data', id: 'old-lobby', reason: '' }), /-reason-wrong/);
+  t.regex(await sent(it, '/operator/orphans/remove', { kind: 'data', id: 'other', reason: 'x' }), /role="alert"/);
+  await access(folder);
+  const gone = await sent(it, '/operator/orphans/remove', { kind: 'data', id: 'old-lobby', reason: 'Left in 2024' });
+  t.regex(gone, /It is removed[^]*There is none/);
+  await t.throwsAsync(access(folder));
+
+  const invited = await sent(it, '/operator/accounts/invite', { email: 'steve@example.org' });
+  t.regex(invited, /<code>http:\/\/127\.0\.0\.1:\d+\/sign-up\S+<\/code>/);
+  t.is(it.letters.at(-1)?.to, 'steve@example.org');
+  t.regex(await sent(it, '/operator/accounts/invite', { email: 'steve' }), /value="steve"/);
+  t.regex((await it.get('/operator/proxies')).text, /edge[^]*0\.0\.0\.0:25565[^]*linked[^]*1\.0\.0\+abc/);
+});
+
+test('by keyboard: an app is registered, disabled and enabled again', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await office(t);
+  const { page, complaints } = await it.open('/operator');
+  await page.getByRole('link', { name: 'Apps' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByLabel('Name').fill('My <launcher>');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('https://launcher.example/about');
+  await page.keyboard.press('Enter');
+  await page.getByText('It is registered.').waitFor();
+  t.regex(await page.innerText('.list'), /My <launcher>\s+client_id app_\w+[^]*launcher\.example/);
+  await page.getByText('Disable…').click();
+  await page.getByRole('button', { name: 'Yes, disable this app' }).click();
+  await page.getByText('its tokens are refused').waitFor();
+  t.is(Number((await it.store.query<{ n: number }>(DISABLED))[0]?.n), 1);
+  await page.getByRole('button', { name: 'Enable' }).click();
+  await page.getByText('It may ask again').waitFor();
+  t.deepEqual(complaints, []);
+  t.is(Number((await it.store.query<{ n: number }>(DISABLED))[0]?.n), 0);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the operators’ further pages, ${colorScheme}: nothing keeps anybody out`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await office(t);
+    await it.create('castle', { name: 'C'.repeat(64) });
+    await sent(it, '/operator/nodes/drain', { node: 'node-1', reason: 'Maintenance' });
+    await sent(it, '/operator/accounts/acc_test/suspend', { server: 'castle', reason: 'r'.repeat(200) });
+    await sent(it, '/operator/apps/register', { name: 'W'.repeat(64), homepage: 'https://launcher.example/' });
+    await mkdir(join(it.dataDir, 'servers', 'old-lobby'), { recursive: true });
+    const { page } = await it.open('/operator/nodes', { ...PHONE, colorScheme });
+    for (const path of ['nodes', 'accounts', 'accounts/acc_test', 'orphans', 'proxies', 'apps']) {
+      await page.goto(`${it.origin}/operator/${path}`);
+      for (const details of await page.locator('details').all())
+        await details.evaluate((each) => each.setAttribute('open', ''));
+      await accessible(t, page);
+    }
+  });
+}
