@@ -13,8 +13,8 @@ import { apart, downloadOf, pageOf, pathOf } from './paths.ts';
 import { type SftpLogin, sftpCard } from './sftp-card.ts';
 import { uploadCard } from './upload-card.ts';
 
-/** Entries on one page. */
-const MOST = 100;
+/** Entries on one page, which stays below 100 KB with its scripts and styles. */
+const MOST = 60;
 const FIND_CHARS = 100;
 
 /** A server's files, a directory at a time. */
