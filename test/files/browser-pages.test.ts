@@ -72,6 +72,7 @@ test('by the keyboard alone: an entry is ticked and deleted, in its place', asyn
   await page.keyboard.press('Enter');
   await page.getByText('It is deleted.').waitFor();
   await page.getByText('This folder is empty.').waitFor();
+  t.true(await page.getByRole('button', { name: 'Choose files' }).isVisible(), 'uploading goes on');
   t.deepEqual(readdirSync(join(it.root, 'plugins')), []);
 });
 

@@ -31,8 +31,6 @@ let drawing = false;
 /** A packed log is being read in place of the live one. */
 let reading = false;
 
-for (const each of document.querySelectorAll('[data-scripted]')) each.hidden = false;
-for (const each of document.querySelectorAll('[data-plain]')) each.hidden = true;
 follow();
 document.addEventListener('dormouse:renewed', () => {
   // A stream of a server that has ended is over; it is asked for again once there is something to hear.

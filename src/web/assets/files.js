@@ -20,8 +20,6 @@ let total = { files: 0, bytes: 0 };
 let pause = 0;
 
 if (card) {
-  for (const each of card.querySelectorAll('[data-scripted]')) each.hidden = false;
-  for (const each of card.querySelectorAll('[data-plain]')) each.hidden = true;
   for (const name of ['files', 'folder']) {
     const input = card.querySelector(`[data-${name}]`);
     card.querySelector(`[data-choose=${name}]`).addEventListener('click', () => input.click());

@@ -64,6 +64,8 @@ document.querySelector('.tabs [aria-current]')?.scrollIntoView({ block: 'nearest
 
 /** What the page as it was sent cannot know: where its reader is, and that a script runs. */
 function improve() {
+  for (const each of document.querySelectorAll('[data-scripted]')) each.hidden = false;
+  for (const each of document.querySelectorAll('[data-plain]')) each.hidden = true;
   for (const button of document.querySelectorAll('[data-copy]')) button.hidden = !navigator.clipboard;
   for (const time of document.querySelectorAll('time[data-local]')) {
     const at = new Date(time.dateTime);
