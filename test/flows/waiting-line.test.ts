@@ -54,7 +54,7 @@ test('players in line come in as places become free, first come first served, ov
   t.true(shown(friend.dialogs).includes('Also waiting: Alex'));
   friend.leave();
   t.regex(await friend.ended, /no longer waiting/);
-  const old = await t.throwsAsync(joinRaw({ ...alex, version: '1.20.4', name: 'Sam' }));
+  const old = await t.throwsAsync(joinRaw({ ...alex, fakeHost: 'first.localhost\0FORGE', name: 'Sam' }));
   t.regex(old.message, /All places here are taken right now/, 'who cannot be shown the line is refused');
 
   await service.kill();
