@@ -1,0 +1,204 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { zstdDecompressSync } from 'node:zlib';
+import test, { type ExecutionContext } from 'ava';
+import type { Locator } from 'playwright-core';
+import { type Page, type Tab, closeBrowser, openTab } from '../support/browser.ts';
+import { type RawBot, joinRaw } from '../support/bot.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE } from '../support/panel.ts';
+import { type Service, startService } from '../support/service.ts';
+
+test.after.always(closeBrowser);
+
+const MAX_PAGE_BYTES = 100_000;
+const PATIENCE_MS = 120_000;
+
+test.serial(
+  'a newcomer gets from the first start to a first join and a first backup in the browser, with a script',
+  async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const service = await startService(t);
+    const tab = await openNewcomer(t, service, { permissions: ['clipboard-read', 'clipboard-write'] });
+    const { page } = tab;
+
+    await page.goto('/');
+    await page.getByRole('main').getByRole('link', { name: 'Sign in' }).press('Enter');
+    await page.getByText('first-run.json').waitFor();
+    const { email, password } = await firstCredentials(service);
+    await type(page, page.getByLabel('E-mail address'), email);
+    await type(page, page.getByLabel('Password'), password);
+    await page.keyboard.press('Enter');
+    await page.waitForURL('/servers');
+    await weigh(t, tab, 'list');
+
+    await page.getByText('Three steps to the first join').waitFor();
+    await type(page, page.getByLabel('Name', { exact: true }), 'First castle');
+    await page.keyboard.press('Tab');
+    t.is(await focused(page), 'first-template', 'the second of two fields');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('/servers/first-castle');
+    await weigh(t, tab, 'overview');
+
+    await page.getByRole('button', { name: 'Copy the address' }).click();
+    const address = await page.evaluate<string>('navigator.clipboard.readText()');
+    t.is(address, await page.locator('.where code').innerText());
+    await page.goto('/servers');
+    await page.getByText('Now join it').waitFor();
+    t.true(await page.locator('.steps').getByText(address).isVisible());
+    await page.goto('/servers/first-castle');
+
+    const steve = await joins(t, service, page, address);
+    await page.getByRole('heading', { level: 1 }).getByText('awake').waitFor();
+    await page.getByText('Steve', { exact: true }).first().waitFor();
+
+    await open(page, 'Console');
+    await weigh(t, tab, 'console');
+    await page.getByLabel('Command').fill('say hello from the panel');
+    await page.keyboard.press('Enter');
+    await steve.waitChat(/hello from the panel/);
+    await page.getByLabel('Log', { exact: true }).getByText('hello from the panel').first().waitFor();
+
+    await open(page, 'Backups');
+    await weigh(t, tab, 'backups');
+    await page.getByRole('button', { name: 'Back up now' }).click();
+    await downloads(t, page);
+
+    for (const name of ['Players', 'Worlds', 'Schedules', 'Settings']) {
+      if ((await page.locator('nav.tabs').getByRole('link', { name, exact: true }).count()) === 0) continue;
+      await open(page, name);
+      await weigh(t, tab, name);
+    }
+    await stops(page, steve);
+    t.deepEqual(tab.complaints, []);
+    t.deepEqual([...new Set(tab.asked.map((url) => new URL(url).origin))], [originOf(service)], 'nobody else is asked');
+  },
+);
+
+test.serial('the same on a phone, without a script', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const service = await startService(t);
+  const tab = await openNewcomer(t, service, { ...PHONE, javaScriptEnabled: false });
+  const { page } = tab;
+
+  await page.goto('/');
+  await page.getByRole('main').getByRole('link', { name: 'Sign in' }).tap();
+  const { email, password } = await firstCredentials(service);
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).tap();
+  await page.waitForURL('/servers');
+  await page.getByLabel('Name', { exact: true }).fill('Pocket castle');
+  await page.getByRole('button', { name: 'Make it' }).tap();
+  await page.waitForURL('/servers/pocket-castle');
+
+  const steve = await joins(t, service, page, await page.locator('.where code').innerText());
+  await page.reload();
+  await page.getByRole('heading', { level: 1 }).getByText('awake').waitFor();
+  await page.getByText('Steve', { exact: true }).first().waitFor();
+
+  await open(page, 'Console');
+  await page.getByLabel('Command').fill('list');
+  await page.getByRole('button', { name: 'Run' }).tap();
+  await page.getByText('Steve').first().waitFor();
+
+  await open(page, 'Backups');
+  await page.getByRole('button', { name: 'Back up now' }).tap();
+  await page.getByText('The backup is being made.').waitFor();
+  await downloads(t, page);
+  await stops(page, steve);
+  t.deepEqual(
+    tab.asked.filter((url) => new URL(url).origin !== originOf(service)),
+    [],
+  );
+});
+
+/** A browser that has never been here, on the service's own address. */
+async function openNewcomer(
+  t: ExecutionContext,
+  service: Service,
+  options: NonNullable<Parameters<typeof openTab>[1]>,
+): Promise<Tab> {
+  return await openTab(t, { baseURL: originOf(service), acceptDownloads: true, ...options });
+}
+
+function originOf({ baseUrl }: Service): string {
+  return `http://localhost:${new URL(baseUrl).port}`;
+}
+
+/** What the first start has left for who can read its data folder. */
+async function firstCredentials({ dataDir }: Service): Promise<{ email: string; password: string }> {
+  return JSON.parse(await readFile(join(dataDir, 'first-run.json'), 'utf8')) as { email: string; password: string };
+}
+
+/** Replaces a field's content by the keyboard. */
+async function type(page: Page, field: Locator, text: string): Promise<void> {
+  await field.focus();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type(text);
+}
+
+async function focused(page: Page): Promise<string> {
+  return await page.evaluate<string>('document.activeElement.id');
+}
+
+/** Follows a tab of the server's pages. */
+async function open(page: Page, name: string): Promise<void> {
+  await page.locator('nav.tabs').getByRole('link', { name, exact: true }).click();
+  await page.locator('nav.tabs [aria-current=page]').getByText(name, { exact: true }).waitFor();
+}
+
+/** A real client joins at the address that the page shows, with the version that it shows. */
+async function joins(t: ExecutionContext, service: Service, page: Page, address: string): Promise<RawBot> {
+  const software = await page
+    .locator('.facts')
+    .getByText(/^Sandbox /)
+    .innerText();
+  const { hostname, port } = new URL(`tcp://${address}`);
+  t.is(Number(port), service.playersPort);
+  const version = software.replace('Sandbox ', '');
+  return await joinRaw({ port: service.playersPort, version, fakeHost: hostname, name: 'Steve', timeoutMs: 180_000 });
+}
+
+/** The first backup is shown once it is made; it holds the server's files. */
+async function downloads(t: ExecutionContext, page: Page): Promise<void> {
+  const link = page.getByRole('link', { name: /^Download/ }).first();
+  await shown(page, link);
+  const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+  const files = zstdDecompressSync(await readFile(await download.path()));
+  t.true(files.includes('server.properties'), 'an archive of the server’s files');
+}
+
+/** The owner sends everybody home. */
+async function stops(page: Page, player: RawBot): Promise<void> {
+  await open(page, 'Overview');
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  await player.ended;
+  await shown(page, page.getByRole('heading', { level: 1 }).getByText('asleep'));
+}
+
+/** A script shows it by itself; without one, people load the page again. */
+async function shown(page: Page, what: Locator): Promise<void> {
+  const hasScript = await page.locator('[data-copy]').first().isVisible();
+  for (const end = Date.now() + PATIENCE_MS; !hasScript && Date.now() < end && (await what.count()) === 0;) {
+    await page.goto(page.url().replace(/\?.*/, ''));
+  }
+  await what.waitFor();
+}
+
+/** A page with its scripts and styles is small, but for charts and editors; how long it took is told. */
+async function weigh(t: ExecutionContext, { page }: Tab, name: string): Promise<void> {
+  await page.waitForLoadState('load');
+  const { bytes, ms } = await page.evaluate<{ bytes: number; ms: number }>(`(() => {
+    const [page] = performance.getEntriesByType('navigation');
+    const loaded = performance.getEntriesByType('resource').filter(({ initiatorType, name }) =>
+      ['script', 'link'].includes(initiatorType) && !/\\/(?:uplot|charts|editor)/i.test(name));
+    return {
+      bytes: page.decodedBodySize + loaded.reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0),
+      ms: page.loadEventStart,
+    };
+  })()`);
+  t.log(`${name}: ${Math.round(bytes / 1_000)} KB, shown after ${Math.round(ms)} ms`);
+  t.true(bytes <= MAX_PAGE_BYTES, `${name} has ${bytes} bytes`);
+}
