@@ -4,7 +4,7 @@ import { readUserCode } from './grants/user-codes.ts';
 const PAGES: ReadonlySet<string> = new Set(
   ['', '/keys', '/ssh', '/apps', '/sessions', '/invitations']
     .map((page) => `/profile${page}`)
-    .concat('/device', '/operator', '/bill')
+    .concat('/device', '/operator', '/bill', '/bill/ledger')
     .concat(['/nodes', '/accounts', '/orphans', '/proxies', '/apps'].map((page) => `/operator${page}`)),
 );
 

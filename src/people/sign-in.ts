@@ -125,7 +125,7 @@ function signInPage(
       firstRun !== undefined &&
       html`<p class="note">
         Nobody has signed in here yet. The first e-mail address and password lie in <code>${firstRun}</code> on the
-        machine that runs Dormouse.
+        machine that runs Dormouse. Keep the password: the file is removed once you have signed in.
       </p>`
     }
     ${problemNote(problem)}

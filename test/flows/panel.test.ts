@@ -181,7 +181,8 @@ async function stops(page: Page, player: RawBot): Promise<void> {
 /** A script shows it by itself; without one, people load the page again. */
 async function shown(page: Page, what: Locator): Promise<void> {
   const hasScript = await page.locator('[data-copy]').first().isVisible();
-  for (const end = Date.now() + PATIENCE_MS; !hasScript && Date.now() < end && (await what.count()) === 0;) {
+  if (hasScript) return await what.waitFor();
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end && (await what.count()) === 0;) {
     await page.goto(page.url().replace(/\?.*/, ''));
   }
   await what.waitFor();

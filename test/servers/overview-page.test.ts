@@ -13,7 +13,7 @@ test.after.always(closeBrowser);
 test('the front page says what the server does and what comes next', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { coldStartsMs: [40_000, 60_000, 50_000] });
-  t.regex((await it.get('/servers/castle')).text, /Joining wakes it[\s\S]*None in the last seven days/);
+  t.regex((await it.get('/servers/castle')).text, /join its address in Minecraft[\s\S]*None in the last seven days/);
   const release = it.engine.hold('castle');
   await it.command('castle', 'JOIN', { kind: 'player', id: 'Steve', note: 'joined' });
   const starting = (await it.get('/servers/castle')).text;
@@ -66,7 +66,7 @@ test('a server is kept awake, killed only when that was asked for apart, and onl
   t.notRegex(seen, /Keep awake for|Kill…|This month/);
   t.is((await it.submit('/servers/castle/kill', {}, limited)).status, 403);
 
-  t.regex((await it.get('/servers/castle')).text, /<details class="confirm">\s*<summary>Kill…/);
+  t.regex((await it.get('/servers/castle')).text, /<details class="confirm" ?>\s*<summary>Kill…/);
   t.is((await it.submit('/servers/castle/kill')).status, 303);
   await it.reach('castle', 'hibernated');
 });

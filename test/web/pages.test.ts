@@ -98,7 +98,7 @@ test('sign-in goes on to pages of ours only', (t) => {
     fc.property(fc.oneof(NASTY, fc.webUrl(), fc.webPath()), (wanted) => {
       t.regex(
         nextPage(wanted),
-        /^\/(?:device(?:\?code=[A-Z]{4}-[A-Z]{4})?|profile(?:\/\w+)?|operator(?:\/machines\/[\w-]+)?|servers(?:\/[a-z0-9-]+(?:\/[a-z]+)?)?)$/,
+        /^\/(?:device(?:\?code=[A-Z]{4}-[A-Z]{4})?|profile(?:\/\w+)?|operator(?:\/machines\/[\w-]+)?|bill(?:\/ledger)?|servers(?:\/[a-z0-9-]+(?:\/[a-z]+)?)?)$/,
       );
     }),
   );

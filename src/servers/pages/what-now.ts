@@ -49,7 +49,10 @@ export function whatNow(request: ServerRequest, machine: Machine): Html {
       return html`<p>Its software is being fetched. It can be started once that is done.</p>`;
     default:
       return machine.job === null
-        ? html`<p>It sleeps and costs nothing. Joining wakes it; so does Start.</p>`
+        ? html`<p>
+            It sleeps and costs nothing. To wake it, join its address in Minecraft (Multiplayer → Direct Connection), or
+            press Start.
+          </p>`
         : html`<p>
             ${JOBS[machine.job.kind] ?? 'Its files are being worked on.'} It can be started once that is done.
           </p>`;

@@ -24,9 +24,10 @@ let samples = [];
 
 if (place) void load();
 document.addEventListener('dormouse:event', ({ detail: { name, data } }) => {
-  if (name !== 'tick' || charts.length === 0) return;
+  if (name !== 'tick' || !place) return;
   samples.push({ ...data, ts: data.at });
-  draw();
+  if (place.hidden) drawCharts();
+  else draw();
 });
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', paint);
 
@@ -34,6 +35,11 @@ async function load() {
   const answer = await fetch(place.dataset.charts);
   if (!answer.ok) return;
   ({ series: samples } = await answer.json());
+  if (samples.length > 0 && place.hidden) drawCharts();
+}
+
+/** A server that was not awake has nothing to draw. */
+function drawCharts() {
   place.hidden = false;
   paint();
   new ResizeObserver(() => {
