@@ -122,6 +122,8 @@ test('my servers and shared ones, without their owner and without a reading that
   const [shared] = (await list())['shared'] as Record<string, unknown>[];
   t.deepEqual(shared, {
     id: 'abc',
+    name: 'abc',
+    ramMb: 512,
     address: 'abc.play.example',
     version: '1.21.4',
     role: 'limited',

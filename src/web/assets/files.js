@@ -150,7 +150,7 @@ function fail(item) {
 
 /** The directory as it is now, in its place; what is ticked stays. */
 async function renew() {
-  const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+  const answer = await fetch(document.querySelector('.panel').dataset.here, { headers: { accept: 'text/html' } });
   if (!answer.ok) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
   const ticked = new Set([...document.querySelectorAll('#entries [name=name]:checked')].map(({ value }) => value));

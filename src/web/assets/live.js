@@ -93,8 +93,10 @@ async function refreshWhileWanted() {
 async function refresh() {
   const parts = [...document.querySelectorAll('[data-live]')];
   if (parts.length === 0) return;
-  const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual' });
-  if (answer.type === 'opaqueredirect' || answer.status === 404) return location.reload();
+  // The answer to a form stands at the form's address, where there is no page.
+  const here = page?.dataset.here ?? location.href;
+  const answer = await fetch(here, { headers: { accept: 'text/html' }, redirect: 'manual' });
+  if (answer.type === 'opaqueredirect' || answer.status === 404) return location.assign(here);
   if (!answer.ok) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
   for (const part of parts) {

@@ -7,6 +7,7 @@ import { type Html, html } from '../html.ts';
 import type { Answer, Page, SignedInRequest } from '../page-request.ts';
 import { type Problem, problemOf, withProblem } from '../problem.ts';
 import type { Awaitable, Form, Serve } from '../serve.ts';
+import { addressOf } from './form.ts';
 import { LIVE, serverFrame } from './server-frame.ts';
 
 /** A request for a page of the panel. */
@@ -70,7 +71,14 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
       const stream = page.stream !== undefined && html`data-stream="${BROWSER_PREFIX}${page.stream}"`;
       const frame = (request: PanelRequest, shown: Page): Page => ({
         ...shown,
-        main: html`<div class="panel" id="page" data-csrf="${request.csrf}" data-now="${request.now}" ${stream}>
+        main: html`<div
+          class="panel"
+          id="page"
+          data-csrf="${request.csrf}"
+          data-here="${addressOf(request)}"
+          data-now="${request.now}"
+          ${stream}
+        >
           ${notes(request)}${shown.main}
         </div>`,
       });

@@ -49,6 +49,7 @@ export function serverFrame(request: ServerRequest, page: Page, paths: ReadonlyS
     class="panel"
     data-stream="${BROWSER_PREFIX}/v1/servers/${server.id}/events/stream"
     data-csrf="${request.csrf}"
+    data-here="${addressOf(request)}"
     data-now="${request.now}"
   >
     <div class="card head">

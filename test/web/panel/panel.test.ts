@@ -82,6 +82,22 @@ test('a page is live: it follows what others do, and a button changes it in its 
   t.deepEqual(complaints, []);
 });
 
+test('a page that is the answer to a form goes on being live, and sends the form no second time', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openPanel(t);
+  await it.create('castle');
+  // Sent by the browser itself, as where the page's scripts have not come yet.
+  const { page, asked } = await it.open('/servers/castle');
+  await page.evaluate(
+    `document.querySelector('form[action$="/start"]').setAttribute('action', '/servers/castle/retry-install')`,
+  );
+  await page.evaluate(`document.querySelector('form[action$="/retry-install"]').submit()`);
+  await page.getByRole('alert').waitFor();
+  await it.command('castle', 'START', { kind: 'user', id: 'usr_test', note: 'asked over the API' });
+  await page.getByText('awake', { exact: true }).first().waitFor();
+  t.is(asked.filter((url) => url.endsWith('/retry-install')).length, 1);
+});
+
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`the pages of a server and the list of servers, ${colorScheme}: nothing keeps anybody out`, async (t) => {
     if (!(await needs(t, 'chromium'))) return;
