@@ -58,7 +58,7 @@ test('auto waits for Docker rather than run as processes what were containers', 
     const lines: string[] = [];
     const choice = { docker, image, usedDocker: true, log: logInto(lines) };
     t.is(await chooseEngine('auto', choice), 'docker');
-    t.regex(lines.join(''), /"level":50.*ENGINE=process gives that up/);
+    t.regex(lines.join(''), /"level":50.*set ENGINE=process to run them as processes/);
     t.is(await chooseEngine('process', choice), 'process');
   }
 });

@@ -180,7 +180,7 @@ test('a service that is stopped for longer than its lease runs on afterwards, an
   const stranger = createServer().listen(Number(ports.HTTP_PORT), '127.0.0.1');
   await once(stranger, 'listening');
   const taken = await t.throwsAsync<Error & { stderr: string }>(run(process.execPath, ['src/main.ts'], { env }));
-  t.regex(taken?.stderr ?? '', /^A port is in use already/);
+  t.regex(taken?.stderr ?? '', /^Port \d+, meant for .*, is in use already/);
   t.like(await store.query('SELECT "pid" FROM "leases"'), [{ pid: lease!.pid }]);
   stranger.close();
 });
