@@ -22,10 +22,12 @@ for (const ending of ['zip', 'tar', 'tar.gz', 'tgz', 'tar.zst'])
     symlinkSync('/etc/passwd', join(root, 'world/link'));
     const packed = await post(':archive', { paths: ['/world', 'plugins/a.jar'], to: `out/pack.${ending}` });
     t.is(packed.status, 200, packed.text);
+    const { size, mtime } = statSync(join(root, `out/pack.${ending}`));
     t.deepEqual(packed.json, {
       name: `pack.${ending}`,
       isDir: false,
-      size: String(statSync(join(root, `out/pack.${ending}`)).size),
+      size: String(size),
+      modifiedAt: mtime.toISOString(),
     });
     // By its content, whatever it is called.
     await post(':rename', { from: `out/pack.${ending}`, to: 'out/packed' });

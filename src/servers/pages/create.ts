@@ -54,7 +54,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
       <h1>New server</h1>
     </div>
     <section class="card">
-      <h2>Of what</h2>
+      <h2>Template or software</h2>
       <p class="hint">A template brings its settings along.</p>
       ${choices(
         offered.map(({ id, name, description }) => ({
