@@ -1,6 +1,7 @@
 import { motdHtml } from '../game/motd/html.ts';
 import type { ReplyOf } from '../http/calls.ts';
 import { SAVED, settingsPage } from '../servers/pages/settings/frame.ts';
+import type { ClientVersions } from '../servers/rows.ts';
 import { type Html, html } from '../web/html.ts';
 import type { Page } from '../web/page-request.ts';
 import { filling, lineField, linesField, radioField, tickField } from '../web/panel/fields.ts';
@@ -35,6 +36,10 @@ export function mountJoiningSettings(panel: Panel): void {
         await call('UpdateServer', { id }, { waitingRoom: form.has('waitingRoom') });
         return 'saved';
       },
+      async clients({ call, server: { id } }, form) {
+        await call('UpdateServer', { id }, { clientVersions: form.get('clientVersions') as ClientVersions });
+        return 'saved';
+      },
     },
     done: SAVED,
   });
@@ -44,7 +49,7 @@ async function joiningPage(request: ServerRequest): Promise<Page> {
   // The empty request reads it.
   const policy = await request.call('SetWakePolicy', { id: request.server.id }, {});
   const cards = html`${wakeCard(request, policy)} ${maintenanceCard(request, policy)} ${asleepCard(request, policy)}
-  ${waitingCard(request)}`;
+  ${clientsCard(request)} ${waitingCard(request)}`;
   return settingsPage(request, 'Joining', cards);
 }
 
@@ -127,6 +132,29 @@ function asleepCard(request: ServerRequest, { asleepMotd }: Policy): Html {
           value: asleepMotd,
           maxlength: TEXT_CHARS,
           rows: 2,
+        })}<button type="submit">Save</button>`,
+    )}
+  </section>`;
+}
+
+const CLIENTS: Record<ClientVersions, string> = {
+  auto: 'By its software: the sandbox and vanilla take their own version alone, others whoever comes',
+  own: 'Its own version alone',
+  any: 'Any version: a plugin translates, such as ViaVersion',
+};
+
+function clientsCard(request: ServerRequest): Html {
+  return html`<section class="card">
+    <h2>Versions of players</h2>
+    <p>Who cannot play wakes nothing: the list shows the version in red, and who joins reads which one to choose.</p>
+    ${panelForm(
+      request,
+      'clients',
+      html`${radioField(filling(request, 'clients'), {
+          name: 'clientVersions',
+          label: 'May play',
+          value: request.server.clientVersions,
+          options: Object.entries(CLIENTS),
         })}<button type="submit">Save</button>`,
     )}
   </section>`;

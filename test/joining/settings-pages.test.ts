@@ -18,6 +18,9 @@ test('who wakes the server, the texts that players meet and the waiting room are
   t.is(await save('asleep', { asleepMotd: '<gray>Shh' }), 303);
   const saved = { mode: 'known', maxWakesPerDay: 20, maintenanceText: 'Back\nat eight', asleepMotd: '<gray>Shh' };
   t.deepEqual(await policy(), saved);
+  t.is(await save('clients', { clientVersions: 'any' }), 303);
+  t.is((await it.ok('GET', '/v1/servers/castle'))['clientVersions'], 'any');
+  t.is(await save('clients', { clientVersions: 'some' }), 400);
   t.is(await save('room', { waitingRoom: 'true' }), 303);
   t.is((await it.ok('GET', '/v1/servers/castle'))['waitingRoom'], true);
   t.is(await save('room', {}), 303);
