@@ -178,6 +178,7 @@ test('a service that is stopped for longer than its lease runs on afterwards, an
   await service.create('still', '1.21.4');
   await service.kill();
   const stranger = createServer().listen(Number(ports.HTTP_PORT), '127.0.0.1');
+  t.teardown(() => stranger.close());
   await once(stranger, 'listening');
   const taken = await t.throwsAsync<Error & { stderr: string }>(run(process.execPath, ['src/main.ts'], { env }));
   t.regex(taken?.stderr ?? '', /^Port \d+, meant for .*, is in use already/);

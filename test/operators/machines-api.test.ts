@@ -130,13 +130,13 @@ test('a server whose engine never answers the halt: found, understood, and freed
   const stuck = await it.look('lobby');
   t.deepEqual([stuck.state, stuck.path], ['stopping', 'stopping.halting']);
   t.is(stuck.waitsFor[0]?.what, 'the engine to end the game at once', 'its own alarm has rung');
-  t.deepEqual(stuck.legalEvents, ['ALARM', 'RESTART', 'DELETE']);
+  t.deepEqual(stuck.legalEvents, ['ALARM', 'START', 'RESTART', 'DELETE']);
   t.is(stuck.definition.id, 'server');
   t.is((stuck.snapshot['context'] as { id: string }).id, 'lobby');
 
-  const illegal = await it.send('lobby', 'START');
+  const illegal = await it.send('lobby', 'REINSTALL');
   t.like(illegal, { status: 400, reason: 'EVENT_NOT_LEGAL' });
-  t.regex(illegal.text, /It takes ALARM, RESTART, DELETE\./);
+  t.regex(illegal.text, /It takes ALARM, START, RESTART, DELETE\./);
   for (const event of ['DOWN', 'UP', 'JOIN', 'xstate.done.actor.halt', ''])
     t.like(await it.send('lobby', event), { status: 400, reason: 'INVALID_FIELD' }, event);
   for (const reason of ['', '  ', 'a\nb']) t.is((await it.send('lobby', 'ALARM', reason)).status, 400, reason);

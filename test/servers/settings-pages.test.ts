@@ -137,7 +137,10 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await page.getByRole('button', { name: 'Upload the icon' }).click();
     const icon = page.getByAltText('The icon now');
     await icon.waitFor();
-    await page.waitForFunction('document.querySelector("section img.icon").naturalWidth === 64');
+    // Its size is told once it has been read.
+    const width =
+      'document.querySelector("section img.icon").decode().then(() => document.querySelector("section img.icon").naturalWidth)';
+    t.is(await page.evaluate(width), 64);
     await accessible(t, page);
     for (const path of ['/game', '/version?type=fabric&version=1.21.8']) {
       await page.goto(`${it.origin}${TOP}${path}`);

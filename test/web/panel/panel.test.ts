@@ -88,10 +88,12 @@ test('a page that is the answer to a form goes on being live, and sends the form
   await it.create('castle');
   // Sent by the browser itself, as where the page's scripts have not come yet.
   const { page, asked } = await it.open('/servers/castle');
-  await page.evaluate(
-    `document.querySelector('form[action$="/start"]').setAttribute('action', '/servers/castle/retry-install')`,
-  );
-  await page.evaluate(`document.querySelector('form[action$="/retry-install"]').submit()`);
+  // In one step: the page may renew itself in between.
+  await page.evaluate(`{
+    const form = document.querySelector('form[action$="/start"]');
+    form.setAttribute('action', '/servers/castle/retry-install');
+    form.submit();
+  }`);
   await page.getByRole('alert').waitFor();
   await it.command('castle', 'START', { kind: 'user', id: 'usr_test', note: 'asked over the API' });
   await page.getByText('awake', { exact: true }).first().waitFor();
