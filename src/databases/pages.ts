@@ -5,6 +5,7 @@ import { type Html, html } from '../web/html.ts';
 import type { Page } from '../web/page-request.ts';
 import { buttonForm } from '../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../web/panel/panel.ts';
+import { copyButton, fact } from '../web/panel/parts.ts';
 
 type Database = ReplyOf<'GetServerDatabase'>;
 
@@ -50,7 +51,7 @@ function absent(request: ServerRequest, { offered }: Database): Html {
 
 function present(request: ServerRequest, { host, port, dbName, dbUser }: Database): Html {
   return html`<dl class="facts">
-      ${fact('Host', host)} ${fact('Port', String(port))} ${fact('Database', dbName)} ${fact('User', dbUser)}
+      ${Object.entries({ Host: host, Port: port, Database: dbName, User: dbUser }).map(([name, value]) => fact(name, html`<code>${value}</code>`))}
     </dl>
     ${
       isAtLeast(request.role, 'owner')
@@ -76,13 +77,6 @@ function present(request: ServerRequest, { host, port, dbName, dbUser }: Databas
     }`;
 }
 
-function fact(name: string, value: string): Html {
-  return html`<div>
-    <dt>${name}</dt>
-    <dd><code>${value}</code></dd>
-  </div>`;
-}
-
 /** The page with the password, for who may read it. */
 function withPassword(request: ServerRequest, database: Database): Page {
   const { title, main } = databasePage(request, database);
@@ -92,9 +86,7 @@ function withPassword(request: ServerRequest, database: Database): Page {
     <p>For the settings of your plugin. It is not on this page the next time you open it.</p>
     <p>
       <code>${database.dbPassword}</code>
-      <button class="link" type="button" data-copy="${database.dbPassword}" hidden>
-        Copy<span class="unseen"> the password</span>
-      </button>
+      ${copyButton(database.dbPassword, 'the password')}
     </p>
   </section>`;
   return { title, main: html`${secret}${main}` };

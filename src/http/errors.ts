@@ -95,8 +95,10 @@ export function violationsOf({ options }: StatusError): FieldViolation[] {
 }
 
 /** A refusal of single fields: google.rpc.BadRequest. */
-export function invalidFields(violations: FieldViolation[]): StatusError {
-  const message = violations.map(({ field, description }) => `${field}: ${description}`).join('; ');
+export function invalidFields(
+  violations: FieldViolation[],
+  message = violations.map(({ field, description }) => `${field}: ${description}`).join('; '),
+): StatusError {
   return new StatusError('INVALID_ARGUMENT', 'INVALID_FIELD', message, {
     metadata: { fields: violations.map(({ field }) => field).join(',') },
     details: [{ '@type': `${DETAIL_TYPE}BadRequest`, fieldViolations: violations }],

@@ -4,6 +4,7 @@ import type { Page } from '../web/page-request.ts';
 import { filling, tickField } from '../web/panel/fields.ts';
 import { panelForm } from '../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../web/panel/panel.ts';
+import { copyButton } from '../web/panel/parts.ts';
 
 /** What strangers may see of the server. `baseUrl`: where browsers find the pages. */
 export function mountPublicSettings(panel: Panel, { baseUrl }: { baseUrl: string }): void {
@@ -49,10 +50,4 @@ function linksCard(url: string, slug: string): Html {
     <p><img src="/status/${slug}/badge.svg" alt="The badge as it is now" height="28" /></p>
     <p>For a site or a README, as Markdown: <code>${badge}</code> ${copyButton(badge, 'the badge')}</p>
   </section>`;
-}
-
-function copyButton(text: string, what: string): Html {
-  return html`<button class="link" type="button" data-copy="${text}" hidden>
-    Copy<span class="unseen"> ${what}</span>
-  </button>`;
 }

@@ -62,6 +62,8 @@ export function createRouting({
   const listeners = new Set<(host: string) => void>();
   const names = new Map<string, string>();
   const ages = new Map<string, number>();
+  /** The id of the oldest server; undefined: to be looked for. A stranger may ask for names that nobody has all day. */
+  let oldest: string | undefined;
   const nameOf = (hostname: string) => `${hostname}.${publicHost}`.toLowerCase();
 
   for (const sleeper of sleepers) {
@@ -85,10 +87,12 @@ export function createRouting({
     if (name === undefined) {
       names.delete(id);
       ages.delete(id);
+      oldest = undefined;
     }
     if (before !== undefined && before !== name) set(before, undefined);
     if (isGone || name === undefined) return;
     names.set(id, name);
+    if (!ages.has(id)) oldest = undefined;
     ages.set(id, now.row.createdAt);
     set(name, routeOf(now, joinPolicy.policyOf(id), clock.now()));
   });
@@ -116,9 +120,9 @@ export function createRouting({
     const set = names.get(defaultServer);
     if (set !== undefined) return { host: set, unlessBelow };
     if (publicHost !== 'localhost') return null;
-    let first: string | undefined;
-    for (const [id, at] of ages) if (first === undefined || at < (ages.get(first) ?? 0)) first = id;
-    const host = names.get(first ?? '');
+    if (oldest === undefined)
+      for (const [id, at] of ages) if (oldest === undefined || at < (ages.get(oldest) ?? 0)) oldest = id;
+    const host = names.get(oldest ?? '');
     return host === undefined ? null : { host, unlessBelow: ages.size === 1 ? unlessBelow : null };
   }
 

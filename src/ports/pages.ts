@@ -4,6 +4,7 @@ import { type Html, html } from '../web/html.ts';
 import type { Page } from '../web/page-request.ts';
 import { choiceField, filling, lineField } from '../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../web/panel/form.ts';
+import { copyButton } from '../web/panel/parts.ts';
 import type { Panel, ServerRequest } from '../web/panel/panel.ts';
 import { plainName } from '../web/text.ts';
 
@@ -66,10 +67,7 @@ function portItem(
     <h3><bdi>${name}</bdi></h3>
     <p>
       ${proto.toUpperCase()} <b><code>${address}</code></b>
-      <button class="link" type="button" data-copy="${address}" hidden>
-        Copy<span class="unseen"> the address of ${name}</span>
-      </button>
-      leads to port ${containerPort} of the game.
+      ${copyButton(address, `the address of ${name}`)} leads to port ${containerPort} of the game.
     </p>
     ${
       mayChange &&

@@ -48,17 +48,17 @@ const UNITS = [
 
 /** `just now`, `1 minute ago`, `3 days ago`. */
 export function agoText(at: number, now: number): string {
-  const span = spanText(now - at);
+  const span = roughSpan(now - at);
   return span === '' ? 'just now' : `${span} ago`;
 }
 
 /** `in a moment`, `in 1 minute`, `in 3 days`. */
 export function untilText(at: number, now: number): string {
-  return `in ${spanText(at - now) || 'a moment'}`;
+  return `in ${roughSpan(at - now) || 'a moment'}`;
 }
 
 /** The greatest whole unit of a span of time: `3 days`; '' for less than a minute. */
-function spanText(ms: number): string {
+export function roughSpan(ms: number): string {
   for (const [unit, unitMs] of UNITS) {
     const count = Math.floor(ms / unitMs);
     if (count >= 1) return countText(count, unit);

@@ -1,5 +1,6 @@
 import { usdText } from '../../kernel/money.ts';
 import { type Html, html } from '../../web/html.ts';
+import { fact } from '../../web/panel/parts.ts';
 import { stateTag } from '../../web/panel/state.ts';
 import { ramText } from '../../web/panel/words.ts';
 import { plainName } from '../../web/text.ts';
@@ -84,11 +85,6 @@ export function plansCard({ spending }: Bill): Html {
 export function limitsCard({ limits, capacity, regions }: Bill): Html {
   const freeMb = Math.max(0, Number(capacity.ramUsableMb) - Number(capacity.ramUsedMb));
   const most = capacity.maxServersPerAccount;
-  const fact = (name: string, value: Html | string) =>
-    html`<div>
-      <dt>${name}</dt>
-      <dd>${value}</dd>
-    </div>`;
   return html`<section class="card" data-live="limits">
     <h2>Limits and room</h2>
     <dl class="facts">

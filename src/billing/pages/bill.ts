@@ -1,11 +1,11 @@
 import type { ReplyOf } from '../../http/calls.ts';
 import { microsOf, usdText } from '../../kernel/money.ts';
-import { DETAIL_TYPE, StatusError } from '../../kernel/status.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
+import { badAmount } from './amount.ts';
 import { costsCard, limitsCard, plansCard } from './bill-costs.ts';
 import { capCard, topUpCard, walletCard } from './bill-wallet.ts';
 import { ENTRIES, ledgerCard } from './ledger.ts';
@@ -50,13 +50,13 @@ async function billPage(request: PanelRequest): Promise<Page> {
     ${costsCard(bill)}
     <div class="pair">${plansCard(bill)} ${limitsCard(bill)}</div>
     ${ledgerCard(request, { entries, servers, before })}`;
-  return { title: 'Bill', main, styles: [ASSETS.panelStyle, ASSETS.billStyle] };
+  return { title: 'Bill', main, styles: [ASSETS.billStyle] };
 }
 
 /** Leads to the payment by a link: a form of ours may not be sent on to another site. */
 async function topUp({ call, principal }: PanelRequest, form: Form): Promise<Outcome> {
   const typed = (form.get('amountUsd') ?? '').trim();
-  if (!/^\d{1,4}$/.test(typed)) throw refused('amountUsd', 'Say it in whole US dollars, from 1 to 1000.');
+  if (!/^\d{1,4}$/.test(typed)) throw badAmount('amountUsd', 'Say it in whole US dollars, from 1 to 1000.');
   const amountUsd = Number(typed);
   const { checkoutUrl } = await call('CreateCheckoutLink', { accountId: principal.accountId }, { amountUsd });
   const main = html`<section class="card narrow">
@@ -73,7 +73,7 @@ async function topUp({ call, principal }: PanelRequest, form: Form): Promise<Out
 
 async function setCap({ call, principal }: PanelRequest, form: Form): Promise<Outcome> {
   const micros = microsOf(form.get('monthlyUsd') ?? '');
-  if (micros === undefined || micros === 0) throw refused('monthlyUsd', 'Say it in US dollars, such as 5 or 2.50.');
+  if (micros === undefined || micros === 0) throw badAmount('monthlyUsd', 'Say it in US dollars, such as 5 or 2.50.');
   const action = form.get('action') === 'stop' ? 'stop' : 'notify';
   await call('SetSpendCap', { accountId: principal.accountId }, { monthlyMicros: String(micros), action });
   return 'capped';
@@ -82,10 +82,4 @@ async function setCap({ call, principal }: PanelRequest, form: Form): Promise<Ou
 async function clearCap({ call, principal }: PanelRequest): Promise<Outcome> {
   await call('SetSpendCap', { accountId: principal.accountId }, { monthlyMicros: '0' });
   return 'uncapped';
-}
-
-function refused(field: string, description: string): StatusError {
-  return new StatusError('INVALID_ARGUMENT', 'INVALID_FIELD', 'The amount is not one that can be taken.', {
-    details: [{ '@type': `${DETAIL_TYPE}BadRequest`, fieldViolations: [{ field, description }] }],
-  });
 }

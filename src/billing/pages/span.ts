@@ -1,3 +1,4 @@
+import { dayStart, monthStart } from '../../kernel/calendar.ts';
 import { DAY_MS } from '../../kernel/units.ts';
 import { type Html, html } from '../../web/html.ts';
 import { dateText } from '../../web/text.ts';
@@ -33,14 +34,12 @@ export function spanOf(query: URLSearchParams, now: number): Span {
     };
   }
   const range = query.get('range') ?? '';
-  const today = new Date(now);
-  const month = (back: number) => Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - back);
-  if (range === 'last') return { key: range, name: 'last month', from: month(1), to: month(0) };
+  if (range === 'last') return { key: range, name: 'last month', from: monthStart(now, 1), to: monthStart(now) };
   if (range === '7' || range === '30') {
     const from = dayStart(now) - (Number(range) - 1) * DAY_MS;
     return { key: range, name: `the last ${range} days`, from, to: now + 1 };
   }
-  return { key: 'month', name: 'this month', from: month(0), to: now + 1 };
+  return { key: 'month', name: 'this month', from: monthStart(now), to: now + 1 };
 }
 
 /** The choice of a span: the usual ones, or any days. */
@@ -67,11 +66,6 @@ export function spanChoice(here: string, span: Span): Html {
         <button class="second" type="submit">Show</button>
       </form>
     </details>`;
-}
-
-/** The beginning of an instant's day, UTC. */
-export function dayStart(at: number): number {
-  return Math.floor(at / DAY_MS) * DAY_MS;
 }
 
 function dayField(name: string, label: string, day = ''): Html {

@@ -1,8 +1,9 @@
 import type { ReplyOf } from '../../http/calls.ts';
+import { dayStart } from '../../kernel/calendar.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/units.ts';
 import { type Html, html } from '../../web/html.ts';
 import { spanText } from '../../web/panel/words.ts';
-import { type Span, dayStart } from './span.ts';
+import type { Span } from './span.ts';
 
 export type AwakeSession = ReplyOf<'GetServerUsage'>['sessions'][number];
 

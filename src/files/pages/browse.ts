@@ -5,7 +5,6 @@ import type { Page } from '../../web/page-request.ts';
 import { filling } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
-import { LIVE } from '../../web/panel/server-frame.ts';
 import { countText } from '../../web/text.ts';
 import { BROWSE_DONE, BROWSE_FORMS } from './browse-forms.ts';
 import { newFields, tickedForm } from './listing-view.ts';
@@ -60,8 +59,8 @@ async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Pa
   return {
     title: apart(path).name || 'Files',
     main,
-    styles: [...(LIVE.styles ?? []), ASSETS.filesStyle],
-    scripts: [...(LIVE.scripts ?? []), ASSETS.filesScript],
+    styles: [ASSETS.filesStyle],
+    scripts: [ASSETS.filesScript],
   };
 }
 

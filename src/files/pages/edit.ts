@@ -6,7 +6,6 @@ import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { actionOf } from '../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
-import { LIVE } from '../../web/panel/server-frame.ts';
 import { sizeText } from '../../web/text.ts';
 import { crumbs } from './browse.ts';
 import { MOST_EDITED_BYTES, apart, downloadOf, pageOf, pathOf } from './paths.ts';
@@ -51,9 +50,9 @@ async function editPage(request: ServerRequest): Promise<Page> {
   return {
     title: apart(path).name || 'Files',
     main,
-    styles: [...(LIVE.styles ?? []), ASSETS.filesStyle, ASSETS.editorStyle],
-    libraries: [...(LIVE.libraries ?? []), ASSETS.prism],
-    scripts: [...(LIVE.scripts ?? []), ASSETS.editorScript],
+    styles: [ASSETS.filesStyle, ASSETS.editorStyle],
+    libraries: [ASSETS.prism],
+    scripts: [ASSETS.editorScript],
   };
 }
 

@@ -7,7 +7,6 @@ import { filling, lineField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import { inShort } from '../../web/panel/in-short.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
-import { LIVE } from '../../web/panel/server-frame.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { sizeText } from '../../web/text.ts';
 import { nameIn } from './browse-forms.ts';
@@ -90,7 +89,7 @@ async function itemPage(request: ServerRequest): Promise<Page> {
         buttonForm(request, 'delete', html`Delete <bdi>${name}</bdi>`, { look: 'danger' }),
       )}
     </section>`;
-  return { title: name || 'Files', main, styles: [...(LIVE.styles ?? []), ASSETS.filesStyle] };
+  return { title: name || 'Files', main, styles: [ASSETS.filesStyle] };
 }
 
 async function entryAt({ call, server }: ServerRequest, path: string): Promise<Entry | undefined> {

@@ -3,6 +3,7 @@ import { confirmed } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
+import { copyButton, fact } from '../../web/panel/parts.ts';
 import { countText } from '../../web/text.ts';
 
 /** What is shown once. */
@@ -28,9 +29,7 @@ function passwordOnce({ password }: SftpLogin): Html {
     <p>This is the password, shown this once:</p>
     <p>
       <code class="password">${password}</code>
-      <button class="link" type="button" data-copy="${password}" hidden>
-        Copy<span class="unseen"> the password</span>
-      </button>
+      ${copyButton(password, 'the password')}
     </p>
   </div>`;
 }
@@ -50,11 +49,8 @@ function switchedOn(request: ServerRequest, access: ReplyOf<'GetSftp'>): Html {
       <code>sftp -P ${port} ${username}@${host}</code>.
     </p>
     <dl class="facts">
-      ${fact('Address', host)} ${fact('Port', String(port))} ${fact('User name', username)}
-      <div>
-        <dt>Connected now</dt>
-        <dd>${countText(sessions, 'program')}</dd>
-      </div>
+      ${copied('Address', host)} ${copied('Port', String(port))} ${copied('User name', username)}
+      ${fact('Connected now', countText(sessions, 'program'))}
     </dl>
     <p class="hint">
       Your program shows a fingerprint when it first connects: it must be <code>${hostKeyFingerprint}</code>. Your own
@@ -76,14 +72,6 @@ function switchedOn(request: ServerRequest, access: ReplyOf<'GetSftp'>): Html {
     </div>`;
 }
 
-function fact(name: string, value: string): Html {
-  return html`<div>
-    <dt>${name}</dt>
-    <dd>
-      <code>${value}</code>
-      <button class="link" type="button" data-copy="${value}" hidden>
-        Copy<span class="unseen"> the ${name.toLowerCase()}</span>
-      </button>
-    </dd>
-  </div>`;
+function copied(name: string, value: string): Html {
+  return fact(name, html`<code>${value}</code> ${copyButton(value, `the ${name.toLowerCase()}`)}`);
 }

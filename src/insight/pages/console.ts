@@ -8,7 +8,6 @@ import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { actionOf } from '../../web/panel/form.ts';
-import { LIVE } from '../../web/panel/server-frame.ts';
 import { earlierLogs } from './earlier-logs.ts';
 import { type LogFileNeeds, logFile } from './log-file.ts';
 import { foundIn, logLines } from './log-view.ts';
@@ -65,8 +64,8 @@ async function consolePage(request: ServerRequest, said?: Said): Promise<Page> {
   return {
     title: 'Console',
     main,
-    styles: [...(LIVE.styles ?? []), ASSETS.consoleStyle],
-    scripts: [...(LIVE.scripts ?? []), ASSETS.consoleScript],
+    styles: [ASSETS.consoleStyle],
+    scripts: [ASSETS.consoleScript],
   };
 }
 

@@ -1,12 +1,13 @@
-import { DETAIL_TYPE, StatusError } from '../../kernel/status.ts';
+import { badAmount } from '../../billing/pages/amount.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import { microsOf, usdText } from '../../kernel/money.ts';
 import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
-import { choiceField, filling, lineField } from '../../web/panel/fields.ts';
+import { choiceField, filling, fillingOf, lineField } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { fact } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
@@ -74,9 +75,8 @@ async function accountPage(request: PanelRequest): Promise<Page> {
 
 function serverItem(request: PanelRequest, server: Server): Html {
   const { id, name, state, ramMb, plan, suspended, suspendReason, suspendedAt } = server;
-  const isThis = request.sent?.get('server') === id;
   const form = suspended ? 'unsuspend' : 'suspend';
-  const filled = { ...filling(isThis ? request : { ...request, failed: undefined }, form), form: `${form}-${id}` };
+  const filled = fillingOf(request, form, { server: id }, id);
   const reason = reasonField(filled, suspended ? 'Goes into the audit log.' : 'Its owner reads it.');
   return html`<li>
     <div data-live="${`server-${id}`}">
@@ -167,7 +167,8 @@ function limitsCard(request: PanelRequest, { account, ownMaxRamMb, ownMaxServers
 async function credit({ call, params: { accountId = '' } }: PanelRequest, form: Form): Promise<Outcome> {
   const [, sign = '', size = ''] = /^\s*([-−]?)(.*)$/s.exec(form.get('amount') ?? '') ?? [];
   const micros = microsOf(size);
-  if (micros === undefined || micros === 0) throw badAmount();
+  if (micros === undefined || micros === 0)
+    throw badAmount('amount', 'Say it in US dollars, such as 5, 2.50 or -2.50.');
   const kind = KINDS.find(([each]) => each === form.get('kind'))?.[0] ?? 'credit';
   const amountMicros = String(sign === '' ? micros : -micros);
   await call('CreditAccount', { accountId }, { amountMicros, kind, note: form.get('note') ?? '', ref: '' });
@@ -188,18 +189,4 @@ function setSuspended(operation: 'SuspendServer' | 'UnsuspendServer', done: stri
     await call(operation, { id: form.get('server') ?? '' }, { reason: form.get('reason') ?? '' });
     return done;
   };
-}
-
-function badAmount(): StatusError {
-  const description = 'Say it in US dollars, such as 5, 2.50 or -2.50.';
-  return new StatusError('INVALID_ARGUMENT', 'INVALID_FIELD', 'The amount is not one that can be taken.', {
-    details: [{ '@type': `${DETAIL_TYPE}BadRequest`, fieldViolations: [{ field: 'amount', description }] }],
-  });
-}
-
-function fact(name: string, value: Html | string): Html {
-  return html`<div>
-    <dt>${name}</dt>
-    <dd>${value}</dd>
-  </div>`;
 }

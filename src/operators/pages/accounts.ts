@@ -5,6 +5,7 @@ import type { Page } from '../../web/page-request.ts';
 import { filling, lineField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { copyButton } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
@@ -129,7 +130,7 @@ async function invite({ call }: PanelRequest, form: Form): Promise<Outcome> {
       It was sent there, and is shown this once, to be given by hand.
       ${expiresAt !== null && html`It works until ${timeTag(expiresAt)}.`}
     </p>
-    <p><code>${link}</code> <button class="link" type="button" data-copy="${link}" hidden>Copy</button></p>
+    <p><code>${link}</code> ${copyButton(link, 'the link')}</p>
     <p><a class="button second" href="${PATH}">Back to the accounts</a></p>
   </section>`;
   return operatorPage('Accounts', PATH, { main });

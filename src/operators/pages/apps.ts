@@ -5,6 +5,7 @@ import type { Page } from '../../web/page-request.ts';
 import { filling, lineField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { copyButton } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { homepageLink, plainName } from '../../web/text.ts';
 import { mountOperatorPage, operatorPage } from './frame.ts';
@@ -62,9 +63,7 @@ function appItem(request: PanelRequest, { clientId, name, homepage, scopes, crea
     <h3><bdi>${plainName(name)}</bdi> ${disabledAt !== null && html`<span class="tag bad">disabled</span>`}</h3>
     <p>
       <code>client_id ${clientId}</code>
-      <button class="link" type="button" data-copy="${clientId}" hidden>
-        Copy<span class="unseen"> the client_id</span>
-      </button>
+      ${copyButton(clientId, 'the client_id')}
     </p>
     <p>
       ${link && html`<a href="${link.href}" rel="noopener noreferrer nofollow">${link.host}</a> · `}may ask for

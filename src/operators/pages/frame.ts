@@ -53,7 +53,7 @@ export function operatorPage(title: string, here: string, { head, main }: { head
       <div class="card head">${operatorTabs(here)} ${head ?? html`<h1>${title}</h1>`}</div>
       ${main}
     </div>`,
-    styles: [ASSETS.panelStyle, ASSETS.machinesStyle],
+    styles: [ASSETS.machinesStyle],
   };
 }
 

@@ -5,6 +5,7 @@ import type { Page } from '../../web/page-request.ts';
 import { filling } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { fact } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { ramText } from '../../web/panel/words.ts';
 import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
@@ -77,22 +78,22 @@ function nodeCard(request: PanelRequest, node: Node): Html {
 
 function capacityFacts({ region, capacity }: Node): Html {
   const { activeServers, coresUsable, coresUsed, ramUsableMb, ramUsedMb, diskFreeMb, diskTotalMb } = capacity;
-  const fact = (name: string, value: string, [used, all]: [number, number] = [0, 0]) =>
-    html`<div>
-      <dt>${name}</dt>
-      <dd>
-        ${value}
-        ${all > 0 && html`<progress aria-label="${name}" max="${all}" value="${Math.min(used, all)}"></progress>`}
-      </dd>
-    </div>`;
+  const share = (name: string, value: string, used: number, all: number) =>
+    fact(
+      name,
+      html`${value}
+      ${all > 0 && html`<progress aria-label="${name}" max="${all}" value="${Math.min(used, all)}"></progress>`}`,
+    );
   return html`<dl class="facts">
     ${fact('Region', region)} ${fact('Awake servers', String(activeServers))}
-    ${fact('RAM reserved', `${ramText(Number(ramUsedMb))} of ${ramText(Number(ramUsableMb))}`, [Number(ramUsedMb), Number(ramUsableMb)])}
-    ${fact('Cores promised', `${rounded(coresUsed)}, of ${rounded(coresUsable)} that are shared`, [coresUsed, coresUsable])}
-    ${fact('Disk free', `${ramText(Number(diskFreeMb))} of ${ramText(Number(diskTotalMb))}`, [
+    ${share('RAM reserved', `${ramText(Number(ramUsedMb))} of ${ramText(Number(ramUsableMb))}`, Number(ramUsedMb), Number(ramUsableMb))}
+    ${share('Cores promised', `${rounded(coresUsed)}, of ${rounded(coresUsable)} that are shared`, coresUsed, coresUsable)}
+    ${share(
+      'Disk free',
+      `${ramText(Number(diskFreeMb))} of ${ramText(Number(diskTotalMb))}`,
       Number(diskTotalMb) - Number(diskFreeMb),
       Number(diskTotalMb),
-    ])}
+    )}
   </dl>`;
 }
 

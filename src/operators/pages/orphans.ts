@@ -2,7 +2,7 @@ import type { ReplyOf } from '../../http/calls.ts';
 import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
-import { filling } from '../../web/panel/fields.ts';
+import { fillingOf } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
@@ -55,8 +55,7 @@ async function orphansPage(request: PanelRequest): Promise<Page> {
 }
 
 function orphanItem(request: PanelRequest, { kind, id, up, at }: Orphan, nth: number): Html {
-  const isThis = request.sent?.get('kind') === kind && request.sent.get('id') === id;
-  const filled = filling(isThis ? request : { ...request, failed: undefined }, 'remove');
+  const filled = fillingOf(request, 'remove', { kind, id }, String(nth));
   const what = KINDS[kind] ?? kind;
   return html`<li>
     <h2><code>${id}</code> <span class="tag calm">${what}</span> ${up && html`<span class="tag warn">runs</span>`}</h2>
@@ -71,8 +70,7 @@ function orphanItem(request: PanelRequest, { kind, id, up, at }: Orphan, nth: nu
       panelForm(
         request,
         'remove',
-        html`${hidden('kind', kind)}${hidden('id', id)}
-          ${reasonField({ ...filled, form: `remove-${nth}` }, 'Goes into the audit log.')}
+        html`${hidden('kind', kind)}${hidden('id', id)} ${reasonField(filled, 'Goes into the audit log.')}
           <button class="danger" type="submit">Yes, remove the ${what} of ${id}</button>`,
       ),
     )}

@@ -3,7 +3,6 @@ import { html } from '../../web/html.ts';
 import { ASSETS } from '../../web/assets.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Panel, PanelPage, ServerRequest } from '../../web/panel/panel.ts';
-import { LIVE } from '../../web/panel/server-frame.ts';
 import type { Form } from '../../web/serve.ts';
 import { scheduleForm } from './schedule-form.ts';
 import { scheduleItem } from './schedule-item.ts';
@@ -68,7 +67,7 @@ async function schedulesPage(request: ServerRequest): Promise<Page> {
       }
     </section>
     ${scheduleForm(request, edited)}`;
-  return { title: 'Schedules', main, scripts: [...(LIVE.scripts ?? []), ASSETS.schedulesScript] };
+  return { title: 'Schedules', main, scripts: [ASSETS.schedulesScript] };
 }
 
 function text(form: Form, field: string): string {

@@ -1,12 +1,11 @@
 import type { ReplyOf } from '../../http/calls.ts';
-import { usdText } from '../../kernel/money.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { type Filling, choiceField, filling, lineField } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
-import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
+import { sizeOptions, sizesBetween } from './sizes.ts';
 
 type Template = ReplyOf<'ListTemplates'>['templates'][number];
 
@@ -18,7 +17,8 @@ const SOFTWARE: Readonly<Record<string, string>> = {
 };
 /** Packs are of mods, which these load. */
 const TAKES_PACKS = new Set(['fabric', 'quilt', 'forge', 'neoforge']);
-const RAM_MB = [512, 1_024, 2_048, 3_072, 4_096, 6_144, 8_192, 12_288, 16_384, 24_576, 32_768];
+/** Smaller ones are for who knows what they do: in the settings. */
+const LEAST_MB = 512;
 const DEFAULT_RAM_MB = { sandbox: 512, plain: 4_096, mods: 6_144 };
 
 /** Makes a server: of a template or of some software, which are links, as versions and RAM follow from them. */
@@ -135,19 +135,17 @@ function ramField(
 ): Html {
   const kind = software === 'sandbox' ? 'sandbox' : TAKES_PACKS.has(software) ? 'mods' : 'plain';
   const usual = template?.ramMb ?? DEFAULT_RAM_MB[kind];
-  const sizes = [...new Set([...RAM_MB, usual])].toSorted((a, b) => a - b).filter((mb) => mb <= mostMb);
+  const sizes = [...new Set([...sizesBetween(LEAST_MB, mostMb), usual])]
+    .toSorted((a, b) => a - b)
+    .filter((mb) => mb <= mostMb);
   const value = sizes.includes(usual) ? usual : (sizes.at(-1) ?? usual);
   return choiceField(filled, {
     name: 'ramMb',
     label: 'RAM',
     hint: 'Can be changed later.',
     value: String(value),
-    options: sizes.map((mb) => [String(mb), `${ramText(mb)}: ${hourText((perGbHourMicros * mb) / 1_024)}`]),
+    options: sizeOptions(sizes, perGbHourMicros),
   });
-}
-
-function hourText(micros: number): string {
-  return micros === 0 ? 'free' : `${usdText(micros)} an hour awake`;
 }
 
 function packFields(filled: Filling): Html {

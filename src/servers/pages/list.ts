@@ -5,6 +5,7 @@ import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { copyButton } from '../../web/panel/parts.ts';
 import { stateTag } from '../../web/panel/state.ts';
 import { causeWords, ramText, sinceTime } from '../../web/panel/words.ts';
 import { plainName } from '../../web/text.ts';
@@ -77,10 +78,7 @@ function serverCard(request: PanelRequest, server: Summary, micros: number): Htm
       ${ramText(ramMb)}${role === 'owner' ? ` · ${usdText(micros)} this month` : ` · you are a ${role} here`}
     </p>
     <div class="actions">
-      ${cardButton(request, state, id, name)}
-      <button class="link" type="button" data-copy="${address}" hidden>
-        Copy address<span class="unseen"> of ${name}</span>
-      </button>
+      ${cardButton(request, state, id, name)} ${copyButton(address, `of ${name}`, 'Copy address')}
     </div>
   </li>`;
 }

@@ -3,7 +3,6 @@ import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
-import { LIVE } from '../../web/panel/server-frame.ts';
 import { stateTag } from '../../web/panel/state.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, sinceTime } from '../../web/panel/words.ts';
@@ -52,7 +51,7 @@ async function machinePage(request: ServerRequest): Promise<Page> {
             </table>`
       }
     </section>`;
-  return { title: 'Machine', main, styles: [...(LIVE.styles ?? []), ASSETS.statechartStyle] };
+  return { title: 'Machine', main, styles: [ASSETS.statechartStyle] };
 }
 
 function comesNext({ allowedEvents, deadlines }: Machine): Html {

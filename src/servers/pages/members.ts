@@ -1,5 +1,5 @@
 import type { ReplyOf } from '../../http/calls.ts';
-import { confirmed } from '../../web/form.ts';
+import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { choiceField, filling, lineField, radioField } from '../../web/panel/fields.ts';
@@ -102,7 +102,7 @@ function memberItem(request: ServerRequest, { memberId, email, role, pending }: 
     ${panelForm(
       request,
       'role',
-      html`<input type="hidden" name="member" value="${memberId}" />
+      html`${hidden('member', memberId)}
         <div class="side">
           ${choiceField({ ...filling(request, ''), form: memberId }, { ...field, options: ROLE_NAMES })}
           <button class="second" type="submit">Change<span class="unseen"> the role of ${email}</span></button>

@@ -1,13 +1,14 @@
 import type { ReplyOf } from '../../http/calls.ts';
 import { isAtLeast } from '../../http/roles.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
+import { dayStart, monthStart } from '../../kernel/calendar.ts';
 import { usdText } from '../../kernel/money.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/units.ts';
+import { DAY_MS } from '../../kernel/units.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
-import { LIVE } from '../../web/panel/server-frame.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
+import { fact } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
 import { plainName } from '../../web/text.ts';
@@ -49,12 +50,13 @@ async function overviewPage(request: ServerRequest): Promise<Page> {
   const { server, role, call, now } = request;
   const { id } = server;
   const isOwner = isAtLeast(role, 'owner');
-  const [machine, metrics, incidents, month, today] = await Promise.all([
+  const [machine, metrics, incidents, month, today, playing] = await Promise.all([
     call('InspectMachine', { id }),
     call('GetServerMetrics', { id }),
     call('ListDiagnostics', { id }),
     isOwner ? usageSince(request, monthStart(now)) : undefined,
     isOwner ? usageSince(request, dayStart(now)) : undefined,
+    players(request),
   ]);
   const main = html`<div class="beside-each">
       <section class="card" data-live="now">
@@ -63,7 +65,7 @@ async function overviewPage(request: ServerRequest): Promise<Page> {
       </section>
       <section class="card" data-live="players">
         <h2>Players</h2>
-        ${await players(request)}
+        ${playing}
       </section>
       ${month && today && usageCard({ month, today, now, request })}
       <section class="card" data-live="alerts">
@@ -95,9 +97,9 @@ async function overviewPage(request: ServerRequest): Promise<Page> {
   return {
     title: server.name,
     main,
-    styles: [...(LIVE.styles ?? []), ASSETS.chartsStyle],
-    libraries: [...(LIVE.libraries ?? []), ASSETS.uplot],
-    scripts: [...(LIVE.scripts ?? []), ASSETS.chartsScript],
+    styles: [ASSETS.chartsStyle],
+    libraries: [ASSETS.uplot],
+    scripts: [ASSETS.chartsScript],
   };
 }
 
@@ -107,13 +109,6 @@ const CHARTS = [
   ['memory', 'Memory'],
   ['processor', 'Processor'],
 ] as const;
-
-function fact(name: string, value: string | Html): Html {
-  return html`<div>
-    <dt>${name}</dt>
-    <dd>${value}</dd>
-  </div>`;
-}
 
 function figures({ tps, mspt, memUsedMb, memLimitMb, cpuPercent }: ReplyOf<'GetServerMetrics'>): Html | undefined {
   if (memLimitMb === 0 && tps === 0) return undefined;
@@ -208,11 +203,3 @@ const KINDS: Readonly<Record<string, string>> = {
   crash: 'It crashed',
   stop: 'A stop was forced',
 };
-
-function dayStart(now: number): number {
-  return now - (now % (24 * HOUR_MS));
-}
-
-function monthStart(now: number): number {
-  return Date.parse(`${new Date(now).toISOString().slice(0, 7)}-01`);
-}

@@ -59,8 +59,6 @@ async function copy(button) {
 
 document.addEventListener('dormouse:renewed', improve);
 improve();
-// On a phone there are more tabs than fit.
-document.querySelector('.tabs [aria-current=page]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
 // Of many tabs on a narrow screen, the one that this is.
 document.querySelector('.tabs [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
 

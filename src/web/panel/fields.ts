@@ -22,6 +22,12 @@ export function filling({ failed, sent, problem }: PanelRequest, form: string): 
   };
 }
 
+/** The same of one of several alike forms, told apart by the hidden fields that each sends; `item` goes into the ids. */
+export function fillingOf(request: PanelRequest, form: string, fields: Record<string, string>, item: string): Filling {
+  const isThis = Object.entries(fields).every(([name, value]) => request.sent?.get(name) === value);
+  return { ...filling(isThis ? request : { ...request, failed: undefined }, form), form: `${form}-${item}` };
+}
+
 interface Labelled {
   name: string;
   label: string | Html;

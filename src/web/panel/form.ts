@@ -1,4 +1,4 @@
-import { csrfField } from '../form.ts';
+import { csrfField, hidden } from '../form.ts';
 import { type Html, html } from '../html.ts';
 import type { PanelRequest } from './panel.ts';
 
@@ -31,8 +31,6 @@ export function buttonForm(
   label: Html | string,
   { fields = {}, look = 'second' }: { fields?: Record<string, string>; look?: string } = {},
 ): Html {
-  const hidden = Object.entries(fields).map(
-    ([field, value]) => html`<input type="hidden" name="${field}" value="${value}" />`,
-  );
-  return panelForm(request, name, html`${hidden}<button class="${look}" type="submit">${label}</button>`);
+  const filled = Object.entries(fields).map(([field, value]) => hidden(field, value));
+  return panelForm(request, name, html`${filled}<button class="${look}" type="submit">${label}</button>`);
 }

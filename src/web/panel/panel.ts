@@ -8,7 +8,7 @@ import type { Answer, Page, SignedInRequest } from '../page-request.ts';
 import { type Problem, problemOf, withProblem } from '../problem.ts';
 import type { Awaitable, Form, Serve } from '../serve.ts';
 import { addressOf } from './form.ts';
-import { LIVE, serverFrame } from './server-frame.ts';
+import { live, serverFrame } from './server-frame.ts';
 
 /** A request for a page of the panel. */
 export interface PanelRequest extends SignedInRequest {
@@ -103,8 +103,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
     prepare: (request: PanelRequest) => Awaitable<Request>,
     frame: (request: Request, shown: Page) => Page,
   ): void {
-    const pageOf = (request: Request, shown: Page): Page =>
-      withProblem({ ...LIVE, ...frame(request, shown) }, request.problem);
+    const pageOf = (request: Request, shown: Page): Page => withProblem(live(frame(request, shown)), request.problem);
     serve.signedIn(path, async (signedIn) => {
       const reached = await prepare(requestOf(signedIn, 0));
       const request = { ...reached, done: done[reached.query.get('done') ?? ''] };

@@ -1,20 +1,25 @@
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import { type Role, isAtLeast } from '../../http/roles.ts';
 import { ASSETS } from '../assets.ts';
-import { csrfField } from '../form.ts';
+import { csrfField, hidden } from '../form.ts';
 import { type Html, html } from '../html.ts';
 import type { Page } from '../page-request.ts';
 import { plainName } from '../text.ts';
 import { addressOf } from './form.ts';
 import type { ServerRequest } from './panel.ts';
+import { copyButton } from './parts.ts';
 import { stateTag } from './state.ts';
 
-/** What a page of the panel is sent with: it is live where a script may run. */
-export const LIVE: Pick<Page, 'styles' | 'libraries' | 'scripts'> = {
-  styles: [ASSETS.panelStyle],
-  libraries: [ASSETS.idiomorph],
-  scripts: [ASSETS.live, ASSETS.panelScript],
-};
+/** A page of the panel with what all of them are sent with, in front of its own: it is live where a script may run. */
+export function live(page: Page): Page {
+  const { styles = [], libraries = [], scripts = [] } = page;
+  return {
+    ...page,
+    styles: [ASSETS.panelStyle, ...styles],
+    libraries: [ASSETS.idiomorph, ...libraries],
+    scripts: [ASSETS.live, ASSETS.panelScript, ...scripts],
+  };
+}
 
 /** The pages of a server, in the order of their tabs, and the least one must be on it to be shown each. */
 const TABS: readonly (readonly [path: string, name: string, least: Role])[] = [
@@ -61,9 +66,7 @@ export function serverFrame(request: ServerRequest, page: Page, paths: ReadonlyS
         </div>
         <p class="where">
           <code>${server.addr}</code>
-          <button class="link" type="button" data-copy="${server.addr}" hidden>
-            Copy<span class="unseen"> the address</span>
-          </button>
+          ${copyButton(server.addr, 'the address')}
         </p>
       </div>
       <nav class="tabs" aria-label="${name}">
@@ -93,9 +96,7 @@ function actions(request: ServerRequest): Html {
   const back = addressOf(request);
   const button = (verb: string, label: string, look: string) =>
     html`<form method="post" action="/servers/${server.id}/${verb}" data-swap>
-      ${csrfField(csrf)}<input type="hidden" name="back" value="${back}" /><button class="${look}" type="submit">
-        ${label}
-      </button>
+      ${csrfField(csrf)}${hidden('back', back)}<button class="${look}" type="submit">${label}</button>
     </form>`;
   switch (server.state) {
     case 'hibernated':

@@ -32,11 +32,6 @@ export function sinceTime(at: number, now: number): Html {
   >`;
 }
 
-/** An instant: in UTC, and by a script in the reader's own zone. */
-export function instantTime(at: number): Html {
-  return html`<time datetime="${new Date(at).toISOString()}" data-local>${instantText(at)}</time>`;
-}
-
 /** `12 s`, `3 min 5 s`, `2 h 5 min`, `4 d 2 h`: the two largest units. `live.js` has the same rule. */
 export function spanText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));

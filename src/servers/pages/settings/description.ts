@@ -5,7 +5,6 @@ import { type Html, html } from '../../../web/html.ts';
 import type { Page } from '../../../web/page-request.ts';
 import { filling, linesField } from '../../../web/panel/fields.ts';
 import { actionOf, panelForm } from '../../../web/panel/form.ts';
-import { LIVE } from '../../../web/panel/server-frame.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
 import type { Form } from '../../../web/serve.ts';
 import { plainName } from '../../../web/text.ts';
@@ -75,7 +74,7 @@ async function descriptionPage(request: ServerRequest, motd: string): Promise<Pa
     </section>
     ${iconCard(request, icon)}`;
   const page = settingsPage(request, 'Description and icon', cards);
-  return { ...page, scripts: [...(LIVE.scripts ?? []), ASSETS.preview] };
+  return { ...page, scripts: [ASSETS.preview] };
 }
 
 const MOTD_CHARS = 1_024;

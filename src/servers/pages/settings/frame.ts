@@ -2,7 +2,6 @@ import { ASSETS } from '../../../web/assets.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { Page } from '../../../web/page-request.ts';
 import type { ServerRequest } from '../../../web/panel/panel.ts';
-import { LIVE } from '../../../web/panel/server-frame.ts';
 import { requireRole } from '../../api/reach.ts';
 
 /** The pages of settings, in the rooms of what they are about, in the order in which they are named to owners. */
@@ -31,7 +30,7 @@ export function settingsPage(request: ServerRequest, title: string, cards: Html)
       </ul>
     </nav>
     ${cards}`;
-  return { title, main, styles: [...(LIVE.styles ?? []), ASSETS.settingsStyle] };
+  return { title, main, styles: [ASSETS.settingsStyle] };
 }
 
 /** What is said after each form of settings. */

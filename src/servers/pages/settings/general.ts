@@ -9,6 +9,7 @@ import { panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
 import { plainName } from '../../../web/text.ts';
 import { leastRamMb } from '../../api/fields.ts';
+import { priceOf, sizeOptions, sizesBetween } from '../sizes.ts';
 import { SAVED, restNote, settingsPage } from './frame.ts';
 
 /** Name, size and plan; and the server's end. */
@@ -71,8 +72,7 @@ interface Prices {
 function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRamMb: number }): Html {
   const { server, role } = request;
   const filled = filling(request, 'size');
-  const perHour = (ramMb: number) => usdText((Number(prices.perGbHourMicros) * ramMb) / MB_PER_GB);
-  const perMonth = usdText((Number(prices.perGbMonthMicros) * server.ramMb) / MB_PER_GB);
+  const perMonth = usdText(priceOf(server.ramMb, Number(prices.perGbMonthMicros)));
   return html`<section class="card">
     <h2>Size and plan</h2>
     ${restNote(request)}
@@ -84,10 +84,10 @@ function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRam
           label: 'RAM',
           hint: 'What the game gets, from its next start on. More players, mods and a greater view distance need more.',
           value: String(server.ramMb),
-          options: sizesFor(server, isAtLeast(role, 'owner') ? maxRamMb : Infinity).map((ramMb) => [
-            String(ramMb),
-            `${ramText(ramMb)}: ${perHour(ramMb)} an hour awake`,
-          ]),
+          options: sizeOptions(
+            sizesFor(server, isAtLeast(role, 'owner') ? maxRamMb : Infinity),
+            Number(prices.perGbHourMicros),
+          ),
         })}
         ${
           isAtLeast(role, 'owner') &&
@@ -105,17 +105,10 @@ function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRam
   </section>`;
 }
 
-const MB_PER_GB = 1_024;
-const SIZES_MB = [256, 512, 1_024, 2_048, 3_072, 4_096, 6_144, 8_192, 12_288, 16_384, 24_576, 32_768];
-
 /** Sizes in which its game can run, up to what an account may have, and the one it has. */
 function sizesFor({ type, ramMb }: ServerRequest['server'], mostMb: number): number[] {
-  const sizes = SIZES_MB.filter((each) => each >= leastRamMb(type) && each <= mostMb);
+  const sizes = sizesBetween(leastRamMb(type), mostMb);
   return [...new Set([...sizes, ramMb])].sort((a, b) => a - b);
-}
-
-function ramText(mb: number): string {
-  return mb < MB_PER_GB ? `${mb} MB` : `${Number((mb / MB_PER_GB).toFixed(1))} GB`;
 }
 
 function deleteCard(request: ServerRequest): Html {

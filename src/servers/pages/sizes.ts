@@ -1,0 +1,22 @@
+import { usdText } from '../../kernel/money.ts';
+import { ramText } from '../../web/panel/words.ts';
+
+const MB_PER_GB = 1_024;
+/** Sizes in which servers are offered, MB of RAM. */
+const SIZES_MB = [256, 512, 1_024, 2_048, 3_072, 4_096, 6_144, 8_192, 12_288, 16_384, 24_576, 32_768];
+
+/** The sizes from `leastMb` to `mostMb`, smallest first. */
+export function sizesBetween(leastMb: number, mostMb: number): number[] {
+  return SIZES_MB.filter((each) => each >= leastMb && each <= mostMb);
+}
+
+/** What that much RAM costs at the price of a GB, in micros. */
+export function priceOf(ramMb: number, perGbMicros: number): number {
+  return (perGbMicros * ramMb) / MB_PER_GB;
+}
+
+/** Sizes to choose from, with what an hour awake costs. */
+export function sizeOptions(sizes: readonly number[], perGbHourMicros: number): [value: string, text: string][] {
+  const price = (micros: number) => (micros === 0 ? 'free' : `${usdText(micros)} an hour awake`);
+  return sizes.map((mb) => [String(mb), `${ramText(mb)}: ${price(priceOf(mb, perGbHourMicros))}`]);
+}
