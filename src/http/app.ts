@@ -65,20 +65,21 @@ export function createApi({ log, clock, rate = KEY_RATE, ...options }: ApiOption
   const sessionOperations = features.flatMap((each) => each.sessionOperations ?? []);
   const publicOperations = features.flatMap((each) => each.publicOperations ?? []);
   const app = new Koa();
-  const router = new Router({ strict: true, sensitive: true });
+  // Of their own, as the router tries all the routes it has: those of the API come first and are tried alone.
+  const [router, others] = [newRouter(), newRouter()];
   const takeToken = createRateLimit(rate, clock);
   const authorizing = (take: (credentialId: string) => void) =>
     createAuthorize(options.findPrincipal, options.findApp, take, options.findBrowser);
   const authorizer = { authorize: authorizing(takeToken), authorizeAgain: authorizing(() => {}) };
-  router.get(
+  others.get(
     '/openapi.json',
     keptBytes('json', () => JSON.stringify(openapi())),
   );
   mount(router, operations, authorizer, streams);
-  mountSession(router, sessionOperations, takeToken, browsers);
-  mountPublic(router, publicOperations, browsers);
+  mountSession(others, sessionOperations, takeToken, browsers);
+  mountPublic(others, publicOperations, browsers);
   const carried = [...carriedForBrowsers(operations), ...features.flatMap((each) => each.pageOperations ?? [])];
-  const forBrowsers = mountForBrowsers(router, carried, options.findBrowser, takeToken, streams);
+  const forBrowsers = mountForBrowsers(others, carried, options.findBrowser, takeToken, streams);
   app
     .use(requestId)
     .use(logRequests(log, options.answered))
@@ -86,6 +87,7 @@ export function createApi({ log, clock, rate = KEY_RATE, ...options }: ApiOption
     .use(renderErrors(log))
     .use(plainColons)
     .use(router.routes())
+    .use(others.routes())
     .use(answerMethods([...operations, ...forBrowsers, ...sessionOperations, ...publicOperations]));
   app.on('error', (error: NodeJS.ErrnoException, ctx?: Context) => {
     const level = DISCONNECTS.has(error.code ?? '') ? 'debug' : 'error';
@@ -93,6 +95,8 @@ export function createApi({ log, clock, rate = KEY_RATE, ...options }: ApiOption
   });
   return app;
 }
+
+const newRouter = () => new Router({ strict: true, sensitive: true });
 
 const requestId: Middleware = async function requestId(ctx, next) {
   const given = ctx.get('x-request-id');

@@ -16,7 +16,7 @@ interface Route {
 /**
  * Answers for what no route has served: `OPTIONS` with 200, an unknown method with 501, and with 405 what is at this address
  * by other methods. `Allow` names those that are served at this very address: what an operation does not take as its
- * parameters is no address of that operation. To be used right behind the router.
+ * parameters is no address of that operation. To be used right behind the routers.
  */
 export function answerMethods(operations: readonly Declared[]): Middleware {
   const byRoute = new Map(operations.map((operation) => [routePath(operation.path), operation]));
