@@ -25,6 +25,7 @@ import { SealedTokens1796702400000 } from './1796702400000-sealed-tokens.ts';
 import { ScheduleAuthors1796704200000 } from './1796704200000-schedule-authors.ts';
 import { WaitingRooms1796706000000 } from './1796706000000-waiting-rooms.ts';
 import { ClientVersions1796707800000 } from './1796707800000-client-versions.ts';
+import { ServerPages1796720000000 } from './1796720000000-server-pages.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -55,4 +56,5 @@ export const migrations = [
   ScheduleAuthors1796704200000,
   WaitingRooms1796706000000,
   ClientVersions1796707800000,
+  ServerPages1796720000000,
 ];

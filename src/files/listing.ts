@@ -1,5 +1,5 @@
 import type { Entry, Jail } from '../jail/jail.ts';
-import { unlessGone } from '../jail/patience.ts';
+import { unlessGone } from '../kernel/caller-gone.ts';
 import { createSemaphore } from '../kernel/limits/semaphore.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';
 import { listDirectory } from './listing-job.ts';

@@ -258,7 +258,7 @@ export interface paths {
         };
         /**
          * List servers
-         * @description All servers of the account that the key reaches. An `accountId` other than the own one is refused.
+         * @description All servers of the account that the key reaches, oldest first. An `accountId` other than the own one is refused. Who has hundreds asks for them in pages: `limit`, and for the next page `after` with what `next` said.
          *
          *     Needs the scope `servers:read`.
          */
@@ -3566,6 +3566,8 @@ export interface components {
         ListServersResponse: {
             /** @default [] */
             servers: components["schemas"]["Server"][];
+            /** @description Of a page: where the next one begins; empty: this was the last. A key for some servers may find fewer than `limit` on it. */
+            next?: string;
         };
         Server: {
             /**
@@ -6254,6 +6256,10 @@ export interface operations {
             query?: {
                 /** @description Empty: the caller's own, which is the only one. */
                 accountId?: string;
+                /** @description At most so many; 0: all. */
+                limit?: number;
+                /** @description `next` of the page before; empty: from the first on. */
+                after?: string;
             };
             header?: never;
             path?: never;

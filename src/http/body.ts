@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Transform, finished } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { callerGone } from '../kernel/caller-gone.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB, MINUTE_MS } from '../kernel/units.ts';
 
@@ -66,7 +67,7 @@ export async function* streamBody(request: IncomingMessage, idleMs = IDLE_MS): A
 function decoded(request: IncomingMessage): Transform {
   const decoder = decoderFor(request.headers['content-encoding']);
   finished(request, { writable: false }, (error) => {
-    if (error) decoder.destroy(new StatusError('CANCELLED', 'CALLER_GONE', 'The caller went away.', { cause: error }));
+    if (error) decoder.destroy(callerGone(error));
   });
   // A reader hears of errors from the stream; after it has stopped reading they are dropped here.
   return request.pipe(decoder).on('error', () => {});

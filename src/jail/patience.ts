@@ -1,4 +1,4 @@
-import { StatusError } from '../kernel/status.ts';
+import { callerGone } from '../kernel/caller-gone.ts';
 import type { Room } from './space.ts';
 
 /**
@@ -18,17 +18,4 @@ export function patiently(
     if (bytes > 0) await grow(bytes);
     taken(bytes);
   };
-}
-
-/** Does something; when its signal has fired, whatever it then fails with is CANCELLED CALLER_GONE. */
-export async function unlessGone<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw signal?.aborted ? callerGone() : error;
-  }
-}
-
-function callerGone(): StatusError {
-  return new StatusError('CANCELLED', 'CALLER_GONE', 'The caller went away.');
 }

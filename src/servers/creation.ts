@@ -31,7 +31,7 @@ export interface Creation {
 
 /** What fills requests in, and what may refuse a new server. */
 export interface CreationOptions extends RequestDefaults {
-  servers: Pick<Servers, 'listByAccount' | 'create'>;
+  servers: Pick<Servers, 'count' | 'create'>;
   clock: Clock;
   /** Rejects for a server that may not run what it is made of. */
   cores: { require(wanted: NewServer): Promise<void> };
@@ -54,8 +54,7 @@ export function openCreation(options: CreationOptions): Creation {
       const { maxServers } = accountLimits.of(accountId);
       // One creation of an account after the other: each counts those before it.
       return withAccountLock(accountId, async () => {
-        const { length } = await servers.listByAccount(accountId);
-        if (maxServers > 0 && length >= maxServers) {
+        if (maxServers > 0 && (await servers.count(accountId)) >= maxServers) {
           throw quotaExceeded('MAX_SERVERS', `account:${accountId}`, `An account may have ${maxServers} servers.`, {
             limit: String(maxServers),
           });

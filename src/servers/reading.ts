@@ -3,7 +3,7 @@ import { serverMachine } from '../../machines/server.ts';
 import { pathOf } from '../actors/machine-step.ts';
 import type { ServerActors } from './actors.ts';
 import { UNKNOWN_CAUSE, dormant, readOnly } from './dormant.ts';
-import { listServersByAccount } from './rows.ts';
+import { type ServerPlace, listServersByAccount } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 import type { Servers, ServersOptions } from './servers.ts';
 import { type TransitionRow, listTransitions, stateSince } from './transition-rows.ts';
@@ -29,12 +29,21 @@ export interface MachineView {
   definition: unknown;
 }
 
+/** Some of an account's servers, oldest first. */
+export interface ServerPage {
+  servers: ServerNow[];
+  /** Where the next page begins; undefined on the last. */
+  next: ServerPlace | undefined;
+}
+
 export interface ServerReadingOptions extends Pick<ServersOptions, 'store' | 'clock' | 'steady'> {
   actors: ServerActors;
   get: Servers['get'];
 }
 
 const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unknown;
+/** As many rows as are made into servers in a few ms. */
+const PAGE = 250;
 const COMMANDS = [
   'START',
   'STOP',
@@ -50,14 +59,26 @@ const COMMANDS = [
 /** What is shown of servers beyond a single one's present state, and the waiting for it. */
 export function createServerReading(
   options: ServerReadingOptions,
-): Pick<Servers, 'listByAccount' | 'inspect' | 'until'> {
+): Pick<Servers, 'pagesByAccount' | 'listByAccount' | 'inspect' | 'until'> {
   const { store, clock, steady, actors, get } = options;
 
+  async function* pagesByAccount(accountId: string, size: number, after?: ServerPlace): AsyncGenerator<ServerPage> {
+    for (let place = after; ;) {
+      const rows = await listServersByAccount(store, accountId, size, place);
+      const now = await Promise.all(rows.map(async (row) => (actors.find(row.id) ? get(row.id) : dormant(row))));
+      const servers = now.flatMap((each) => (each === undefined || each.state === 'deleting' ? [] : [each]));
+      place = rows.length < size ? undefined : rows.at(-1);
+      yield { servers, next: place && { createdAt: place.createdAt, id: place.id } };
+      if (place === undefined) return;
+    }
+  }
+
   return {
+    pagesByAccount,
     async listByAccount(accountId) {
-      const all = await listServersByAccount(store, accountId);
-      const now = await Promise.all(all.map(async (row) => (actors.find(row.id) ? get(row.id) : dormant(row))));
-      return now.flatMap((each) => (each === undefined || each.state === 'deleting' ? [] : [each]));
+      const all: ServerNow[] = [];
+      for await (const { servers } of pagesByAccount(accountId, PAGE)) all.push(...servers);
+      return all;
     },
     async inspect(id) {
       const now = await get(id);

@@ -87,7 +87,7 @@ export const servers = new EntitySchema<ServerRow>({
     snapshot: text,
   },
   uniques: [{ columns: ['hostname'] }],
-  indices: [{ columns: ['accountId'] }, { columns: ['state', 'id'] }],
+  indices: [{ columns: ['accountId', 'createdAt', 'id'] }, { columns: ['state', 'id'] }],
   foreignKeys: [ofAccount],
 });
 
@@ -117,10 +117,26 @@ export async function requireServer(tx: Tx, id: string): Promise<void> {
   if ((await tx.query(sql, [id])).length === 0) throw serverNotFound(id);
 }
 
-/** An account's servers, oldest first. */
-export async function listServersByAccount(db: Sql, accountId: string): Promise<ServerRow[]> {
-  const sql = 'SELECT * FROM "servers" WHERE "accountId" = $1 ORDER BY "createdAt", "id"';
-  return (await db.query<StoredServer>(sql, [accountId])).map(serverRow);
+/** Where a server stands among those of its account, oldest first. */
+export type ServerPlace = Pick<ServerRow, 'createdAt' | 'id'>;
+
+/** At most so many of an account's servers, oldest first: the first ones, or those behind a place. */
+export async function listServersByAccount(
+  db: Sql,
+  accountId: string,
+  limit: number,
+  { createdAt, id }: ServerPlace = { createdAt: -1, id: '' },
+): Promise<ServerRow[]> {
+  const sql = `SELECT * FROM "servers" WHERE "accountId" = $1 AND ("createdAt", "id") > ($2, $3)
+    ORDER BY "createdAt", "id" LIMIT $4`;
+  return (await db.query<StoredServer>(sql, [accountId, createdAt, id, limit])).map(serverRow);
+}
+
+/** How many servers an account has, but for those being deleted. */
+export async function countServersOfAccount(db: Sql, accountId: string): Promise<number> {
+  const sql = `SELECT COUNT(*) AS "count" FROM "servers" WHERE "accountId" = $1 AND "state" <> 'deleting'`;
+  const [row] = await db.query<{ count: number | string }>(sql, [accountId]);
+  return Number(row?.count ?? 0);
 }
 
 /** All servers, as far as players may see them. */

@@ -9,10 +9,10 @@ import { changeRow, createServerActors } from './actors.ts';
 import { createServerCommands } from './commands.ts';
 import type { Effects } from './effects.ts';
 import type { Intervention } from './operator-events.ts';
-import { type MachineView, createServerReading } from './reading.ts';
+import { type MachineView, type ServerPage, createServerReading } from './reading.ts';
 import { dormant, untouched } from './dormant.ts';
 import { inMachineTime } from './machine-time.ts';
-import { type ServerRow, insertServer } from './rows.ts';
+import { type ServerPlace, type ServerRow, countServersOfAccount, insertServer } from './rows.ts';
 import type { EffectHost } from './effect-host.ts';
 import type { RowChange, ServerNow } from './server-now.ts';
 import { listServersNotAtRest } from './transition-rows.ts';
@@ -24,7 +24,11 @@ export interface Servers {
   create(row: ServerRow, cause: Cause): Promise<ServerNow>;
   /** Undefined for unknown servers and for those being deleted. */
   get(id: string): Promise<ServerNow | undefined>;
+  /** How many an account has. */
+  count(accountId: string): Promise<number>;
   listByAccount(accountId: string): Promise<ServerNow[]>;
+  /** The same in pages of at most `size`, each read when it is asked for, from a place on. */
+  pagesByAccount(accountId: string, size: number, after?: ServerPlace): AsyncGenerator<ServerPage>;
   /**
    * Gives a command and resolves once it is stored. NOT_FOUND; FAILED_PRECONDITION where the state does not allow it;
    * UNAVAILABLE where it could not be stored (then nothing has happened). `fields` are what its owner changes with it, in the
@@ -111,7 +115,7 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
     wakeChecks,
     onRefusal,
   });
-  const { listByAccount, inspect, until } = createServerReading({ store, clock, steady, actors, get });
+  const { listByAccount, pagesByAccount, inspect, until } = createServerReading({ store, clock, steady, actors, get });
 
   async function get(id: string): Promise<ServerNow | undefined> {
     const now = await actors.get(id);
@@ -141,7 +145,9 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
       }
     },
     get,
+    count: (accountId) => countServersOfAccount(store, accountId),
     listByAccount,
+    pagesByAccount,
     send,
     intervene,
     patch: (id, change, also) => changeRow(options, actors, { id, change, also }),

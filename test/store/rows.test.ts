@@ -59,10 +59,14 @@ onEachStore('servers: stored whole, found, listed, patched, removed', async (t, 
   t.deepEqual(await rows.getServer(store, 'birch'), waiting);
   t.is(await rows.getServer(store, 'Amber'), undefined);
   t.deepEqual(
-    (await rows.listServersByAccount(store, 'acc_test')).map(({ id }) => id),
+    (await rows.listServersByAccount(store, 'acc_test', 10)).map(({ id }) => id),
     ['birch', 'amber'],
   );
-  t.deepEqual(await rows.listServersByAccount(store, 'acc_other'), []);
+  t.deepEqual(await rows.listServersByAccount(store, 'acc_other', 10), []);
+  const [first] = await rows.listServersByAccount(store, 'acc_test', 1);
+  t.is(first?.id, 'birch');
+  t.deepEqual(await rows.listServersByAccount(store, 'acc_test', 10, first), [row]);
+  t.is(await rows.countServersOfAccount(store, 'acc_test'), 2);
   await store.write((tx) => rows.patchServer(tx, 'amber', { ramMb: 4_096, properties: {}, updatedAt: 5 }));
   await store.write((tx) => rows.patchServer(tx, 'amber', {}));
   t.deepEqual(await rows.getServer(store, 'amber'), { ...row, ramMb: 4_096, properties: {}, updatedAt: 5 });

@@ -1,10 +1,8 @@
-import { z } from 'zod';
-import { message, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
-import { type Operation, operation } from '../../http/operation.ts';
+import type { Operation } from '../../http/operation.ts';
 import { isAtLeast } from '../../http/roles.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { causeOf, ownAccount } from '../../people/caller.ts';
+import { causeOf } from '../../people/caller.ts';
 import type { Servers } from '../servers.ts';
 import { Server, ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
@@ -17,24 +15,6 @@ interface Needs {
   serverOperation: ServerOperation;
   servers: Servers;
 }
-
-const listServers = (needs: Needs) =>
-  operation({
-    id: 'ListServers',
-    method: 'get',
-    path: '/v1/servers',
-    scope: 'servers:read',
-    tag: 'control',
-    summary: 'List servers',
-    description: 'All servers of the account that the key reaches. An `accountId` other than the own one is refused.',
-    query: message({ accountId: text(64).default('').describe("Empty: the caller's own, which is the only one.") }),
-    reply: z.object({ servers: z.array(Server).default([]) }).meta({ id: 'ListServersResponse' }),
-    async run({ query, principal }) {
-      const servers = await needs.servers.listByAccount(ownAccount(principal, query.accountId));
-      const reached = servers.filter(({ row }) => principal.serverIds?.has(row.id) ?? true);
-      return { servers: reached.map((now) => needs.serverView(now)) };
-    },
-  });
 
 const getServer = (needs: Needs) =>
   needs.serverOperation({
@@ -75,7 +55,6 @@ const deleteServer = ({ serverOperation, servers, clock }: Needs) =>
   });
 
 /** The servers of a caller. */
-export const serverListOperations = (needs: Needs): readonly Operation[] => [listServers(needs)];
 
 /** One server. */
 export const serverOperations = (needs: Needs): readonly Operation[] => [getServer(needs), deleteServer(needs)];

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { invalidFields } from '../../http/errors.ts';
+import { int32, message, text } from '../../http/fields.ts';
+import { type Operation, operation } from '../../http/operation.ts';
+import { WrittenReply } from '../../http/reply.ts';
+import { callerGone, unlessGone } from '../../kernel/caller-gone.ts';
+import { createSemaphore } from '../../kernel/limits/semaphore.ts';
+import { ownAccount } from '../../people/caller.ts';
+import type { ServerPage } from '../reading.ts';
+import type { ServerPlace } from '../rows.ts';
+import type { Servers } from '../servers.ts';
+import { Server } from './messages.ts';
+import type { ServerView } from './view.ts';
+
+/** What this operation works with. */
+interface Needs {
+  serverView: ServerView;
+  servers: Servers;
+}
+
+/** Servers of a page: so many are read, checked and written in 10 ms. */
+const PAGE = 200;
+/** Whole lists of more than a page that are written or being sent; one of 10 000 servers has 10 MB. */
+const LONG = { atOnce: 4, atOncePerKey: 2, mostWaiting: 256, mostWaitingPerKey: 64 };
+const PLACE = /^(\d{1,15})-([a-z0-9-]{1,40})$/;
+const List = z.array(Server);
+
+function listServers({ servers, serverView }: Needs): Operation {
+  const slots = createSemaphore(LONG);
+  return operation({
+    id: 'ListServers',
+    method: 'get',
+    path: '/v1/servers',
+    scope: 'servers:read',
+    tag: 'control',
+    summary: 'List servers',
+    description:
+      'All servers of the account that the key reaches, oldest first. An `accountId` other than the own one is refused. ' +
+      'Who has hundreds asks for them in pages: `limit`, and for the next page `after` with what `next` said.',
+    query: message({
+      accountId: text(64).default('').describe("Empty: the caller's own, which is the only one."),
+      limit: int32({ min: 0, max: PAGE }).default(0).describe('At most so many; 0: all.'),
+      after: text(64).default('').describe('`next` of the page before; empty: from the first on.'),
+    }),
+    reply: z
+      .object({
+        servers: List.default([]),
+        next: z
+          .string()
+          .optional()
+          .describe(
+            'Of a page: where the next one begins; empty: this was the last. A key for some servers may find fewer than `limit` on it.',
+          ),
+      })
+      .meta({ id: 'ListServersResponse' }),
+    async run({ query: { accountId, limit, after }, principal, signal }) {
+      const account = ownAccount(principal, accountId);
+      const pages = servers.pagesByAccount(account, limit || PAGE, placeIn(after));
+      const shown = (page: ServerPage) =>
+        page.servers.filter(({ row }) => principal.serverIds?.has(row.id) ?? true).map((now) => serverView(now));
+      const first = (await pages.next()).value as ServerPage;
+      if (limit > 0) return { servers: shown(first), next: textOf(first.next) };
+      if (!first.next) return { servers: shown(first) };
+      const release = await unlessGone(signal, () => slots.enter({ key: account }, signal));
+      try {
+        const pieces = [pieceOf(shown(first))];
+        for await (const page of pages) {
+          if (signal.aborted) throw callerGone();
+          pieces.push(pieceOf(shown(page)));
+        }
+        return new WrittenReply(Buffer.from(`{"servers":[${pieces.filter(Boolean).join(',')}]}`), release);
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+  });
+}
+
+/** The servers as they stand in a list's text. */
+function pieceOf(servers: z.input<typeof List>): string {
+  return JSON.stringify(List.parse(servers)).slice(1, -1);
+}
+
+function textOf(place: ServerPlace | undefined): string {
+  return place ? `${place.createdAt}-${place.id}` : '';
+}
+
+function placeIn(after: string): ServerPlace | undefined {
+  if (after === '') return undefined;
+  const [, createdAt, id] = PLACE.exec(after) ?? [];
+  if (id !== undefined) return { createdAt: Number(createdAt), id };
+  throw invalidFields([{ field: 'after', description: 'must be `next` of the page before' }]);
+}
+
+/** Apart from the others for its place in the reference. */
+export const serverListOperations = (needs: Needs): readonly Operation[] => [listServers(needs)];
