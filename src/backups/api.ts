@@ -20,7 +20,7 @@ interface Needs {
 
 const Backup = z
   .object({
-    id: reply.text.describe('`previous`: the folder from before the last restore, until a start has succeeded.'),
+    id: reply.text.describe('`previous`: the folder from before the last restore, until a later start has succeeded.'),
     serverId: reply.text,
     createdAt: reply.timestamp,
     sizeBytes: reply.int64.describe('Of the archive.'),
@@ -122,9 +122,11 @@ const restoreBackup = ({ serverOperation, backups }: Needs) =>
     description:
       'All files of the server become those of the backup, and its core, version, mods and mod pack what they were. A running ' +
       'server is stopped for it and started again. Answers when it is done; after an error everything is as it was. What ' +
-      'was there before is kept as the backup `previous`, to be restored if the next start fails, and goes with the first ' +
-      'start that succeeds. Until then `previous` stays what it is: another restore first makes a backup of what has been ' +
-      'changed since, if anything has; restoring `previous` itself throws that away. Until it has ended, whatever would change the files is answered OPERATION_IN_PROGRESS.',
+      'was there before is kept as the backup `previous`, to undo the restore with, and goes with the next start that succeeds; ' +
+      'the start that the restore itself ends with does not count. Until then `previous` stays what it is: another restore ' +
+      'first makes a backup of what has been changed since, if anything has; restoring `previous` itself throws that away, ' +
+      'but makes a backup first where the server has run since. Until it has ended, whatever would change the files is ' +
+      'answered OPERATION_IN_PROGRESS.',
     precondition: 'the backup must be ready, and nothing else be done with the server.',
     params: BackupParams,
     example: {},

@@ -7,11 +7,11 @@ import { type AuditActor, recordAudit } from '../people/audit/audit.ts';
 import { getMaintenance } from '../servers/maintenance-rows.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
-import { hasRunSince } from '../servers/transition-rows.ts';
 import type { Ref } from './archives.ts';
 import { filesMissing, locked, noArchive, notFound, notReady, queueFull, superseded } from './errors.ts';
 import { type Orphan, archivePath, exists, siblingsOf, sizeOf } from './files.ts';
 import { jobStatus } from './job-failure.ts';
+import { isNeedless } from './needless.ts';
 import type { Progress } from './progress.ts';
 import { createBackupRemoval, keyOf } from './removal.ts';
 import { DEFAULT_RETENTION } from './retention.ts';
@@ -85,6 +85,8 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
   const { servers, store, saving, clock, log, dataDir, publish, progress, withPrevious } = options;
   const inFlight = new Map<string, { call: AbortController; ended: Promise<void> }>();
   const closing = new AbortController();
+  /** The runs of servers in which it was asked whether their replaced folder is still needed, by when they became ready. */
+  const provenIn = new Map<string, number | null>();
   const removal = createBackupRemoval(options);
   const { drop } = removal;
   const run = createBackupRun({ ...options, switchOn, prune: removal.prune });
@@ -130,20 +132,24 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     throw filesMissing(id);
   }
 
-  /** Removes the replaced folder once a boot has succeeded, as nobody needs it any more. */
-  async function proven(now: ServerNow): Promise<void> {
-    const { id } = now.row;
+  /** Removes the replaced folder once a start has shown that nobody needs it any more. */
+  async function proven(id: string): Promise<void> {
     const row = await rows.getBackup(store, id, rows.PREVIOUS);
-    if (row === undefined) return;
-    if (row.createdAt <= (now.context.readyAt ?? 0)) await drop(row);
-    else withPrevious.add(id);
+    if (row !== undefined && !(await isNeedless(store, row, true))) return;
+    if (row !== undefined) await drop(row);
+    withPrevious.delete(id);
   }
 
+  /** Once in each run. */
   function seen(now: ServerNow | null): void {
-    if (now?.state !== 'running' || !withPrevious.delete(now.row.id)) return;
-    proven(now).catch((error: unknown) => {
-      withPrevious.add(now.row.id);
-      log.warn({ server: now.row.id, err: error }, 'the folder that a restore replaced could not be removed');
+    if (now?.state !== 'running' || !withPrevious.has(now.row.id)) return;
+    const { id } = now.row;
+    const { readyAt } = now.context;
+    if (provenIn.get(id) === readyAt) return;
+    provenIn.set(id, readyAt);
+    proven(id).catch((error: unknown) => {
+      provenIn.delete(id);
+      log.warn({ server: id, err: error }, 'the folder that a restore replaced could not be removed');
     });
   }
 
@@ -162,7 +168,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
   const unobserve = servers.observe((_, now) => seen(now));
   await removal.recover();
   for (const row of await rows.listPrevious(store)) {
-    if (await hasRunSince(store, row.serverId, row.createdAt)) await drop(row);
+    if (await isNeedless(store, row)) await drop(row);
     else withPrevious.add(row.serverId);
   }
   for (const id of await rows.listSavingOff(store)) void switchOn(id);
@@ -240,8 +246,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     },
     async restore(serverId, id, cause, signal) {
       const backup = await ready(serverId, id);
-      // The replaced folder goes with the first start: undone later, the restore would take what was played since.
-      if (id === rows.PREVIOUS && (await hasRunSince(store, serverId, backup.createdAt))) throw notFound(id);
+      if (id === rows.PREVIOUS && (await isNeedless(store, backup))) throw notFound(id);
       await requireFiles(backup);
       await maintain(serverId, { kind: 'backup.restore', target: id }, cause, signal);
     },
@@ -251,6 +256,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
       for (const [, { call }] of ofServer) call.abort();
       await Promise.all(ofServer.map(([, { ended }]) => ended));
       withPrevious.delete(serverId);
+      provenIn.delete(serverId);
     },
     async close() {
       unobserve();

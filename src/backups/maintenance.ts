@@ -99,10 +99,8 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
     const other = others[job.kind];
     if (other !== undefined) return await other(work);
     if (job.kind !== 'backup.restore') throw new Error(`nobody here does jobs of kind ${job.kind}`);
-    if (job.target !== PREVIOUS) {
-      const failure = await keepChanged(work);
-      if (failure !== null) return failure;
-    }
+    const notKept = await keepChanged(work);
+    if (notKept !== null) return notKept;
     return await archives.withFilesLock(serverId, async () => {
       signal.throwIfAborted();
       return job.target === PREVIOUS ? await undo(work) : await restore(work);

@@ -13,6 +13,7 @@ import { filesMissing } from './errors.ts';
 import { archivePath, discard, exists, siblingsOf } from './files.ts';
 import { jobFailure } from './job-failure.ts';
 import { createKeep } from './keep-job.ts';
+import { isNeedless } from './needless.ts';
 import { noteStep } from '../servers/maintenance-rows.ts';
 import type { DoJob, Tools, Work } from './maintenance.ts';
 import { softwareOf } from './server-software.ts';
@@ -35,16 +36,18 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
   const keep = createKeep(tools);
 
   /**
-   * Runs before a restore when no start has succeeded since an earlier restore. The new restore would discard the files
-   * that the earlier one put in place: if they were changed since, by their owner or by a start that failed, this backs
-   * them up. The folder that the earlier restore replaced stays.
+   * Runs before a restore while the folder that an earlier one replaced is still needed. The new restore would discard the
+   * files that the earlier one put in place: if they were changed since, by their owner, by a start that failed or by players,
+   * this backs them up. The folder that the earlier restore replaced stays. An undo is asked to throw changes away; what was
+   * played since is backed up all the same.
    */
   async function keepChanged(work: Work): Promise<Failure | null> {
     const { job, signal } = work;
-    const { serverId, step } = job;
+    const { serverId, step, target } = job;
     const { root } = siblingsOf(dataDir, serverId);
     const earlier = step === '' ? await getBackup(store, serverId, PREVIOUS) : undefined;
-    if (!earlier || (await hasRunSince(store, serverId, earlier.createdAt))) return null;
+    if (!earlier || (await isNeedless(store, earlier))) return null;
+    if (target === PREVIOUS && !(await hasRunSince(store, serverId, earlier.createdAt))) return null;
     if (!(await exists(root)) || (await fingerprintOf(root)) === earlier.replacedBy) return null;
     const failure = await attempt(signal, () => keep(work, 'restore'));
     if (failure === null) await at('kept');
@@ -132,12 +135,11 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
   }
 
   /**
-   * Removes the folder that an earlier restore replaced, if a start has succeeded since and the removal was left
-   * undone.
+   * Removes the folder that an earlier restore replaced, if it is not needed any more and the removal was left undone.
    */
   async function dropNeedless(serverId: string): Promise<void> {
     const kept = await getBackup(store, serverId, PREVIOUS);
-    if (!kept || !(await hasRunSince(store, serverId, kept.createdAt))) return;
+    if (!kept || !(await isNeedless(store, kept))) return;
     const { previous, trash } = siblingsOf(dataDir, serverId);
     await discard(previous, trash);
     await store.write((tx) => deleteBackup(tx, kept));
@@ -148,12 +150,13 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
     const { serverId, jobId } = job;
     const { root, previous, trash } = siblingsOf(dataDir, serverId);
     const backup = await getBackup(store, serverId, PREVIOUS);
-    if (job.step === '') {
+    const isNew = job.step === '' || job.step === 'kept';
+    if (isNew) {
       if (!backup || !(await exists(previous))) return jobFailure(filesMissing(job.target));
       await store.write((tx) => noteStep(tx, jobId, 'staged'));
       await at('staged');
     }
-    if (job.step === '' || job.step === 'staged') {
+    if (isNew || job.step === 'staged') {
       await release(serverId);
       while (await exists(previous)) {
         signal.throwIfAborted();

@@ -61,6 +61,12 @@ export async function listTransitions(db: Sql, serverId: string, limit = 50): Pr
   return db.query<TransitionRow>(sql, [serverId, limit]);
 }
 
+/** The transitions of a server since an instant, oldest first, as far back as they are kept. */
+export async function listTransitionsSince(db: Sql, serverId: string, at: number): Promise<TransitionRow[]> {
+  const sql = 'SELECT * FROM "transitions" WHERE "serverId" = $1 AND "at" >= $2 ORDER BY "seq"';
+  return db.query<TransitionRow>(sql, [serverId, at]);
+}
+
 /** Whether a server has run since an instant. As far back as transitions are kept, of which every run makes several. */
 export async function hasRunSince(db: Sql, serverId: string, at: number): Promise<boolean> {
   const sql = `SELECT 1 FROM "transitions" WHERE "serverId" = $1 AND "to" = 'running' AND "at" >= $2 LIMIT 1`;

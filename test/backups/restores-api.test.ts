@@ -156,6 +156,39 @@ test('R-01 a failed next boot is undone by restoring `previous`; a boot that suc
   await it.until(async () => (await readdir(join(it.dataDir, 'servers'))).length === 1);
 });
 
+test('the restore of a running server can be undone after the start it ends with, and what was played since is kept', async (t) => {
+  const it = await running(t);
+  const backup = await backUp(it, 'lobby');
+  await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played on' });
+  const world = () => readFile(join(rootOf(it, 'lobby'), 'world/level.dat'), 'utf8');
+  t.is((await it.during(restore(it, backup.id))).status, 200);
+  t.is(await world(), WORLD['world/level.dat']);
+  await it.reach('lobby', 'running');
+  await it.clock.advance(60_000);
+  t.is((await find(it, 'lobby', 'previous'))?.state, 'ready');
+  await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played since' });
+
+  t.is((await it.during(restore(it, 'previous'))).status, 200);
+  t.is(await world(), 'played on');
+  await it.reach('lobby', 'running');
+  const kept = (await backupsOf(it, 'lobby')).find(({ kind }) => kind === 'restore');
+  t.is((await it.during(restore(it, kept?.id ?? ''))).status, 200);
+  t.is(await world(), 'played since');
+  await it.reach('lobby', 'running');
+  t.is((await find(it, 'lobby', 'previous'))?.state, 'ready');
+  // A restart of the service is none of the server's.
+  await it.services.backups.close();
+  const backups = await it.room().open(it.servers, it.serverEvents);
+  t.teardown(() => backups.close());
+  t.truthy((await backups.list('lobby')).find(({ id }) => id === 'previous'));
+
+  await it.command('lobby', 'RESTART');
+  await it.until(() => it.engine.boots.length === 5);
+  await it.reach('lobby', 'running');
+  await it.until(async () => !(await backups.list('lobby')).some(({ id }) => id === 'previous'));
+  await it.until(async () => (await readdir(join(it.dataDir, 'servers'))).length === 1);
+});
+
 test('R-01 what is changed between two restores without a start is kept as a backup of its own; what is not, needs none', async (t) => {
   const it = await sleeping(t);
   const backup = await backUp(it, 'lobby');

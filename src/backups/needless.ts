@@ -1,0 +1,24 @@
+import { listTransitionsSince } from '../servers/transition-rows.ts';
+import type { Sql } from '../store/writer.ts';
+import type { BackupRow } from './rows.ts';
+
+/** The end of a job on a server's files. A start that was queued meanwhile follows in the same step. */
+const JOB_DONE = 'xstate.done.actor.maintain';
+
+/**
+ * Whether the folder that a restore replaced is not needed any more: a start has succeeded since. The start that ends the
+ * restore itself does not count, as nobody has seen yet what was restored. `runs`: the server is running now, stored or not.
+ */
+export async function isNeedless(
+  db: Sql,
+  { serverId, createdAt }: Pick<BackupRow, 'serverId' | 'createdAt'>,
+  runs = false,
+): Promise<boolean> {
+  let isOwnStart = false;
+  for (const { event, from, to } of await listTransitionsSince(db, serverId, createdAt)) {
+    if (from === to) continue;
+    if (to === 'starting') isOwnStart = event === JOB_DONE;
+    if (to === 'running' && !isOwnStart) return true;
+  }
+  return runs && !isOwnStart;
+}
