@@ -7,7 +7,7 @@ import { type Reserving, loadOf, reserves } from './reservations.ts';
 export interface Admission {
   /**
    * Throws unless the server may take its place now: RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM for what its account may
-   * have awake, NODE_CAPACITY for what the machine has left (`fits` of its metadata is `never` where all of it would be too
+   * have awake, NODE_CAPACITY for what the machine has left (`fits` of their metadata is `never` where all of it would be too
    * little). One that is awake already, or on its way, has its place.
    *
    * Synchronous, and reads what awake servers reserve off their actors: nothing can happen between this check and the event
@@ -56,6 +56,14 @@ export function createAdmission({ live, capacity, limits, nodeLabel }: Admission
           limit: String(maxServers),
         },
       );
+    }
+    // Its RAM was changed, or the limit lowered, after it was made.
+    if (ramMb > maxRamMb) {
+      const message =
+        `The account may use ${maxRamMb} MB of RAM, and this server is set to ${ramMb} MB. Give it less, or ask the ` +
+        `operator for more.`;
+      const metadata = { limitMb: String(maxRamMb), neededMb: String(ramMb), fits: 'never' };
+      throw quotaExceeded('MAX_RAM', subject, message, metadata);
     }
     if (awake.ramMb + ramMb > maxRamMb) {
       const message =

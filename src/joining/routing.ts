@@ -189,10 +189,22 @@ function kickText({ row, state, context }: ServerNow): string {
 }
 
 function refusalOf(error: unknown): JoinRefused {
-  const reason = error instanceof StatusError ? error.reason : '';
-  const text = REFUSALS[reason] ?? 'This server cannot be woken right now. Try again in a minute.';
+  const text = refusalWords(error) ?? 'This server cannot be woken right now. Try again in a minute.';
   return new JoinRefused(text, { cause: error });
 }
+
+/** What a player reads of a rule that is against a wake; undefined: of this one nothing more than that. */
+function refusalWords(error: unknown): string | undefined {
+  if (!(error instanceof StatusError)) return undefined;
+  const isForEver = error.options.metadata?.['fits'] === 'never';
+  return (isForEver ? NEVER[error.reason] : undefined) ?? REFUSALS[error.reason];
+}
+
+/** Where waiting does not help. */
+const NEVER: Record<string, string> = {
+  MAX_RAM: 'This server is set to more memory than its owner may use: its owner has to give it less.',
+  NODE_CAPACITY: 'This server is set to more memory than there is here: its owner has to give it less.',
+};
 
 const REFUSALS: Record<string, string> = {
   MAX_SERVERS: 'Too many servers of this owner are awake. Try again when one of them sleeps.',

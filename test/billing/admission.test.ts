@@ -240,6 +240,28 @@ test('a player who comes while there is no room reads why', async (t) => {
   t.is(it.engine.boots.includes('two'), false);
 });
 
+test('a server that was given more RAM than its account may have by now does not start, and a player reads why', async (t) => {
+  const it = await admitting(t, { machine: PLENTY, maxRamMb: 4_096 });
+  await it.create('large', { ramMb: 2_048 });
+  await it.limits.set('acc_test', { maxRamMb: 1_024, maxServers: null });
+  const error = await refusal(t, it.command('large', 'START'));
+  t.is(error.reason, 'MAX_RAM');
+  t.regex(error.message, /may use 1024 MB of RAM, and this server is set to 2048 MB\. Give it less/);
+  t.deepEqual(error.options.metadata, { limitMb: '1024', neededMb: '2048', fits: 'never' });
+
+  const { servers, clock } = it;
+  const log = createLog({ level: 'silent' });
+  const sleepers = await listRoutes(it.store);
+  const routing = createRouting({ joinPolicy: OPEN_POLICY, servers, clock, log, publicHost: 'play.example', sleepers });
+  t.teardown(() => routing.close());
+  const player = { name: 'Steve', protocol: 769 } as Parameters<typeof routing.wake>[1];
+  const kick = await t.throwsAsync(routing.wake('large', player, AbortSignal.timeout(5_000)));
+  t.regex(kick.message, /set to more memory than its owner may use: its owner has to give it less/);
+  t.deepEqual(it.engine.boots, []);
+  await servers.patchAtRest('large', { ramMb: 1_024 });
+  await t.notThrowsAsync(it.command('large', 'START'));
+});
+
 test('who can be shown it waits in line for room: nothing of the server is touched until then', async (t) => {
   const it = await admitting(t);
   for (const id of ['one', 'two', 'three', 'four']) await it.create(id);
@@ -258,7 +280,7 @@ test('who can be shown it waits in line for room: nothing of the server is touch
   const places: (number | null)[] = [];
   const inLine = { waitedMs: 0, tell: (place: number | null) => void places.push(place) };
   const huge = await t.throwsAsync(routing.wake('huge', player, signal, inLine));
-  t.regex(huge.message, full, 'it would wait for nothing');
+  t.regex(huge.message, /more memory than there is here: its owner/, 'it would wait for nothing');
   t.like((huge.cause as StatusError).options.metadata, { fits: 'never' });
   const before = await store.query('SELECT "snapshot", "updatedAt" FROM "servers" WHERE "id" = $1', ['four']);
   const woken = routing.wake('four', player, signal, inLine);
