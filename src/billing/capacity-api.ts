@@ -23,7 +23,6 @@ const CpuTier = z
 /** What a machine has and what of it is taken, as the reference has it. */
 export const CapacityResponse = z
   .object({
-    available: reply.flag.describe('Servers are started here now.'),
     activeServers: reply.int32.describe('Awake, waking or going to sleep.'),
     coresUsable: double,
     coresUsed: double.describe('Promised to awake servers. Servers share cores, so this may be more than there are.'),
@@ -34,6 +33,7 @@ export const CapacityResponse = z
     diskTotalMb: reply.int64.describe('0: could not be read.'),
     maxServersPerAccount: reply.int32.describe("The caller's; 0: no limit."),
     cpuTiers: z.array(CpuTier).default([]).describe('CPU time by RAM, up to each; the last is for all above as well.'),
+    available: reply.flag.describe('Servers are started here now: the engine answers, and no operator has drained it.'),
   })
   .meta({ id: 'CapacityResponse' });
 
@@ -66,7 +66,6 @@ export function capacityView(
 ): z.input<typeof CapacityResponse> {
   const { machine, used, ramUsableMb, cpuTiers, cpusPerServer } = now;
   return {
-    available,
     activeServers: used.servers,
     coresUsable: machine.cores,
     coresUsed: used.cpus,
@@ -77,6 +76,7 @@ export function capacityView(
     diskTotalMb: machine.diskTotalMb,
     maxServersPerAccount: maxServers,
     cpuTiers,
+    available,
   };
 }
 

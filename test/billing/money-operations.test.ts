@@ -6,6 +6,11 @@ import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import { type MoneyUnderTest, moneySite } from '../support/money.ts';
 import { STRIPE_SECRET, WEBHOOK_SECRET, paid, sign, stripeEvent, stripeStandIn } from './stripe-stand-in.ts';
 
+/** As much of the API's description as is looked at here. */
+interface OpenApi {
+  components: { schemas: Record<string, { properties: object }> };
+}
+
 const LINK = '/v1/accounts/acc_test/checkout-link';
 
 /** A key of the account `acc_test` whose user runs the installation. */
@@ -35,7 +40,11 @@ test('capacity and regions say what the machine has, and what awake servers hold
       { ramMb: '8192', cpus: 4 },
     ],
   };
-  t.deepEqual((await it.call('GET', '/v1/capacity')).json, idle);
+  const first = (await it.call('GET', '/v1/capacity')).json;
+  t.deepEqual(first, idle);
+  const { components } = (await it.call('GET', '/openapi.json')).json as unknown as OpenApi;
+  t.deepEqual(Object.keys(first), Object.keys(components.schemas['CapacityResponse']!.properties), 'as documented');
+  t.is(Object.keys(first).at(-1), 'available', 'what the reference has not comes last');
   await api.create('awake', { ramMb: 4_096 });
   await api.create('asleep');
   await api.command('awake', 'START');
