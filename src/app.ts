@@ -287,7 +287,8 @@ export async function startApp(
     // What each room shows to the outside.
     const playersPort = () => players.port;
     const clientAddress = createClientAddress(trusted);
-    const kept = { disk: quotas.quota, suspensions, publicStatuses, serverPorts };
+    const { containerOf } = gameHost;
+    const kept = { disk: quotas.quota, suspensions, publicStatuses, serverPorts, containerOf };
     const serverView = createServerView({ ...kept, config, playersPort, clock });
     const shown = { servers, serverOperation, serverView, clock };
     const room = { capacity, reachability, accountLimits, drain };

@@ -8,6 +8,7 @@ import type { Management } from './console/management-port.ts';
 import { createManagement } from './console/management.ts';
 import { createRconConsole } from './console/rcon.ts';
 import { withStandardInput } from './console/typed-console.ts';
+import { containerName } from './docker/container.ts';
 import { dockerOptions } from './docker/host.ts';
 import { type ImageProvider, renewImage } from './docker/image.ts';
 import type { Engine } from './engine.ts';
@@ -39,6 +40,8 @@ export interface GameHost {
   owner: FileOwner | undefined;
   /** Whose servers may run uploaded code. */
   trusted: TrustedWithCode;
+  /** What a server's container is called; undefined: games run in none. */
+  containerOf: ((serverId: string) => string) | undefined;
 }
 
 /** The settings by which the engine is chosen and opened. */
@@ -86,7 +89,7 @@ export async function openGameHost(options: GameHostOptions): Promise<GameHost> 
   return { console, typed: withStandardInput(console, opened.engine), management, passwords, ...opened };
 }
 
-type Opened = Pick<GameHost, 'engine' | 'owner' | 'trusted'>;
+type Opened = Pick<GameHost, 'engine' | 'owner' | 'trusted' | 'containerOf'>;
 
 async function openEngine(options: GameHostOptions, installation: string): Promise<Opened> {
   const { settings, store, log } = options;
@@ -108,7 +111,8 @@ async function openEngine(options: GameHostOptions, installation: string): Promi
     const { createDockerEngine } = await import('./docker/docker.ts');
     await renewImage(docker, { image, isOutdated, provide: provideImage, log });
     const engine = createDockerEngine({ docker, installation, logDir, log, provideImage });
-    return { engine, owner: process.getuid?.() === 0 ? GAME_USER : undefined, trusted: 'everybody' };
+    const owner = process.getuid?.() === 0 ? GAME_USER : undefined;
+    return { engine, owner, trusted: 'everybody', containerOf: (id) => containerName(installation, id) };
   }
   return await openProcesses(options, installation);
 }
@@ -138,7 +142,7 @@ async function openProcesses({ settings, log, clock }: GameHostOptions, installa
       await fetchFabric(coresDir, core, version, signal, loader);
     },
   });
-  return { engine, owner: confinement.user, trusted };
+  return { engine, owner: confinement.user, trusted, containerOf: undefined };
 }
 
 /**

@@ -1190,7 +1190,7 @@ export interface paths {
         put?: never;
         /**
          * Restore a backup
-         * @description All files of the server become those of the backup, and its core, version, mods and mod pack what they were. A running server is stopped for it and started again. Answers when it is done; after an error everything is as it was. What was there before is kept as the backup `previous`, to be restored if the next start fails, and goes with the first start that succeeds. Until then `previous` stays what it is: another restore first makes a backup of what has been changed since, if anything has; restoring `previous` itself throws that away. Until it has ended, whatever would change the files is answered OPERATION_IN_PROGRESS.
+         * @description All files of the server become those of the backup, and its core, version, mods and mod pack what they were. A running server is stopped for it and started again. Answers when it is done; after an error everything is as it was. What was there before is kept as the backup `previous`, to undo the restore with, and goes with the next start that succeeds; the start that the restore itself ends with does not count. Until then `previous` stays what it is: another restore first makes a backup of what has been changed since, if anything has; restoring `previous` itself throws that away, but makes a backup first where the server has run since. Until it has ended, whatever would change the files is answered OPERATION_IN_PROGRESS.
          *
          *     Needs the scope `backups`. On the server, needs the role `member`.
          */
@@ -3455,11 +3455,6 @@ export interface components {
         };
         CapacityResponse: {
             /**
-             * @description Servers are started here now.
-             * @default false
-             */
-            available: boolean;
-            /**
              * Format: int32
              * @description Awake, waking or going to sleep.
              * @default 0
@@ -3510,6 +3505,11 @@ export interface components {
              * @default []
              */
             cpuTiers: components["schemas"]["CpuTier"][];
+            /**
+             * @description Servers are started here now: the engine answers, and no operator has drained it.
+             * @default false
+             */
+            available: boolean;
         };
         CpuTier: {
             /** Format: int64 */
@@ -3592,7 +3592,10 @@ export interface components {
              * @default
              */
             addr: string;
-            /** @default  */
+            /**
+             * @description What Docker calls it. Where games run as processes there is none, and this is what was given at creation.
+             * @default
+             */
             container: string;
             /**
              * @description `hibernated`, `starting`, `running`, `stopping`, `installing`, `install_failed` or `start_failed`; more may come.
@@ -3788,7 +3791,7 @@ export interface components {
              */
             hostname?: string;
             /**
-             * @description Empty: the id.
+             * @description A label, where games run as processes; empty: the id. Containers are named by the service.
              * @default
              */
             container?: string;
@@ -4571,7 +4574,7 @@ export interface components {
         };
         Backup: {
             /**
-             * @description `previous`: the folder from before the last restore, until a start has succeeded.
+             * @description `previous`: the folder from before the last restore, until a later start has succeeded.
              * @default
              */
             id: string;

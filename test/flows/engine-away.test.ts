@@ -117,6 +117,12 @@ test('a server whose container somebody has paused can be stopped, and saves', a
   const way = await wayToEngine(t);
   const service = await twoRunning(t, way);
   const { id } = await containerOf(service, 'asleep');
+  const { container } = await service.call<{ container: string }>('GET', '/v1/servers/asleep');
+  t.is(
+    (await new Docker({ socketPath: ENGINE }).getContainer(container).inspect()).Id,
+    id,
+    'a server names its container as Docker does',
+  );
   await pause(id);
   const began = Date.now();
   await service.call('POST', '/v1/servers/asleep:stop');

@@ -33,7 +33,7 @@ export const CreateServerRequest = message({
   container: text(128)
     .meta({ pattern: `^$|${CONTAINER.source}` })
     .default('')
-    .describe('Empty: the id.'),
+    .describe('A label, where games run as processes; empty: the id. Containers are named by the service.'),
   addr: text(256).default('').describe('Ignored; the address follows from the host name.'),
   accountId: text(64).default('').describe("Empty or the caller's."),
   ramMb: int32({ min: 1 }).meta({ minimum: LEAST_RAM_MB.sandbox }).describe('At least 512 for all but the sandbox.'),

@@ -26,7 +26,9 @@ export const Server = z
     hostname: reply.text.describe('First label of the address.'),
     accountId: reply.text.describe('Owning account.'),
     addr: reply.text.describe('Where players connect.'),
-    container: reply.text,
+    container: reply.text.describe(
+      'What Docker calls it. Where games run as processes there is none, and this is what was given at creation.',
+    ),
     state: reply.text.describe(
       '`hibernated`, `starting`, `running`, `stopping`, `installing`, `install_failed` or `start_failed`; more may come.',
     ),

@@ -26,6 +26,8 @@ export interface ServerViewParts {
   suspensions: { of(serverId: string): { reason: string } | undefined };
   publicStatuses: { of(serverId: string): { enabled: boolean; showAddress: boolean; slug: string | null } };
   serverPorts: { of(serverId: string): readonly z.input<typeof PortMapping>[] };
+  /** What the engine calls a server's container; absent: games run in none. */
+  containerOf?: ((serverId: string) => string) | undefined;
 }
 
 /** One view of servers for every reply that shows one. */
@@ -44,7 +46,7 @@ function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
     hostname: row.hostname,
     accountId: row.accountId,
     addr: addressOf(row.hostname, parts),
-    container: row.container,
+    container: parts.containerOf?.(row.id) ?? row.container,
     state,
     type: row.type,
     version: row.version,
