@@ -26,6 +26,7 @@ import { ScheduleAuthors1796704200000 } from './1796704200000-schedule-authors.t
 import { WaitingRooms1796706000000 } from './1796706000000-waiting-rooms.ts';
 import { ClientVersions1796707800000 } from './1796707800000-client-versions.ts';
 import { ServerPages1796720000000 } from './1796720000000-server-pages.ts';
+import { SecondFactors1796721800000 } from './1796721800000-second-factors.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -57,4 +58,5 @@ export const migrations = [
   WaitingRooms1796706000000,
   ClientVersions1796707800000,
   ServerPages1796720000000,
+  SecondFactors1796721800000,
 ];

@@ -144,6 +144,12 @@ export const settings = {
     'closed',
     'Whether anybody may make an account: by a letter, where SMTP_URL is set.',
   ),
+  operatorsNeedSecondFactor: setting(
+    'OPERATORS_NEED_SECOND_FACTOR',
+    kind.flag,
+    'false',
+    'An operator signed in without one sets it up before anything that only operators may do.',
+  ),
   backupQuotaMb: setting(
     'BACKUP_QUOTA_MB',
     kind.integer(0, 16_777_216),

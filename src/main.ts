@@ -8,7 +8,7 @@ import { drainChild } from './joining/link/child-file.ts';
 import { type Log, createLog } from './kernel/log.ts';
 import { systemClock } from './kernel/system-clock.ts';
 import { startWatchdog } from './kernel/watchdog.ts';
-import { resetPassword } from './people/reset-password.ts';
+import { removeSecondFactor, resetPassword } from './people/reset-password.ts';
 import { homeAddressOf, welcomeText } from './people/welcome.ts';
 import { startFailure } from './start-failure.ts';
 import { acquireLease } from './store/lease.ts';
@@ -22,6 +22,8 @@ const COMMANDS: Readonly<Record<string, (config: Config, argument: string | unde
   '--drain': async ({ dataDir }) => ((await drainChild(dataDir)) ? DRAINING : 'No proxy runs on.\n'),
   '--migrate': (config) => withStore(config, async () => 'The database is up to date.\n'),
   '--reset-password': (config, email) => withStore(config, (store) => resetPassword(store, systemClock, email)),
+  '--remove-second-factor': (config, email) =>
+    withStore(config, (store) => removeSecondFactor(store, systemClock, email)),
 };
 
 /** The process: settings, the service or one of `COMMANDS`, signals, exit code. */
@@ -120,6 +122,7 @@ Usage: npm start                       the service
        npm start -- --openapi          prints the description of the API
        npm start -- --drain            has a proxy that runs on end with its last player
        npm run reset-password [EMAIL]  a new password for an operator, or for EMAIL; stop the service first
+       npm run remove-second-factor [EMAIL]  the same for who has lost phone and recovery codes
 
 Settings are environment variables, or lines of a file .env in this folder:
 `;

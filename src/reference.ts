@@ -26,6 +26,7 @@ import { accountOperations } from './operators/accounts-api.ts';
 import { operatorMachineOperations } from './operators/machines-api.ts';
 import { nodeOperations } from './operators/nodes-api.ts';
 import { proxyOperations } from './operators/proxies-api.ts';
+import { accountSecondFactorOperations } from './operators/second-factor-api.ts';
 import { orphanOperations } from './operators/orphans-api.ts';
 import { operatorServerOperations } from './operators/servers-api.ts';
 import { connectedAppOperations } from './people/apps/api.ts';
@@ -37,6 +38,7 @@ import { keyOperations } from './people/keys/api.ts';
 import { whoAmIOperations } from './people/me.ts';
 import { invitationOperations } from './people/members/invitations-api.ts';
 import { signInOperations } from './people/session-api.ts';
+import { secondFactorOperations } from './people/second-factor/api.ts';
 import { sessionListOperations } from './people/sessions-api.ts';
 import { playerOperations } from './players/api.ts';
 import { portOperations } from './ports/api.ts';
@@ -107,6 +109,7 @@ const CONTROL = [
   operatorMachineOperations,
   clientOperations,
   accountOperations,
+  accountSecondFactorOperations,
   ledgerOperations,
   orphanOperations,
   prometheusOperations,
@@ -115,6 +118,7 @@ const CONTROL = [
 /** All operations of the dashboard. */
 const SESSION = [
   signInOperations,
+  secondFactorOperations,
   sessionListOperations,
   keyOperations,
   sshKeyOperations,

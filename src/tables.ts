@@ -26,6 +26,7 @@ import { emailTokens } from './people/mail/token-rows.ts';
 import { members } from './people/members/rows.ts';
 import { signInPlaces } from './people/place-rows.ts';
 import { accounts, users } from './people/rows.ts';
+import { recoveryCodes, secondFactors } from './people/second-factor/rows.ts';
 import { browserSessions } from './people/browser-session-rows.ts';
 import { serverPorts } from './ports/rows.ts';
 import { schedules } from './schedules/rows.ts';
@@ -85,4 +86,6 @@ export const TABLES: Tables = [
   consoleSalts,
   sealedTokens,
   serverMods,
+  secondFactors,
+  recoveryCodes,
 ];

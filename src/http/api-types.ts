@@ -2405,6 +2405,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/operator/accounts/{accountId}:removeSecondFactor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Switch an account's second factor off
+         * @description For somebody who has lost their app and their recovery codes: make sure that it is them who asks. They sign in with the password alone, and a letter tells them. The reason goes into that letter and into the audit log.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["RemoveAccountSecondFactor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/operator/ledger:reconcile": {
         parameters: {
             query?: never;
@@ -2564,9 +2586,29 @@ export interface paths {
         put?: never;
         /**
          * Sign in
-         * @description Opens a session, kept by the browser as a cookie. Tries are slowed down, never locked out.
+         * @description Opens a session, kept by the browser as a cookie. Tries are slowed down, never locked out. Of a user with a second factor a code is asked for next: UNAUTHENTICATED with the reason CODE_REQUIRED, and `SignInWithCode`.
          */
         post: operations["SignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/me:signInWithCode": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in: the code
+         * @description The second step of `SignIn`, with the same browser, within ten minutes: a cookie shows that it has given the password. Tries are slowed down, for each account.
+         */
+        post: operations["SignInWithCode"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2667,6 +2709,106 @@ export interface paths {
          * @description Takes the token of the link in the letter. It works once, for a day, in any browser.
          */
         post: operations["VerifyEmail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/secondFactor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the second factor
+         * @description Whether signing in asks for a code of an app too (TOTP, RFC 6238).
+         */
+        get: operations["GetSecondFactor"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/secondFactor:begin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to set up a second factor
+         * @description Gives a key for an authenticator app. Signing in is as before until `ConfirmSecondFactor`. PASSWORD_REQUIRED where the password was given more than a quarter of an hour ago: `ProvePassword` first.
+         */
+        post: operations["BeginSecondFactor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/secondFactor:confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Switch the second factor on
+         * @description With a code, to show that the app has the key. Signing in asks for a code from then on, and all other sessions end. API keys and connected apps stay. PASSWORD_REQUIRED as for `BeginSecondFactor`.
+         */
+        post: operations["ConfirmSecondFactor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/secondFactor:remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Switch the second factor off
+         * @description Takes the password and a code.
+         */
+        post: operations["RemoveSecondFactor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/secondFactor:renewRecoveryCodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make new recovery codes
+         * @description The earlier ones are void. Takes the password and a code.
+         */
+        post: operations["RenewRecoveryCodes"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5513,6 +5655,11 @@ export interface components {
              * @default 0
              */
             ownMaxServers: number;
+            /**
+             * @description Signing in asks its users for a code, too.
+             * @default false
+             */
+            secondFactor: boolean;
             /** @default [] */
             servers: {
                 /** @default  */
@@ -5575,6 +5722,9 @@ export interface components {
              * @description 0: no limit.
              */
             maxServers?: number;
+        };
+        RemoveAccountSecondFactorRequest: {
+            reason: string;
         };
         ReconcileLedgerResponse: {
             /** @default [] */
@@ -5660,6 +5810,10 @@ export interface components {
             email: string;
             password: string;
         };
+        SignInWithCodeRequest: {
+            /** @description The six digits that the app shows, or a recovery code. Either is taken once. */
+            code: string;
+        };
         ChangePasswordRequest: {
             current: string;
             replacement: string;
@@ -5669,6 +5823,56 @@ export interface components {
         };
         VerifyEmailRequest: {
             token: string;
+        };
+        SecondFactor: {
+            /**
+             * Format: date-time
+             * @description Null: there is none.
+             */
+            enabledAt: string | null;
+            /**
+             * Format: int32
+             * @description How many are left.
+             * @default 0
+             */
+            recoveryCodes: number;
+            /**
+             * @description An operator here who cannot run the installation before having one.
+             * @default false
+             */
+            needed: boolean;
+        };
+        BeginSecondFactorResponse: {
+            /**
+             * @description Base32, to be typed into the app.
+             * @default
+             */
+            key: string;
+            /**
+             * @description The same as an `otpauth:` address, for a QR code.
+             * @default
+             */
+            uri: string;
+        };
+        ConfirmSecondFactorRequest: {
+            code: string;
+        };
+        RecoveryCodes: {
+            /**
+             * @description 10, shown this once.
+             * @default []
+             */
+            recoveryCodes: string[];
+        };
+        RemoveSecondFactorRequest: {
+            password: string;
+            /** @description The six digits that the app shows, or a recovery code. Either is taken once. */
+            code: string;
+        };
+        RenewRecoveryCodesRequest: {
+            password: string;
+            /** @description The six digits that the app shows, or a recovery code. Either is taken once. */
+            code: string;
         };
         ListSessionsResponse: {
             /** @default [] */
@@ -9683,6 +9887,48 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    RemoveAccountSecondFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Account id. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Lost phone; known by voice"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RemoveAccountSecondFactorRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: it must have one. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     ReconcileLedger: {
         parameters: {
             query?: never;
@@ -9887,6 +10133,31 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    SignInWithCode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInWithCodeRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     SignOut: {
         parameters: {
             query?: never;
@@ -10007,6 +10278,163 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetSecondFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecondFactor"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    BeginSecondFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BeginSecondFactorResponse"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: there must be none yet. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ConfirmSecondFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfirmSecondFactorRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: a key must have been given (`BeginSecondFactor`), and none be in force. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RemoveSecondFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RemoveSecondFactorRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: there must be one. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RenewRecoveryCodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenewRecoveryCodesRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: there must be a second factor. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];

@@ -104,6 +104,13 @@ export function requireNeeds(principal: Principal, operation: Needs): void {
       'Apps may only list servers and ask who is who.',
     );
   }
+  if (needed === 'operator' && principal.kind === 'session' && principal.needsSecondFactor) {
+    throw new StatusError(
+      'PERMISSION_DENIED',
+      'SECOND_FACTOR_NEEDED',
+      'Operators need a second factor here: set one up at /profile/second-factor first.',
+    );
+  }
   if (needed !== 'any') requireScope(principal, needed);
   // A key keeps its scopes when its user is no operator any more.
   if (needed === 'operator' && !principal.operator) {

@@ -33,6 +33,8 @@ export interface SessionPrincipal extends Standing {
   emailVerified: boolean;
   /** When its user last gave the password. */
   provedAt: number;
+  /** They run this installation once they have set up a second factor, which is asked of operators here. */
+  needsSecondFactor: boolean;
 }
 
 /** Who calls. */

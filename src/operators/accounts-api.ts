@@ -11,6 +11,7 @@ import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import { inviteToSignUp } from '../people/mail/sign-up-links.ts';
 import { Email } from '../people/people-fields.ts';
 import type { People } from '../people/people.ts';
+import { listSecondFactorUsers } from '../people/second-factor/rows.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Tx } from '../store/store.ts';
 import type { Suspensions } from './suspensions.ts';
@@ -104,6 +105,7 @@ const getAccount = (needs: Needs) =>
         account: Account.prefault({}),
         ownMaxRamMb: reply.int32.describe("-1: the installation's limit."),
         ownMaxServers: reply.int32.describe("-1: the installation's limit."),
+        secondFactor: reply.flag.describe('Signing in asks its users for a code, too.'),
         servers: z.array(AccountServer).default([]),
       })
       .meta({ id: 'OperatorAccountDetail' }),
@@ -115,6 +117,7 @@ const getAccount = (needs: Needs) =>
         account,
         ownMaxRamMb: own.maxRamMb ?? INHERITED,
         ownMaxServers: own.maxServers ?? INHERITED,
+        secondFactor: (await listSecondFactorUsers(needs.store, accountId)).length > 0,
         servers: servers.map(({ row: { id, name, plan, ramMb }, state }) => {
           const suspension = needs.suspensions.of(id);
           const [suspended, suspendedAt] = [suspension !== undefined, suspension?.at ?? null];

@@ -27,6 +27,7 @@ import { mountNodes } from './pages/nodes.ts';
 import { mountOrphans } from './pages/orphans.ts';
 import { mountProxies } from './pages/proxies.ts';
 import { proxyOperations } from './proxies-api.ts';
+import { accountSecondFactorOperations } from './second-factor-api.ts';
 import { operatorServerOperations } from './servers-api.ts';
 import type { Suspensions } from './suspensions.ts';
 
@@ -75,6 +76,7 @@ export function operatorFeature(options: OperatorFeatureOptions): { machines: Ma
         }),
         ...operatorMachineOperations({ machines }),
         ...accountOperations({ ...people, accountLimits, servers, suspensions, withLock: createKeyedMutex() }),
+        ...accountSecondFactorOperations(people),
         ...orphanOperations({ orphans, clock }),
       ],
       pages(serve) {

@@ -35,7 +35,10 @@ export const browserSessions = new EntitySchema<BrowserSessionRow>({
 
 /** A session together with its user. */
 export type BrowserSessionOfUser = BrowserSessionRow &
-  Pick<UserRow, 'email' | 'emailVerified' | 'accountId' | 'operator'>;
+  Pick<UserRow, 'email' | 'emailVerified' | 'accountId' | 'operator'> & {
+    /** Whether they have one. */
+    secondFactor: boolean;
+  };
 
 export async function insertBrowserSession(tx: Tx, row: BrowserSessionRow): Promise<void> {
   await tx.manager.insert(browserSessions, row);
@@ -43,14 +46,22 @@ export async function insertBrowserSession(tx: Tx, row: BrowserSessionRow): Prom
 
 /** By the hash of the cookie. Expired ones too: the caller looks at the row. */
 export async function getBrowserSession(db: Sql, id: string): Promise<BrowserSessionOfUser | undefined> {
-  type Flags = 'emailVerified' | 'operator';
+  type Flags = 'emailVerified' | 'operator' | 'secondFactor';
   type Stored = Omit<BrowserSessionOfUser, Flags> & Record<Flags, number | boolean>;
   const [row] = await db.query<Stored>(
-    `SELECT s.*, u."email", u."emailVerified", u."accountId", u."operator"
+    `SELECT s.*, u."email", u."emailVerified", u."accountId", u."operator",
+       EXISTS (SELECT 1 FROM "second_factors" f WHERE f."userId" = u."id" AND f."enabledAt" IS NOT NULL) AS "secondFactor"
      FROM "sessions" s JOIN "users" u ON u."id" = s."userId" WHERE s."id" = $1`,
     [id],
   );
-  return row && { ...row, emailVerified: Boolean(row.emailVerified), operator: Boolean(row.operator) };
+  return (
+    row && {
+      ...row,
+      emailVerified: Boolean(row.emailVerified),
+      operator: Boolean(row.operator),
+      secondFactor: Boolean(row.secondFactor),
+    }
+  );
 }
 
 /** A user's sessions that have not expired, the one seen last first. */

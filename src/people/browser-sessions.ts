@@ -48,11 +48,15 @@ export async function openBrowserSession(tx: Tx, userId: string, visitor: Visito
   return token;
 }
 
-/** Who is signed in with this token; undefined where it is malformed, unknown, ended or expired. */
+/**
+ * Who is signed in with this token; undefined where it is malformed, unknown, ended or expired. `operatorsNeedSecondFactor`:
+ * operators without one are nobody more than others.
+ */
 export async function findBrowserSession(
   store: Store,
   clock: Clock,
   token: string,
+  { operatorsNeedSecondFactor = false } = {},
 ): Promise<SessionPrincipal | undefined> {
   if (!TOKEN.test(token)) return undefined;
   const row = await getBrowserSession(store, hashToken(token));
@@ -64,6 +68,7 @@ export async function findBrowserSession(
     const seen = { id: row.id, seenAt: now, expiresAt };
     store.write((tx) => touchBrowserSession(tx, seen, now - SEEN_NOTED_EVERY_MS)).catch(() => {});
   }
+  const needsSecondFactor = operatorsNeedSecondFactor && row.operator && !row.secondFactor;
   return {
     kind: 'session',
     sessionId: row.id,
@@ -73,7 +78,8 @@ export async function findBrowserSession(
     emailVerified: row.emailVerified,
     operator: row.operator,
     provedAt: row.provedAt,
-    scopes: new Set(row.operator ? KEY_SCOPES : FULL_SCOPES),
+    needsSecondFactor,
+    scopes: new Set(row.operator && !needsSecondFactor ? KEY_SCOPES : FULL_SCOPES),
     serverIds: null,
   };
 }

@@ -25,6 +25,8 @@ export interface LoginLimits {
   account: AttemptLimit;
   /** Wrong passwords and codes, by client address. */
   address: AttemptLimit;
+  /** Wrong codes of a second factor, from devices that its user does not know, by user. */
+  code: AttemptLimit;
   /** New accounts, by client address. */
   signUp: AttemptLimit;
   /** Letters, by whoever has them sent. */
@@ -38,12 +40,14 @@ const perHour = (burst: number, count: number): BucketRule => ({ burst, perSecon
 /**
  * In a quarter of an hour about 15 tries at an account from a network, and 50 from an address. 300 an hour at an account from
  * all new networks together: what one network may do is a seventh of it, and a year of guessing tries less than 3 million.
+ * 10 codes an hour, of which three are right at any time: who has the password as well gets in within a year by a chance of one in four.
  */
 export const LOGIN_RULES: Record<keyof LoginLimits, BucketRule> = {
   own: perHour(10, 40),
   network: perHour(5, 40),
   account: perHour(60, 300),
   address: perHour(30, 80),
+  code: perHour(5, 10),
   signUp: perHour(10, 10),
   mail: perHour(10, 10),
 };
@@ -56,6 +60,7 @@ export function createLoginLimits(clock: Clock, rules: Partial<typeof LOGIN_RULE
     network: limit('network'),
     account: limit('account'),
     address: limit('address'),
+    code: limit('code'),
     signUp: limit('signUp'),
     mail: limit('mail'),
   };

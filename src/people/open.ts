@@ -36,6 +36,9 @@ import { signInOperations } from './session-api.ts';
 import { sessionListOperations } from './sessions-api.ts';
 import { findBrowserSession } from './browser-sessions.ts';
 import { mountSignIn } from './sign-in.ts';
+import { secondFactorOperations } from './second-factor/api.ts';
+import { mountSecondFactor } from './second-factor/pages.ts';
+import { mountSignInCode } from './second-factor/sign-in-page.ts';
 
 export interface OpenPeopleOptions {
   store: Store;
@@ -46,7 +49,7 @@ export interface OpenPeopleOptions {
   /** Runs in the write that makes an account. */
   onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
   firstRunFile?: FirstRunFile;
-  settings: { baseUrl: string; signup: SignUp };
+  settings: { baseUrl: string; signup: SignUp; operatorsNeedSecondFactor: boolean };
   clock: Clock;
   log: Log;
 }
@@ -86,7 +89,7 @@ export function openPeople(options: OpenPeopleOptions): PeopleRoom {
   const knownBy: KnownBy = {
     findPrincipal: (key) => authenticate(store, clock, key),
     findApp: (token) => authenticateApp(store, clock, token),
-    findSession: (token) => findBrowserSession(store, clock, token),
+    findSession: (token) => findBrowserSession(store, clock, token, settings),
   };
   return { people, grants, knownBy, signInPath, feature: peopleFeature(people, grants) };
 }
@@ -99,6 +102,7 @@ function peopleFeature(people: People, grants: Grants): Feature {
     operations: [...whoAmIOperations({ findUser: (id) => getUser(store, id) }), ...clientOperations(people)],
     sessionOperations: [
       ...signInOperations(people),
+      ...secondFactorOperations(people),
       ...sessionListOperations(people),
       ...keyOperations(people),
       ...connectedAppOperations(people),
@@ -108,9 +112,11 @@ function peopleFeature(people: People, grants: Grants): Feature {
     publicOperations: [...deviceGrantOperations(devices), ...oauthOperations(devices)],
     pages(serve) {
       mountSignIn(serve, people);
+      mountSignInCode(serve, people);
       mountVerifyEmail(serve, people);
       mountDevice(serve, granting);
       mountProfile(serve, people);
+      mountSecondFactor(serve, people);
       mountKeys(serve, people);
       mountApps(serve, people);
       mountSessions(serve, people);

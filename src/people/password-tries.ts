@@ -14,8 +14,13 @@ export interface PasswordTry {
   from: Pick<Familiarity, 'device' | 'network'> | { sessionId: string };
 }
 
-/** Reasons with which a try is refused after the password has been looked at. */
-const WRONG: ReadonlySet<string> = new Set(['SIGN_IN_FAILED', 'WRONG_PASSWORD']);
+/** Who gives a code after a password that was right. */
+export interface CodeTry extends Omit<PasswordTry, 'email'> {
+  userId: string;
+}
+
+/** Reasons with which a try is refused after the password or the code has been looked at. */
+const WRONG: ReadonlySet<string> = new Set(['SIGN_IN_FAILED', 'WRONG_PASSWORD', 'WRONG_CODE']);
 
 /**
  * Runs `check`, counted as a try before the password is looked at, so that many at once gain nothing. It counts for good only
@@ -38,8 +43,27 @@ export async function tryPassword<T>(
     attempts.push(loginLimits.network.take(`${networkOf(address)} ${email}`));
     if (!('network' in from && from.network)) attempts.push(loginLimits.account.take(email));
   } else attempts.push(loginLimits.own.take(`${own} ${email}`));
+  return counted(attempts, () => check(caller));
+}
+
+/**
+ * The same for a code, of which there are only a million: who tries knows the password, so that all others than a device or
+ * session of the user's are counted together. RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
+ */
+export async function tryCode<T>(
+  { loginLimits }: Pick<People, 'loginLimits'>,
+  { userId, visitor: { address }, from }: CodeTry,
+  check: () => Promise<T>,
+): Promise<T> {
+  const { own } = ownCount(from, address);
+  if (own !== undefined) return counted([loginLimits.own.take(`${own} code ${userId}`)], check);
+  return counted([loginLimits.address.take(addressKey(address)), loginLimits.code.take(userId)], check);
+}
+
+/** Lets tries that were no mistake go uncounted. */
+async function counted<T>(attempts: readonly Attempt[], check: () => Promise<T>): Promise<T> {
   try {
-    const result = await check(caller);
+    const result = await check();
     for (const attempt of attempts) attempt.forgive();
     return result;
   } catch (error) {

@@ -4,6 +4,7 @@ import type { Page, PageRequest } from '../web/page-request.ts';
 
 const TABS = [
   ['/profile', 'Profile'],
+  ['/profile/second-factor', 'Second factor'],
   ['/profile/keys', 'API keys'],
   ['/profile/ssh', 'SSH keys'],
   ['/profile/apps', 'Connected apps'],

@@ -9,7 +9,11 @@ import type { People } from './people.ts';
 import { PASSWORD_BYTES } from './users.ts';
 
 /** Asks for the password once more where it was given too long ago; nothing else is to be done for it. */
-export function passwordAgain({ principal, now }: SignedInRequest, problem: Problem | undefined): Html | undefined {
+export function passwordAgain(
+  { principal, now }: SignedInRequest,
+  problem: Problem | undefined,
+  hint = 'As this gives access away, and you signed in a while ago.',
+): Html | undefined {
   if (isPasswordFresh(principal, now)) return undefined;
   return html`<input type="text" name="username" value="${principal.email}" autocomplete="username" hidden />
     ${textField({
@@ -17,7 +21,7 @@ export function passwordAgain({ principal, now }: SignedInRequest, problem: Prob
       label: 'Your password, once more',
       type: 'password',
       autocomplete: 'current-password',
-      hint: 'As this gives access away, and you signed in a while ago.',
+      hint,
       maxlength: PASSWORD_BYTES.most,
       problem,
     })}`;

@@ -5,17 +5,17 @@ import type { Store } from '../store/store.ts';
 import { recordAudit } from './audit/audit.ts';
 import { deleteOtherBrowserSessions } from './browser-session-rows.ts';
 import { hashPassword } from './passwords.ts';
-import { findFirstOperator, getUserByEmail, replacePassword } from './rows.ts';
+import { type UserRow, findFirstOperator, getUserByEmail, replacePassword } from './rows.ts';
+import { removeSecondFactorHere } from './second-factor/removal.ts';
+import { secondFactorOf } from './second-factor/second-factor.ts';
 
 /**
- * Gives a user (default: the first operator) a new password and ends all their sessions; keys and connected apps stay. For
- * whoever has the machine itself: nobody is asked for the old one. Gives what to say. NOT_FOUND where there is no such user.
+ * Gives a user (default: the first operator) a new password and ends all their sessions; keys, connected apps and the second
+ * factor stay. For whoever has the machine itself: nobody is asked for the old one. Gives what to say. NOT_FOUND where there is
+ * no such user.
  */
 export async function resetPassword(store: Store, clock: Clock, email?: string): Promise<string> {
-  const user = await (email === undefined
-    ? findFirstOperator(store)
-    : getUserByEmail(store, email.trim().toLowerCase()));
-  if (!user) throw notFound(email);
+  const user = await known(store, email);
   const password = randomBase62(20);
   const passwordHash = await hashPassword(password);
   await store.write(async (tx) => {
@@ -25,7 +25,26 @@ export async function resetPassword(store: Store, clock: Clock, email?: string):
     const by = { userId: '', through: 'the machine itself' };
     await recordAudit(tx, by, { action: 'session.resetPassword', accountId, at: clock.now() });
   });
-  return `${user.email} signs in with the password ${password} from now on. All their browsers are signed out.\n`;
+  const { enabledAt } = await secondFactorOf(store, user.id);
+  const factor = enabledAt === null ? '' : `The second factor stays on: ${SWITCH_OFF}\n`;
+  return `${user.email} signs in with the password ${password} from now on. All their browsers are signed out.\n${factor}`;
+}
+
+/** Switches a user's second factor off (default: the first operator's). Gives what to say; rejects as above, and where there is none. */
+export async function removeSecondFactor(store: Store, clock: Clock, email?: string): Promise<string> {
+  const user = await known(store, email);
+  await removeSecondFactorHere({ store, clock }, user.accountId);
+  return `${user.email} signs in with the password alone from now on.\n`;
+}
+
+const SWITCH_OFF = 'where phone and recovery codes are lost, npm run remove-second-factor switches it off.';
+
+async function known(store: Store, email: string | undefined): Promise<UserRow> {
+  const user = await (email === undefined
+    ? findFirstOperator(store)
+    : getUserByEmail(store, email.trim().toLowerCase()));
+  if (!user) throw notFound(email);
+  return user;
 }
 
 function notFound(email: string | undefined): StatusError {

@@ -11,7 +11,11 @@ import { resendVerification, verifyEmail } from './mail/verification.ts';
 import { Email, NewPassword, Password } from './people-fields.ts';
 import type { People } from './people.ts';
 import { endBrowserSession } from './browser-sessions.ts';
-import { type SignedIn, changePassword, signIn, signUp } from './users.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { SignedIn } from './entering.ts';
+import { Code } from './second-factor/api.ts';
+import { signInWithCode } from './second-factor/sign-in-code.ts';
+import { changePassword, signIn, signUp } from './users.ts';
 
 const Me = z
   .object({
@@ -81,10 +85,37 @@ const signInOperation = (people: People) =>
     method: 'post',
     path: '/v1/session/me:signIn',
     summary: 'Sign in',
-    description: 'Opens a session, kept by the browser as a cookie. Tries are slowed down, never locked out.',
+    description:
+      'Opens a session, kept by the browser as a cookie. Tries are slowed down, never locked out. Of a user with a second ' +
+      'factor a code is asked for next: UNAUTHENTICATED with the reason CODE_REQUIRED, and `SignInWithCode`.',
     body: message({ email: Email, password: Password }).meta({ id: 'SignInRequest' }),
     reply: Me,
-    run: async ({ body, browser }) => enter(await signIn(people, body, browser), browser, people),
+    async run({ body, browser }) {
+      const signedIn = await signIn(people, body, browser);
+      if ('user' in signedIn) return enter(signedIn, browser, people);
+      browser.keepPending(signedIn.pending);
+      throw new StatusError('UNAUTHENTICATED', 'CODE_REQUIRED', 'Now the code that your app shows.');
+    },
+  });
+
+const signInWithCodeOperation = (people: People) =>
+  sessionOperation({
+    signedIn: false,
+    id: 'SignInWithCode',
+    method: 'post',
+    path: '/v1/session/me:signInWithCode',
+    summary: 'Sign in: the code',
+    description:
+      'The second step of `SignIn`, with the same browser, within ten minutes: a cookie shows that it has given the password. ' +
+      'Tries are slowed down, for each account.',
+    body: message({ code: Code }).meta({ id: 'SignInWithCodeRequest' }),
+    reply: Me,
+    async run({ body, browser }) {
+      const signedIn = await signInWithCode(people, body.code, browser);
+      const me = enter(signedIn, browser, people);
+      browser.keepPending(null);
+      return me;
+    },
   });
 
 const signOut = (people: People) =>
@@ -176,6 +207,7 @@ export const signInOperations = (people: People): readonly SessionOperation[] =>
   requestSignUpOperation(people),
   signUpOperation(people),
   signInOperation(people),
+  signInWithCodeOperation(people),
   signOut(people),
   changePasswordOperation(people),
   provePasswordOperation(people),

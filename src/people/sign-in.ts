@@ -9,6 +9,7 @@ import { requestSignUp, signUpEmail } from './mail/sign-up-links.ts';
 import { nextPage, signInPath } from './next.ts';
 import type { People, SignUp } from './people.ts';
 import { endBrowserSession } from './browser-sessions.ts';
+import { codePath } from './second-factor/sign-in-page.ts';
 import { type Credentials, PASSWORD_BYTES, isPassword, signIn, signUp } from './users.ts';
 
 /** What of a form is shown again when it has a problem: never a password. */
@@ -46,8 +47,9 @@ export function mountSignIn(serve: Serve, people: People): void {
   serve.submit('/sign-in', async (request, form) => {
     const draft = draftOf(form);
     try {
-      const { token, device } = await signIn(people, credentialsOf(form), request.visitor);
-      return { to: draft.next, session: token, device };
+      const signedIn = await signIn(people, credentialsOf(form), request.visitor);
+      if ('pending' in signedIn) return { to: codePath(draft.next), pending: signedIn.pending };
+      return { to: draft.next, session: signedIn.token, device: signedIn.device };
     } catch (error) {
       return signInShown(request, { ...draft, problem: problemOf(error) });
     }

@@ -3,11 +3,9 @@ import type { Visitor } from '../http/session/visitor.ts';
 import { newId } from '../kernel/ids.ts';
 import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { Secret } from '../store/secret.ts';
 import type { Tx } from '../store/store.ts';
 import { auditActorOf, recordAudit } from './audit/audit.ts';
-import { deviceId, newDevice } from './device-cookie.ts';
-import { noticeNewPlace } from './mail/notices.ts';
+import { type SignedIn, deviceToKeep, enter, entered } from './entering.ts';
 import { linkNeeded, signUpEmail } from './mail/sign-up-links.ts';
 import { newVerification, postVerification } from './mail/verification.ts';
 import { stranger, tryPassword } from './password-tries.ts';
@@ -16,6 +14,8 @@ import type { People } from './people.ts';
 import { type UserRow, getUser, getUserByEmail, insertAccount, insertUser, replacePassword } from './rows.ts';
 import { deleteOtherBrowserSessions, proveBrowserSession } from './browser-session-rows.ts';
 import { openBrowserSession } from './browser-sessions.ts';
+import { pendingSignIn, PENDING_MS } from './second-factor/pending-sign-in.ts';
+import { getSecondFactor } from './second-factor/rows.ts';
 import { familiarityOf, rememberPlaces } from './sign-in-places.ts';
 
 /** Bytes in UTF-8. */
@@ -32,12 +32,10 @@ export interface NewUser extends Credentials {
   invitation?: string;
 }
 
-/** Somebody who has just got in: the new session's token is the cookie's value, and is stored nowhere. */
-export interface SignedIn {
-  user: UserRow;
-  token: string;
-  /** Of the cookie that tells this browser from others from now on (`device-cookie.ts`). */
-  device: string;
+/** Somebody whose password was right, and who is asked for a code next (`second-factor/sign-in-code.ts`). */
+export interface CodeAsked {
+  /** What the browser keeps meanwhile. */
+  pending: string;
 }
 
 /** Whether a text will do as a password: long enough, and no longer than is hashed. */
@@ -74,7 +72,8 @@ export async function signUp(
     await insertAccount(tx, { id: user.accountId, name: email, createdAt: user.createdAt });
     await people.onAccount?.(tx, user.accountId, user.createdAt);
     await insertUser(tx, user);
-    await recordSession(tx, user, 'session.signUp', user.createdAt);
+    const entry = { action: 'session.signUp', accountId: user.accountId, at: user.createdAt };
+    await recordAudit(tx, { userId: user.id, through: 'session' }, entry);
     await rememberPlaces(tx, secret, user.id, { ...visitor, device }, user.createdAt);
     return {
       verification: await newVerification(tx, user, user.createdAt),
@@ -86,32 +85,34 @@ export async function signUp(
 }
 
 /**
- * Opens a session, always a new one. UNAUTHENTICATED SIGN_IN_FAILED, the same and after the same time for an unknown
- * address and a wrong password; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS; UNAVAILABLE BUSY. Rehashes the password where hashing
- * has become more expensive since.
+ * Opens a session, always a new one; or asks for a code first, of a user who has a second factor. UNAUTHENTICATED
+ * SIGN_IN_FAILED, the same and after the same time for an unknown address and a wrong password; RESOURCE_EXHAUSTED
+ * TOO_MANY_ATTEMPTS; UNAVAILABLE BUSY. Rehashes the password where hashing has become more expensive since.
  */
-export async function signIn(people: People, { email, password }: Credentials, visitor: Visitor): Promise<SignedIn> {
+export async function signIn(
+  people: People,
+  { email, password }: Credentials,
+  visitor: Visitor,
+): Promise<SignedIn | CodeAsked> {
   const { store, clock, secret } = people;
   const user = await getUserByEmail(store, email);
   const from = await familiarityOf(store, secret, user?.id, visitor);
   const device = deviceToKeep(secret, visitor);
-  const signedIn = await tryPassword(people, { email, visitor, from }, async (caller) => {
+  const signedIn: SignedIn | CodeAsked = await tryPassword(people, { email, visitor, from }, async (caller) => {
     const known = user?.passwordHash === '' ? undefined : user;
     if (!(await verifyPassword(known?.passwordHash, password, caller)) || !known) throw signInFailed();
     const outdated = isOutdated(known.passwordHash);
     const rehashed = outdated ? await hashPassword(password, caller) : known.passwordHash;
-    const token = await store.write(async (tx) => {
-      const now = clock.now();
+    const now = { ...known, passwordHash: rehashed };
+    return store.write(async (tx) => {
       // Not with a password that was changed while this one was being compared.
       if (!(await replacePassword(tx, known.id, known.passwordHash, rehashed))) throw signInFailed();
-      await recordSession(tx, known, 'session.signIn', now);
-      await rememberPlaces(tx, secret, known.id, { ...visitor, device }, now);
-      return openBrowserSession(tx, known.id, visitor, now);
+      const isCodeAsked = ((await getSecondFactor(tx, known.id))?.enabledAt ?? null) !== null;
+      if (isCodeAsked) return { pending: pendingSignIn(secret, now, clock.now() + PENDING_MS) };
+      return { user: now, token: await enter(tx, people, now, { ...visitor, device }), device };
     });
-    return { user: { ...known, passwordHash: rehashed }, token, device };
   });
-  await people.firstRunFile?.signedIn(signedIn.user.accountId);
-  noticeNewPlace(people, signedIn.user, from, visitor.address);
+  if (!('pending' in signedIn)) await entered(people, signedIn.user, from, visitor);
   return signedIn;
 }
 
@@ -145,15 +146,6 @@ export async function changePassword(
     });
   });
   accessChanges.announce({ userId });
-}
-
-/** The device that a browser is from now on: the one it was, or a new one. */
-function deviceToKeep(secret: Secret, { device }: Visitor): string {
-  return device !== undefined && deviceId(secret, device) !== undefined ? device : newDevice(secret);
-}
-
-async function recordSession(tx: Tx, { id, accountId }: UserRow, action: string, at: number): Promise<void> {
-  await recordAudit(tx, { userId: id, through: 'session' }, { action, accountId, at });
 }
 
 function signInFailed(): StatusError {

@@ -22,11 +22,22 @@ export interface Field {
   maxlength: number;
   minlength?: number;
   problem: Problem | undefined;
+  /** Default true. */
+  required?: boolean;
   /** Further attributes. */
   more?: Html;
 }
 
-export function textField({ name, label, type = 'text', value = '', hint, problem, ...rest }: Field): Html {
+export function textField({
+  name,
+  label,
+  type = 'text',
+  value = '',
+  hint,
+  problem,
+  required = true,
+  ...rest
+}: Field): Html {
   const wrong = problem?.field === name ? problem : undefined;
   const described = [hint && `${name}-hint`, wrong && `${name}-problem`].filter(Boolean).join(' ');
   return html`<div class="field">
@@ -39,7 +50,7 @@ export function textField({ name, label, type = 'text', value = '', hint, proble
       type="${type}"
       value="${value}"
       maxlength="${rest.maxlength}"
-      required
+      ${required && html`required`}
       ${rest.minlength !== undefined && html`minlength="${rest.minlength}"`}
       ${rest.autocomplete !== undefined && html`autocomplete="${rest.autocomplete}"`}
       ${described !== '' && html`aria-describedby="${described}"`}

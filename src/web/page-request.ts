@@ -7,7 +7,7 @@ import { csrfToken } from '../http/session/csrf.ts';
 import { onceEnded } from '../http/ended.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
 import { sessionToken } from '../http/session/session-cookie.ts';
-import { type Visitor, deviceOf } from '../http/session/visitor.ts';
+import { type Visitor, deviceOf, pendingOf } from '../http/session/visitor.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Html } from './html.ts';
@@ -59,6 +59,8 @@ export interface Redirect {
   session?: string | null;
   /** The device of the `Visitor`, which the browser keeps beyond its session. */
   device?: string;
+  /** What the browser keeps between password and code; null has it forget that. */
+  pending?: string | null;
 }
 
 /** A file to keep. */
@@ -103,6 +105,7 @@ export async function pageRequestOf(ctx: Context, options: PageRequestOptions): 
       address: clientAddress(ctx.req),
       userAgent: ctx.get('user-agent'),
       device: deviceOf(config.baseUrl, ctx.headers.cookie),
+      pending: pendingOf(config.baseUrl, ctx.headers.cookie),
     },
     query,
     path,

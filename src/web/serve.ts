@@ -4,7 +4,7 @@ import { readBody } from '../http/body.ts';
 import { sendDownload } from '../http/download.ts';
 import { checkCsrfToken, refuseCrossSite } from '../http/session/csrf.ts';
 import { clearedSessionCookie, sessionCookie } from '../http/session/session-cookie.ts';
-import { deviceCookie } from '../http/session/visitor.ts';
+import { deviceCookie, pendingCookie } from '../http/session/visitor.ts';
 import { StatusError } from '../kernel/status.ts';
 import { KIB } from '../kernel/units.ts';
 import { LIVE_PAGE_POLICY } from './headers.ts';
@@ -97,6 +97,7 @@ export function createServe(router: Router, options: PageRequestOptions): Serve 
     if (answer.session === null) ctx.append('Set-Cookie', clearedSessionCookie(baseUrl));
     else if (answer.session !== undefined) ctx.append('Set-Cookie', sessionCookie(baseUrl, answer.session));
     if (answer.device !== undefined) ctx.append('Set-Cookie', deviceCookie(baseUrl, answer.device));
+    if (answer.pending !== undefined) ctx.append('Set-Cookie', pendingCookie(baseUrl, answer.pending));
     // RFC 9110 §15.4.4: whatever asked, the next request is a GET.
     ctx.status = 303;
     ctx.set('Location', answer.to);

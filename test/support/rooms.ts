@@ -128,6 +128,7 @@ export interface TestSettings {
   maxServersPerAccount: number;
   mysqlAddress: { host: string; port: number };
   signup: SignUp;
+  operatorsNeedSecondFactor: boolean;
 }
 
 /** The settings, where a test has none of its own. */
@@ -140,6 +141,7 @@ const CONFIG: TestSettings = {
   maxServersPerAccount: 0,
   mysqlAddress: { host: 'mysql.example', port: 3_306 },
   signup: 'open',
+  operatorsNeedSecondFactor: false,
 };
 
 const PRICES = { pricePerGbHourMicros: 10_000, pricePerGbMonthMicros: 3_000_000 };

@@ -8,7 +8,7 @@ import { entering, routePath, sentBy } from '../mount.ts';
 import type { SessionPrincipal } from '../principal.ts';
 import { clearedSessionCookie, sessionCookie, sessionToken } from './session-cookie.ts';
 import type { Browser, SessionOperation } from './session-operation.ts';
-import { deviceCookie, deviceOf } from './visitor.ts';
+import { deviceCookie, deviceOf, pendingCookie, pendingOf } from './visitor.ts';
 
 /** The header that must bear the session's CSRF token in every change. */
 export const CSRF_HEADER = 'x-csrf-token';
@@ -47,6 +47,8 @@ function browserOf(ctx: Context, { config, clientAddress }: Browsers): Browser {
     address: clientAddress(ctx.req),
     userAgent: ctx.get('user-agent'),
     device: deviceOf(config.baseUrl, ctx.headers.cookie),
+    pending: pendingOf(config.baseUrl, ctx.headers.cookie),
+    keepPending: (pending) => ctx.append('Set-Cookie', pendingCookie(config.baseUrl, pending)),
     keepDevice: (device) => ctx.append('Set-Cookie', deviceCookie(config.baseUrl, device)),
     keepSession(token) {
       ctx.set(

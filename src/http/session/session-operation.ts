@@ -11,6 +11,8 @@ export interface Browser extends Visitor {
   keepSession(token: string | null): void;
   /** Has it keep what tells it from others, for longer than any session. */
   keepDevice(device: string): void;
+  /** Has it keep what shows that it has given a password, or with null forget it. */
+  keepPending(pending: string | null): void;
 }
 
 /** A call as it comes in. */

@@ -11,9 +11,12 @@ export interface Visitor {
   userAgent: string;
   /** Of the cookie that it keeps past sessions; absent where it brings none. It may be anything. */
   device?: string | undefined;
+  /** Of the cookie that it keeps between password and code; absent where it brings none. It may be anything. */
+  pending?: string | undefined;
 }
 
 const COOKIE = createCookie('device');
+const PENDING = createCookie('signin');
 
 /** The device in a `Cookie` header, as the browser brings it; undefined where there is none. */
 export function deviceOf(baseUrl: string, header: string | undefined): string | undefined {
@@ -23,4 +26,14 @@ export function deviceOf(baseUrl: string, header: string | undefined): string | 
 /** The value of a `Set-Cookie` that a browser keeps past sessions. */
 export function deviceCookie(baseUrl: string, device: string): string {
   return COOKIE.set(baseUrl, device, KEPT_SECONDS);
+}
+
+/** What a browser brings that has given a password, and no code yet; undefined where it brings nothing. */
+export function pendingOf(baseUrl: string, header: string | undefined): string | undefined {
+  return PENDING.values(baseUrl, header)[0];
+}
+
+/** The value of a `Set-Cookie` that a browser keeps until it is closed; null has it forget the one it has. */
+export function pendingCookie(baseUrl: string, pending: string | null): string {
+  return pending === null ? PENDING.set(baseUrl, '', 0) : PENDING.set(baseUrl, pending);
 }

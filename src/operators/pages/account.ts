@@ -13,6 +13,7 @@ import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
 import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
+import { removeSecondFactor, secondFactorCard } from './second-factor.ts';
 import { stateTag } from './machine-text.ts';
 
 type Detail = ReplyOf<'GetAccount'>;
@@ -36,12 +37,14 @@ export function mountAccount(panel: Panel): void {
       limits,
       suspend: setSuspended('SuspendServer', 'suspended'),
       unsuspend: setSuspended('UnsuspendServer', 'unsuspended'),
+      'second-factor': removeSecondFactor,
     },
     done: {
       credited: 'It is booked. The owner reads the note in the ledger.',
       limited: 'The limits hold from now on.',
       suspended: 'It saves and stops, and nothing wakes it.',
       unsuspended: 'It may wake again.',
+      'second-factor': 'The password alone signs them in now. A letter tells them.',
     },
   });
 }
@@ -69,7 +72,7 @@ async function accountPage(request: PanelRequest): Promise<Page> {
             </ul>`
       }
     </section>
-    ${creditCard(request)} ${limitsCard(request, detail)}`;
+    ${creditCard(request)} ${limitsCard(request, detail)} ${detail.secondFactor && secondFactorCard(request)}`;
   return operatorPage(title, '/operator/accounts', { head, main });
 }
 

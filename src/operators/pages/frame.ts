@@ -1,9 +1,10 @@
 import { StatusError } from '../../kernel/status.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
-import type { Page, SignedInRequest } from '../../web/page-request.ts';
+import type { Page, Redirect, SignedInRequest } from '../../web/page-request.ts';
 import { type Filling, lineField } from '../../web/panel/fields.ts';
 import type { Panel, PanelPage } from '../../web/panel/panel.ts';
+import type { Awaitable } from '../../web/serve.ts';
 
 /** The operators' pages, in the order of their tabs. */
 const TABS = [
@@ -18,9 +19,18 @@ const TABS = [
 /** As many characters as a reason may have. */
 const REASON_CHARS = 256;
 
-/** Throws NOT_FOUND for who is no operator: for them there are no such pages. */
-export function requireOperator({ principal }: SignedInRequest): void {
-  if (!principal.operator) throw new StatusError('NOT_FOUND', 'PAGE_NOT_FOUND', 'The address may have been mistyped.');
+/**
+ * What a page or form of the operators does, for them alone: for others it is not there (NOT_FOUND), and an operator who lacks the second
+ * factor that is asked for is led to set it up.
+ */
+export function forOperators<Request extends SignedInRequest, Given extends unknown[], Result>(
+  act: (request: Request, ...given: Given) => Awaitable<Result>,
+): (request: Request, ...given: Given) => Promise<Result | Redirect> {
+  return async function actForOperators(request, ...given) {
+    const { operator, needsSecondFactor } = request.principal;
+    if (!operator) throw new StatusError('NOT_FOUND', 'PAGE_NOT_FOUND', 'The address may have been mistyped.');
+    return needsSecondFactor ? { to: '/profile/second-factor' } : act(request, ...given);
+  };
 }
 
 /** The way from each of the operators' pages to the others; `here` is the path of the one that is shown, or belongs to the one that is. */
@@ -36,13 +46,7 @@ export function operatorTabs(here: string): Html {
 
 /** Gives a page of the operators its route; for others it is not there. */
 export function mountOperatorPage(panel: Panel, page: PanelPage): void {
-  panel.page({
-    ...page,
-    async show(request) {
-      requireOperator(request);
-      return page.show(request);
-    },
-  });
+  panel.page({ ...page, show: forOperators(page.show) });
 }
 
 /** A page of the operators below their tabs: its own head, then its parts. */

@@ -11,23 +11,25 @@ import { sinceTime } from '../../web/panel/words.ts';
 import type { Answer, Page, SignedInRequest } from '../../web/page-request.ts';
 import type { MachineDetail, Machines } from '../machines.ts';
 import { chart } from '../../web/statechart/chart.ts';
-import { operatorTabs, requireOperator } from './frame.ts';
+import { forOperators, operatorTabs } from './frame.ts';
 import { causeText, eventText, machineName, stateTag, transitionRow, untilText, waitsText } from './machine-text.ts';
 
 const MACHINE_ID = /^[\w-]{1,64}$/;
 const REASON_CHARS = 200;
 /** What cannot be undone is asked for apart. */
 const FOR_GOOD = 'DELETE';
+const PATH = '/operator/machines/:id';
 
 /** One machine, laid open: its chart with the present state lit, what it waits for, its past, and what may be sent to it. */
 export function mountMachine(serve: Serve, { machines }: { machines: Pick<Machines, 'inspect' | 'send'> }): void {
-  serve.signedIn('/operator/machines/:id', async (request) => {
-    requireOperator(request);
-    return machinePage(request, await known(request), { reason: '' });
-  });
+  serve.signedIn(PATH, forOperators(shown));
+  serve.submitSignedIn(PATH, forOperators(sent));
 
-  serve.submitSignedIn('/operator/machines/:id', async (request, form): Promise<Answer> => {
-    requireOperator(request);
+  async function shown(request: SignedInRequest): Promise<Page> {
+    return machinePage(request, await known(request), { reason: '' });
+  }
+
+  async function sent(request: SignedInRequest, form: Form): Promise<Answer> {
     const machine = await known(request);
     const event = form.get('event') ?? '';
     const reason = reasonOf(form);
@@ -46,7 +48,7 @@ export function mountMachine(serve: Serve, { machines }: { machines: Pick<Machin
       return machinePage(request, await known(request), { reason, problem: problemOf(error) });
     }
     return { to: `/operator/machines/${machine.id}?sent=${event}` };
-  });
+  }
 
   async function known({ params: { id = '' } }: SignedInRequest): Promise<MachineDetail> {
     const machine = MACHINE_ID.test(id) ? await machines.inspect(id) : undefined;

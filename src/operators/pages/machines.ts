@@ -5,7 +5,7 @@ import type { Serve } from '../../web/serve.ts';
 import { sinceTime, spanText } from '../../web/panel/words.ts';
 import type { Page, SignedInRequest } from '../../web/page-request.ts';
 import type { MachineQuery, MachineSummary, Machines } from '../machines.ts';
-import { operatorTabs, requireOperator } from './frame.ts';
+import { forOperators, operatorTabs } from './frame.ts';
 import { causeText, machineName, stateTag, waitsText } from './machine-text.ts';
 
 const ROWS = 50;
@@ -27,13 +27,14 @@ interface Asked {
 
 /** The operators' table of all state machines. Works without a script; with it, it follows what happens. */
 export function mountMachines(serve: Serve, { machines }: { machines: Pick<Machines, 'list' | 'count'> }): void {
-  serve.signedIn('/operator', async (request) => {
-    requireOperator(request);
+  serve.signedIn('/operator', forOperators(shown));
+
+  async function shown(request: SignedInRequest): Promise<Page> {
     const asked = askedOf(request.query);
     const query = queryOf(asked);
-    const [{ machines: shown, next }, counts] = await Promise.all([machines.list(query), machines.count(query)]);
-    return machinesPage(request, { asked, shown, next, counts });
-  });
+    const [{ machines: listed, next }, counts] = await Promise.all([machines.list(query), machines.count(query)]);
+    return machinesPage(request, { asked, shown: listed, next, counts });
+  }
 }
 
 interface Shown {

@@ -10,6 +10,12 @@ export function noticeNewKey(people: People, user: Recipient, what: string, page
   notice(people, user, 'A new key to your Dormouse account', `${what} at ${instant(people)}.`, page);
 }
 
+/** Tells somebody what was done with the second factor of their account. */
+export function noticeSecondFactor(people: People, user: Recipient, what: string): void {
+  const subject = 'The second factor of your Dormouse account';
+  notice(people, user, subject, `${what} at ${instant(people)}.`, '/profile/second-factor');
+}
+
 /** Tells somebody that they have signed in from where they have not before. Nothing where they never have at all. */
 export function noticeNewPlace(people: People, user: Recipient, from: Familiarity, address: string): void {
   if (!from.any || (from.device !== undefined && from.network)) return;

@@ -4,7 +4,7 @@ import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import type { Role } from '../../http/roles.ts';
 import { doneNote, problemNote } from '../form.ts';
 import { type Html, html } from '../html.ts';
-import type { Answer, Page, SignedInRequest } from '../page-request.ts';
+import type { Answer, Page, Redirect, SignedInRequest } from '../page-request.ts';
 import { type Problem, problemOf, withProblem } from '../problem.ts';
 import type { Awaitable, Form, Serve } from '../serve.ts';
 import { addressOf } from './form.ts';
@@ -40,7 +40,7 @@ export type Outcome = string | Answer;
 export interface PanelPage<Request extends PanelRequest = PanelRequest> {
   /** Where it is; of a server's page what follows `/servers/:id`, '' for its front page. */
   path: string;
-  show: (request: Request) => Awaitable<Page>;
+  show: (request: Request) => Awaitable<Page | Redirect>;
   /**
    * What its forms do, by the last part of their address (`panelForm`). What one throws as StatusError is said on the page, with
    * what had been typed.
@@ -104,10 +104,13 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
     frame: (request: Request, shown: Page) => Page,
   ): void {
     const pageOf = (request: Request, shown: Page): Page => withProblem(live(frame(request, shown)), request.problem);
+    const shownTo = async (request: Request): Promise<Answer> => {
+      const shown = await show(request);
+      return 'main' in shown ? pageOf(request, shown) : shown;
+    };
     serve.signedIn(path, async (signedIn) => {
       const reached = await prepare(requestOf(signedIn, 0));
-      const request = { ...reached, done: done[reached.query.get('done') ?? ''] };
-      return pageOf(request, await show(request));
+      return shownTo({ ...reached, done: done[reached.query.get('done') ?? ''] });
     });
     for (const [name, act] of Object.entries(forms)) {
       serve.submitSignedIn(
@@ -119,8 +122,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
             if (typeof outcome === 'string') return { to: backTo(request, outcome) };
             return 'main' in outcome ? pageOf(request, outcome) : outcome;
           } catch (error) {
-            const refused = { ...(await prepare(request)), sent: form, problem: problemOf(error), failed: name };
-            return pageOf(refused, await show(refused));
+            return shownTo({ ...(await prepare(request)), sent: form, problem: problemOf(error), failed: name });
           }
         },
         formBytes,

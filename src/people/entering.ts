@@ -1,0 +1,43 @@
+import type { Visitor } from '../http/session/visitor.ts';
+import type { Secret } from '../store/secret.ts';
+import type { Tx } from '../store/store.ts';
+import { recordAudit } from './audit/audit.ts';
+import { openBrowserSession } from './browser-sessions.ts';
+import { deviceId, newDevice } from './device-cookie.ts';
+import { noticeNewPlace } from './mail/notices.ts';
+import type { People } from './people.ts';
+import type { UserRow } from './rows.ts';
+import { type Familiarity, rememberPlaces } from './sign-in-places.ts';
+
+/** Somebody who has just got in: the new session's token is the cookie's value, and is stored nowhere. */
+export interface SignedIn {
+  user: UserRow;
+  token: string;
+  /** Of the cookie that tells this browser from others from now on (`device-cookie.ts`). */
+  device: string;
+}
+
+/** Opens a session for who has given all that is asked for, in the write that takes it; gives its token. */
+export async function enter(
+  tx: Tx,
+  { secret, clock }: Pick<People, 'secret' | 'clock'>,
+  { id, accountId }: UserRow,
+  visitor: Visitor,
+  how = '',
+): Promise<string> {
+  const at = clock.now();
+  await recordAudit(tx, { userId: id, through: 'session' }, { action: 'session.signIn', accountId, detail: how, at });
+  await rememberPlaces(tx, secret, id, visitor, at);
+  return openBrowserSession(tx, id, visitor, at);
+}
+
+/** What follows once the session is stored. */
+export async function entered(people: People, user: UserRow, from: Familiarity, visitor: Visitor): Promise<void> {
+  await people.firstRunFile?.signedIn(user.accountId);
+  noticeNewPlace(people, user, from, visitor.address);
+}
+
+/** The device that a browser is from now on: the one it was, or a new one. */
+export function deviceToKeep(secret: Secret, { device }: Visitor): string {
+  return device !== undefined && deviceId(secret, device) !== undefined ? device : newDevice(secret);
+}

@@ -1,0 +1,45 @@
+import { textField } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import { type Problem, invalid } from '../../web/problem.ts';
+import type { Form } from '../../web/serve.ts';
+import { CODE_CHARS } from './second-factor.ts';
+
+/** Where a code of the app is typed; phones offer digits alone. */
+export function codeField(problem: Problem | undefined, required = true): Html {
+  return textField({
+    name: 'code',
+    label: 'Code',
+    hint: 'The six digits that your app shows now.',
+    maxlength: CODE_CHARS,
+    autocomplete: 'one-time-code',
+    problem,
+    required,
+    more: html`class="code" inputmode="numeric" spellcheck="false"`,
+  });
+}
+
+/** The same, and below it where a recovery code is typed instead. */
+export function anyCodeField(problem: Problem | undefined): Html {
+  return html`${codeField(problem, false)}
+    <details ${problem?.field === 'recovery' && html`open`}>
+      <summary>Use a recovery code instead</summary>
+      ${textField({
+        name: 'recovery',
+        label: 'Recovery code',
+        hint: 'One of those you kept when you set this up, such as k7m2x-9qwrt. Each works once.',
+        maxlength: CODE_CHARS,
+        autocomplete: 'off',
+        problem,
+        required: false,
+        more: html`autocapitalize="none" spellcheck="false"`,
+      })}
+    </details>`;
+}
+
+/** What was typed into either; '' for neither. */
+export function codeIn(form: Form): string {
+  return form.get('recovery')?.trim() || (form.get('code')?.trim() ?? '');
+}
+
+/** Said where neither was filled in. */
+export const NO_CODE = invalid('code', 'Enter the code that your app shows, or a recovery code.');

@@ -1,0 +1,237 @@
+import { MINUTE_MS } from '../../kernel/units.ts';
+import { csrfField, doneNote, problemNote, textField } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import { type Problem, invalid, problemOf } from '../../web/problem.ts';
+import type { Form, Serve } from '../../web/serve.ts';
+import { countText, dateText } from '../../web/text.ts';
+import type { Page, SignedInRequest } from '../../web/page-request.ts';
+import { isPasswordFresh } from '../fresh-password.ts';
+import { REVEAL_MS, createReveals } from '../keys/reveal.ts';
+import type { People } from '../people.ts';
+import { profilePage } from '../profile-frame.ts';
+import { passwordAgain, proved } from '../proved.ts';
+import { PASSWORD_BYTES } from '../users.ts';
+import { NO_CODE, anyCodeField, codeField, codeIn } from './code-fields.ts';
+import { qrCode } from './qr-code.ts';
+import {
+  type Offer,
+  type Proof,
+  type SecondFactor,
+  beginSecondFactor,
+  confirmSecondFactor,
+  offeredSecondFactor,
+  removeOwnSecondFactor,
+  renewRecoveryCodes,
+  secondFactorOf,
+} from './second-factor.ts';
+
+const PATH = '/profile/second-factor';
+/** Fewer recovery codes than this call for new ones. */
+const FEW_CODES = 3;
+
+const DONE: Record<string, string> = { off: 'Your second factor is switched off.' };
+
+/** The caller's second factor: setting it up, its recovery codes, switching it off. */
+export function mountSecondFactor(serve: Serve, people: People): void {
+  const reveals = createReveals<readonly string[]>(people.clock);
+
+  serve.signedIn(PATH, (request) => overviewPage(request));
+
+  serve.submitSignedIn(`${PATH}/begin`, async (request, form) => {
+    try {
+      await beginSecondFactor(people, await proved(people, request, form));
+      return { to: `${PATH}/set-up` };
+    } catch (error) {
+      return overviewPage(request, problemOf(error));
+    }
+  });
+
+  serve.signedIn(`${PATH}/set-up`, async (request) => {
+    const offer = await offered(request);
+    return offer ? setUpPage(request, offer) : { to: PATH };
+  });
+
+  serve.submitSignedIn(`${PATH}/set-up`, async (request, form) => {
+    const offer = await offered(request);
+    if (!offer) return { to: PATH };
+    try {
+      const codes = await confirmSecondFactor(people, request.principal, form.get('code') ?? '');
+      reveals.put(request.principal.sessionId, codes);
+      return { to: `${PATH}/codes` };
+    } catch (error) {
+      return setUpPage(request, offer, atCode(problemOf(error)));
+    }
+  });
+
+  serve.signedIn(`${PATH}/codes`, (request) => {
+    const codes = reveals.see(request.principal.sessionId);
+    return codes ? codesPage(request, codes) : { to: PATH };
+  });
+
+  mountChange('new-codes', NEW_CODES, async (request, proof) => {
+    const codes = await renewRecoveryCodes(people, request.principal, proof, request.visitor);
+    reveals.put(request.principal.sessionId, codes);
+    return `${PATH}/codes`;
+  });
+
+  mountChange('off', SWITCH_OFF, async (request, proof) => {
+    await removeOwnSecondFactor(people, request.principal, proof, request.visitor);
+    return `${PATH}?done=off`;
+  });
+
+  /** A page that asks for the password and a code before it does something. */
+  function mountChange(
+    name: string,
+    words: Change,
+    act: (request: SignedInRequest, proof: Proof) => Promise<string>,
+  ): void {
+    const path = `${PATH}/${name}`;
+    serve.signedIn(path, async (request) => ((await isOn(request)) ? changePage(request, path, words) : { to: PATH }));
+    serve.submitSignedIn(path, async (request, form) => {
+      if (!(await isOn(request))) return { to: PATH };
+      const code = codeIn(form);
+      if (code === '') return changePage(request, path, words, NO_CODE);
+      try {
+        return { to: await act(request, { password: form.get('password') ?? '', code }) };
+      } catch (error) {
+        return changePage(request, path, words, problemOf(error));
+      }
+    });
+  }
+
+  async function offered({ principal, now }: SignedInRequest): Promise<Offer | undefined> {
+    return isPasswordFresh(principal, now) ? offeredSecondFactor(people, principal) : undefined;
+  }
+
+  async function isOn({ principal }: SignedInRequest): Promise<boolean> {
+    return (await secondFactorOf(people.store, principal.userId)).enabledAt !== null;
+  }
+
+  async function overviewPage(request: SignedInRequest, problem?: Problem): Promise<Page> {
+    const factor = await secondFactorOf(people.store, request.principal.userId);
+    const main = html`${doneNote(DONE[request.query.get('done') ?? ''])}
+    ${factor.enabledAt === null ? offCard(request, problem) : onCard(factor.enabledAt, factor)}`;
+    return profilePage(request, 'Second factor', main, problem);
+  }
+}
+
+function offCard(request: SignedInRequest, problem: Problem | undefined): Html {
+  return html`${
+      request.principal.needsSecondFactor &&
+      html`<p class="note warn">Operators need a second factor here. Set it up, and the operators’ pages open.</p>`
+    }
+    <section class="card">
+      <h2>A code when you sign in <span class="tag">off</span></h2>
+      <p>
+        Signing in then asks for your password, and for a code that an app on your phone shows. Somebody who has learnt
+        your password does not get in with it.
+      </p>
+      <p>
+        You need an authenticator app: Aegis, 2FAS, Google Authenticator, or the password manager that you have. Your
+        other browsers are signed out; API keys and connected apps stay.
+      </p>
+      ${problemNote(problem)}
+      <form method="post" action="${PATH}/begin">
+        ${csrfField(request.csrf)} ${passwordAgain(request, problem, 'You signed in a while ago.')}
+        <button type="submit">Set it up</button>
+      </form>
+    </section>`;
+}
+
+function onCard(enabledAt: number, { recoveryCodes }: SecondFactor): Html {
+  return html`<section class="card">
+    <h2>A code when you sign in <span class="tag good">on</span></h2>
+    <p>Since ${dateText(enabledAt)}, signing in asks for your password and a code.</p>
+    <p class="${recoveryCodes < FEW_CODES ? 'note warn' : ''}">
+      ${countText(recoveryCodes, 'recovery code is', 'recovery codes are')} left, for when you do not have your phone.
+    </p>
+    <p class="actions">
+      <a class="button second" href="${PATH}/new-codes">Make new recovery codes</a>
+      <a class="button second" href="${PATH}/off">Switch it off</a>
+    </p>
+  </section>`;
+}
+
+function setUpPage(request: SignedInRequest, { key, uri }: Offer, problem?: Problem): Page {
+  const main = html`<section class="card">
+      <h2>1. Add Dormouse to your app</h2>
+      <p>Scan this with your authenticator app:</p>
+      ${qrCode(uri, 'QR code for an authenticator app. The key below says the same.')}
+      <p>
+        Or type in this key: <code class="key">${key.replaceAll(/.{4}(?=.)/g, '$& ')}</code> (time-based, six digits).
+        On this phone itself, <a href="${uri}">open it in the app</a>.
+      </p>
+    </section>
+    <section class="card">
+      <h2>2. Enter a code from it</h2>
+      ${problemNote(problem)}
+      <form method="post" action="${PATH}/set-up">
+        ${csrfField(request.csrf)} ${codeField(problem)}
+        <button type="submit">Switch it on</button>
+      </form>
+      <p class="aside"><a href="${PATH}">Not now</a></p>
+    </section>`;
+  return profilePage(request, 'Set up a second factor', main, problem);
+}
+
+function codesPage(request: SignedInRequest, codes: readonly string[]): Page {
+  const main = html`<section class="card">
+    <h2>Your recovery codes</h2>
+    <p class="note warn">
+      <strong>Keep them now.</strong> They are shown only here, for ${REVEAL_MS / MINUTE_MS} minutes. If you lose your
+      phone, they are the way into your account.
+    </p>
+    <p>Each signs you in once, in place of a code. Print them, or keep them in a password manager.</p>
+    <ul class="codes">
+      ${codes.map((code) => html`<li><code>${code}</code></li>`)}
+    </ul>
+    <p><a class="button" href="${PATH}">I have kept them</a></p>
+  </section>`;
+  return profilePage(request, 'Recovery codes', main);
+}
+
+/** What a page that asks for password and code says. */
+interface Change {
+  title: string;
+  about: string;
+  button: Html;
+}
+
+const NEW_CODES: Change = {
+  title: 'Make new recovery codes',
+  about: 'You get ten. The ones you have stop working.',
+  button: html`<button type="submit">Make new codes</button>`,
+};
+
+const SWITCH_OFF: Change = {
+  title: 'Switch the second factor off',
+  about: 'Signing in then asks for your password alone. Your recovery codes stop working.',
+  button: html`<button class="danger" type="submit">Switch it off</button>`,
+};
+
+function changePage(request: SignedInRequest, path: string, { title, about, button }: Change, problem?: Problem): Page {
+  const main = html`<section class="card">
+    <p>${about}</p>
+    ${problemNote(problem)}
+    <form method="post" action="${path}">
+      ${csrfField(request.csrf)}
+      <input type="text" name="username" value="${request.principal.email}" autocomplete="username" hidden />
+      ${textField({
+        name: 'password',
+        label: 'Password',
+        type: 'password',
+        autocomplete: 'current-password',
+        maxlength: PASSWORD_BYTES.most,
+        problem,
+      })}
+      ${anyCodeField(problem)} ${button}
+    </form>
+    <p class="aside"><a href="${PATH}">Back</a></p>
+  </section>`;
+  return profilePage(request, title, main, problem);
+}
+
+/** A wrong code is said beside the field. */
+function atCode(problem: Problem): Problem {
+  return problem.status === 403 ? { ...problem, ...invalid('code', problem.message) } : problem;
+}

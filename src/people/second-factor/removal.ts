@@ -1,0 +1,47 @@
+import type { Principal } from '../../http/principal.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { type AuditActor, auditActorOf, recordAudit } from '../audit/audit.ts';
+import { noticeSecondFactor } from '../mail/notices.ts';
+import type { People } from '../people.ts';
+import { deleteSecondFactor, listSecondFactorUsers } from './rows.ts';
+
+/**
+ * Switches the second factor of an account's users off, for who has lost app and recovery codes; a letter tells them. The
+ * caller has made sure that it is them who asks. FAILED_PRECONDITION SECOND_FACTOR_OFF.
+ */
+export async function removeSecondFactorOf(
+  people: People,
+  principal: Principal,
+  accountId: string,
+  reason: string,
+): Promise<void> {
+  const users = await removed(people, auditActorOf(principal), accountId, reason);
+  for (const user of users) {
+    noticeSecondFactor(people, user, `An operator switched the second factor of your account off (“${reason}”)`);
+  }
+}
+
+/** The same, by whoever has the machine itself. */
+export async function removeSecondFactorHere(
+  people: Pick<People, 'store' | 'clock'>,
+  accountId: string,
+): Promise<void> {
+  await removed(people, { userId: '', through: 'the machine itself' }, accountId, '');
+}
+
+async function removed(
+  { store, clock }: Pick<People, 'store' | 'clock'>,
+  by: AuditActor,
+  accountId: string,
+  detail: string,
+) {
+  return store.write(async (tx) => {
+    const users = await listSecondFactorUsers(tx, accountId);
+    if (users.length === 0) {
+      throw new StatusError('FAILED_PRECONDITION', 'SECOND_FACTOR_OFF', 'This account has no second factor.');
+    }
+    for (const { id } of users) await deleteSecondFactor(tx, id);
+    await recordAudit(tx, by, { action: 'secondFactor.remove', accountId, detail, at: clock.now() });
+    return users;
+  });
+}

@@ -1,0 +1,95 @@
+import { EntitySchema } from 'typeorm';
+import { bigint, id, maybeAt, ofUser, text } from '../../store/columns.ts';
+import type { Sql, Tx } from '../../store/writer.ts';
+
+/** A user's second factor, or the offer of one that is still being set up. */
+export interface SecondFactorRow {
+  userId: string;
+  /** The key of its codes, encrypted (`second-factor.ts`). */
+  sealedKey: string;
+  /** Null: an offer, which no sign-in asks for. */
+  enabledAt: number | null;
+  /** The latest step whose code was taken (`totp.ts`): neither it nor an earlier one is taken any more. */
+  lastStep: number;
+}
+
+/** A code that stands in for the second factor, once. */
+export interface RecoveryCodeRow {
+  userId: string;
+  /** HMAC of the code, with the installation's secret. */
+  hash: string;
+}
+
+export const secondFactors = new EntitySchema<SecondFactorRow>({
+  name: 'second_factors',
+  columns: { userId: id, sealedKey: text, enabledAt: maybeAt, lastStep: bigint },
+  foreignKeys: [ofUser],
+});
+
+export const recoveryCodes = new EntitySchema<RecoveryCodeRow>({
+  name: 'recovery_codes',
+  columns: { userId: id, hash: id },
+  foreignKeys: [ofUser],
+});
+
+/** Offers too: the caller looks at `enabledAt`. */
+export async function getSecondFactor(db: Sql, userId: string): Promise<SecondFactorRow | undefined> {
+  return (await db.query<SecondFactorRow>('SELECT * FROM "second_factors" WHERE "userId" = $1', [userId]))[0];
+}
+
+/** Puts an offer in the place of an earlier one; false where the user has a second factor already. */
+export async function offerSecondFactor(tx: Tx, userId: string, sealedKey: string): Promise<boolean> {
+  const sql = `INSERT INTO "second_factors" ("userId", "sealedKey", "enabledAt", "lastStep") VALUES ($1, $2, NULL, 0)
+    ON CONFLICT ("userId") DO UPDATE SET "sealedKey" = excluded."sealedKey"
+      WHERE "second_factors"."enabledAt" IS NULL`;
+  return (await tx.run(sql, [userId, sealedKey])) > 0;
+}
+
+/** Makes the offer the second factor. */
+export async function enableSecondFactor(tx: Tx, userId: string, enabledAt: number, lastStep: number): Promise<void> {
+  const sql = 'UPDATE "second_factors" SET "enabledAt" = $1, "lastStep" = $2 WHERE "userId" = $3';
+  await tx.run(sql, [enabledAt, lastStep, userId]);
+}
+
+/** Notes that a step's code is taken. */
+export async function takeStep(tx: Tx, userId: string, step: number): Promise<void> {
+  await tx.run('UPDATE "second_factors" SET "lastStep" = $1 WHERE "userId" = $2', [step, userId]);
+}
+
+/** Removes the second factor with its recovery codes; false where there is none but an offer. */
+export async function deleteSecondFactor(tx: Tx, userId: string): Promise<boolean> {
+  await tx.run('DELETE FROM "recovery_codes" WHERE "userId" = $1', [userId]);
+  const sql = 'DELETE FROM "second_factors" WHERE "userId" = $1 AND "enabledAt" IS NOT NULL';
+  return (await tx.run(sql, [userId])) > 0;
+}
+
+/** Puts recovery codes in the place of all earlier ones. */
+export async function replaceRecoveryCodes(tx: Tx, userId: string, hashes: readonly string[]): Promise<void> {
+  await tx.run('DELETE FROM "recovery_codes" WHERE "userId" = $1', [userId]);
+  for (const hash of hashes) await tx.manager.insert(recoveryCodes, { userId, hash });
+}
+
+/** Takes a recovery code, once; false where it is none of the user's. */
+export async function takeRecoveryCode(tx: Tx, userId: string, hash: string): Promise<boolean> {
+  return (await tx.run('DELETE FROM "recovery_codes" WHERE "userId" = $1 AND "hash" = $2', [userId, hash])) > 0;
+}
+
+export async function countRecoveryCodes(db: Sql, userId: string): Promise<number> {
+  const sql = 'SELECT COUNT(*) AS "count" FROM "recovery_codes" WHERE "userId" = $1';
+  const [row] = await db.query<{ count: number | string }>(sql, [userId]);
+  return Number(row?.count ?? 0);
+}
+
+/** The account's users who have a second factor. */
+export async function listSecondFactorUsers(
+  db: Sql,
+  accountId: string,
+): Promise<{ id: string; email: string; emailVerified: boolean }[]> {
+  const sql = `SELECT u."id", u."email", u."emailVerified" FROM "users" u JOIN "second_factors" f ON f."userId" = u."id"
+    WHERE u."accountId" = $1 AND f."enabledAt" IS NOT NULL ORDER BY u."id"`;
+  type Stored = { id: string; email: string; emailVerified: number | boolean };
+  return (await db.query<Stored>(sql, [accountId])).map((row) => ({
+    ...row,
+    emailVerified: Boolean(row.emailVerified),
+  }));
+}

@@ -1,0 +1,227 @@
+import { randomBytes } from 'node:crypto';
+import type { SessionPrincipal } from '../../http/principal.ts';
+import type { Visitor } from '../../http/session/visitor.ts';
+import { openSealedText, sealText } from '../../kernel/sealed-text.ts';
+import { StatusError } from '../../kernel/status.ts';
+import type { Secret } from '../../store/secret.ts';
+import type { Sql, Tx } from '../../store/store.ts';
+import { auditActorOf, recordAudit } from '../audit/audit.ts';
+import { deleteOtherBrowserSessions } from '../browser-session-rows.ts';
+import { provePassword, requireFreshPassword } from '../fresh-password.ts';
+import { noticeSecondFactor } from '../mail/notices.ts';
+import { tryCode } from '../password-tries.ts';
+import type { People } from '../people.ts';
+import { hashRecoveryCode, mintRecoveryCodes, readRecoveryCode } from './recovery-codes.ts';
+import {
+  countRecoveryCodes,
+  deleteSecondFactor,
+  enableSecondFactor,
+  getSecondFactor,
+  offerSecondFactor,
+  replaceRecoveryCodes,
+  takeRecoveryCode,
+  takeStep,
+} from './rows.ts';
+import { KEY_BYTES, base32, keyUri, stepOfCode } from './totp.ts';
+
+/** Longer than any way to type a code. */
+export const CODE_CHARS = 64;
+
+/** Whether a user has a second factor, and what is left to stand in for it. */
+export interface SecondFactor {
+  /** Null: none. */
+  enabledAt: number | null;
+  recoveryCodes: number;
+}
+
+/** What an authenticator app needs. */
+export interface Offer {
+  /** Base32, to be typed in. */
+  key: string;
+  /** The same with its name, for a QR code. */
+  uri: string;
+}
+
+export async function secondFactorOf(db: Sql, userId: string): Promise<SecondFactor> {
+  const enabledAt = (await getSecondFactor(db, userId))?.enabledAt ?? null;
+  return { enabledAt, recoveryCodes: enabledAt === null ? 0 : await countRecoveryCodes(db, userId) };
+}
+
+/**
+ * Offers the caller a key, in the place of one offered before. It is asked for once they have shown that an app has it
+ * (`confirmSecondFactor`). PERMISSION_DENIED PASSWORD_REQUIRED; FAILED_PRECONDITION SECOND_FACTOR_ON.
+ */
+export async function beginSecondFactor(people: People, principal: SessionPrincipal): Promise<Offer> {
+  const { store, clock, secret } = people;
+  requireFreshPassword(principal, clock.now());
+  const key = randomBytes(KEY_BYTES);
+  const sealed = sealText(sealOf(secret, principal.userId), PURPOSE, key.toString('base64url'));
+  if (!(await store.write((tx) => offerSecondFactor(tx, principal.userId, sealed)))) throw alreadyOn();
+  return offerOf(people, principal, key);
+}
+
+/** What is offered to the caller; undefined where nothing is. PERMISSION_DENIED PASSWORD_REQUIRED. */
+export async function offeredSecondFactor(people: People, principal: SessionPrincipal): Promise<Offer | undefined> {
+  requireFreshPassword(principal, people.clock.now());
+  const row = await getSecondFactor(people.store, principal.userId);
+  if (row === undefined || row.enabledAt !== null) return undefined;
+  return offerOf(people, principal, keyOf(people.secret, row));
+}
+
+/**
+ * Asks for a code at each sign-in from now on, ends the caller's other sessions, which were opened without, and gives the
+ * recovery codes, which are told this once. PERMISSION_DENIED PASSWORD_REQUIRED or WRONG_CODE; FAILED_PRECONDITION
+ * SECOND_FACTOR_ON or NOTHING_OFFERED.
+ */
+export async function confirmSecondFactor(
+  people: People,
+  principal: SessionPrincipal,
+  code: string,
+): Promise<string[]> {
+  const { store, clock, secret, accessChanges } = people;
+  const { userId, accountId, sessionId } = principal;
+  const at = clock.now();
+  requireFreshPassword(principal, at);
+  const codes = await store.write(async (tx) => {
+    const row = await getSecondFactor(tx, userId);
+    if (row === undefined) {
+      throw new StatusError('FAILED_PRECONDITION', 'NOTHING_OFFERED', 'Begin with setting the second factor up.');
+    }
+    if (row.enabledAt !== null) throw alreadyOn();
+    const step = stepOfCode(keyOf(secret, row), digitsOf(code), { at, taken: 0 });
+    if (step === undefined) throw wrongCode();
+    await enableSecondFactor(tx, userId, at, step);
+    const ended = await deleteOtherBrowserSessions(tx, userId, sessionId);
+    const detail = `${ended} other sessions ended`;
+    await recordAudit(tx, auditActorOf(principal), { action: 'secondFactor.on', accountId, detail, at });
+    return newRecoveryCodes(tx, secret, userId);
+  });
+  accessChanges.announce({ userId });
+  noticeSecondFactor(people, principal, 'A second factor was switched on for your account');
+  return codes;
+}
+
+/** What is asked for before the second factor is changed: the password, and a code of the app or a recovery code. */
+export interface Proof {
+  password: string;
+  code: string;
+}
+
+/**
+ * Asks for the password alone from now on. PERMISSION_DENIED WRONG_PASSWORD or WRONG_CODE; FAILED_PRECONDITION
+ * SECOND_FACTOR_OFF; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS; UNAVAILABLE BUSY.
+ */
+export async function removeOwnSecondFactor(
+  people: People,
+  principal: SessionPrincipal,
+  proof: Proof,
+  visitor: Visitor,
+): Promise<void> {
+  const { accountId, userId } = principal;
+  await withProof(people, principal, proof, visitor, async (tx, at) => {
+    await deleteSecondFactor(tx, userId);
+    await recordAudit(tx, auditActorOf(principal), { action: 'secondFactor.off', accountId, at });
+  });
+  noticeSecondFactor(people, principal, 'The second factor of your account was switched off');
+}
+
+/** Gives new recovery codes; the earlier ones are void. Rejects as `removeOwnSecondFactor`. */
+export async function renewRecoveryCodes(
+  people: People,
+  principal: SessionPrincipal,
+  proof: Proof,
+  visitor: Visitor,
+): Promise<string[]> {
+  const { accountId, userId } = principal;
+  const codes = await withProof(people, principal, proof, visitor, async (tx, at) => {
+    await recordAudit(tx, auditActorOf(principal), { action: 'secondFactor.newCodes', accountId, at });
+    return newRecoveryCodes(tx, people.secret, userId);
+  });
+  noticeSecondFactor(people, principal, 'New recovery codes were made for your account');
+  return codes;
+}
+
+/** How a code was taken. */
+export type Taken = 'app' | 'recovery code';
+
+/**
+ * Takes a code of a user's app, or a recovery code: either only once, and only in the write of what it is for. Throws
+ * PERMISSION_DENIED WRONG_CODE; FAILED_PRECONDITION SECOND_FACTOR_OFF.
+ */
+export async function takeCode(tx: Tx, secret: Secret, userId: string, typed: string, at: number): Promise<Taken> {
+  const row = await getSecondFactor(tx, userId);
+  if (row === undefined || row.enabledAt === null) {
+    throw new StatusError('FAILED_PRECONDITION', 'SECOND_FACTOR_OFF', 'There is no second factor: sign in anew.');
+  }
+  const step = stepOfCode(keyOf(secret, row), digitsOf(typed), { at, taken: row.lastStep });
+  if (step !== undefined) {
+    await takeStep(tx, userId, step);
+    return 'app';
+  }
+  const recovery = readRecoveryCode(typed);
+  if (recovery !== undefined && (await takeRecoveryCode(tx, userId, hashRecoveryCode(secret, userId, recovery)))) {
+    return 'recovery code';
+  }
+  throw wrongCode();
+}
+
+async function withProof<T>(
+  people: People,
+  principal: SessionPrincipal,
+  { password, code }: Proof,
+  visitor: Visitor,
+  work: (tx: Tx, at: number) => Promise<T>,
+): Promise<T> {
+  const { store, clock, secret } = people;
+  const { userId, sessionId } = principal;
+  await provePassword(people, principal, password, visitor);
+  return tryCode(people, { userId, visitor, from: { sessionId } }, () =>
+    store.write(async (tx) => {
+      await takeCode(tx, secret, userId, code, clock.now());
+      return work(tx, clock.now());
+    }),
+  );
+}
+
+async function newRecoveryCodes(tx: Tx, secret: Secret, userId: string): Promise<string[]> {
+  const codes = mintRecoveryCodes();
+  const hashes = codes.map((each) => hashRecoveryCode(secret, userId, each));
+  await replaceRecoveryCodes(tx, userId, hashes);
+  return codes;
+}
+
+function offerOf({ config }: People, { email }: SessionPrincipal, key: Buffer): Offer {
+  const issuer = `Dormouse ${new URL(config.baseUrl).hostname}`;
+  return { key: base32(key), uri: keyUri(key, { issuer, account: email }) };
+}
+
+const PURPOSE = 'totp key';
+
+/** Whoever has the database alone, without the installation's secret, reads no key out of it. */
+function sealOf(secret: Secret, userId: string): string {
+  return secret.derive('second-factor', userId);
+}
+
+/** Throws FAILED_PRECONDITION for a key that another secret has sealed: no code would ever be right. */
+function keyOf(secret: Secret, { userId, sealedKey }: { userId: string; sealedKey: string }): Buffer {
+  const key = openSealedText(sealOf(secret, userId), PURPOSE, sealedKey);
+  if (key !== undefined) return Buffer.from(key, 'base64url');
+  throw new StatusError(
+    'FAILED_PRECONDITION',
+    'SECOND_FACTOR_UNREADABLE',
+    'This second factor was set up before secret.key was made anew: an operator has to switch it off.',
+  );
+}
+
+/** As apps show them: `123 456`. */
+function digitsOf(typed: string): string {
+  return typed.replaceAll(/\s/g, '');
+}
+
+function alreadyOn(): StatusError {
+  return new StatusError('FAILED_PRECONDITION', 'SECOND_FACTOR_ON', 'You have a second factor: switch it off first.');
+}
+
+function wrongCode(): StatusError {
+  return new StatusError('PERMISSION_DENIED', 'WRONG_CODE', 'This code is wrong, or has been used. Wait for the next.');
+}

@@ -1,0 +1,156 @@
+import test from 'ava';
+import { PASSWORD_FRESH_MS } from '../../../src/people/fresh-password.ts';
+import { removeSecondFactor, resetPassword } from '../../../src/people/reset-password.ts';
+import { mintRecoveryCodes, readRecoveryCode } from '../../../src/people/second-factor/recovery-codes.ts';
+import { api } from '../../support/api-harness.ts';
+import { STEVE, bytesOf, giveCode, passwordGiven, withSecondFactor } from './authenticator.ts';
+
+test('setting up needs the password that was given lately, and a key that was offered', async (t) => {
+  const it = await api(t);
+  const browser = await it.browser();
+  await browser.ok('POST', '/v1/session/me:signUp', STEVE);
+  const ask = async (path: string, body?: object) =>
+    (await browser.call('POST', `/v1/session/secondFactor:${path}`, { body })).reason;
+  t.is(await ask('confirm', { code: '123456' }), 'NOTHING_OFFERED');
+  await it.clock.advance(PASSWORD_FRESH_MS);
+  t.is(await ask('begin'), 'PASSWORD_REQUIRED');
+  t.is(await ask('confirm', { code: '123456' }), 'PASSWORD_REQUIRED');
+  await browser.ok('POST', '/v1/session/me:provePassword', { password: STEVE.password });
+  const first = await browser.ok('POST', '/v1/session/secondFactor:begin');
+  t.not((await browser.ok('POST', '/v1/session/secondFactor:begin'))['key'], first['key'], 'another key each time');
+  t.is((await browser.ok('GET', '/v1/session/secondFactor'))['enabledAt'], null, 'offered is not yet on');
+  await (await it.browser()).ok('POST', '/v1/session/me:signIn', STEVE);
+});
+
+test('switching off and new recovery codes need the password and a code; letters and audit tell of them', async (t) => {
+  const it = await api(t);
+  const { browser, app, recoveryCodes, userId } = await withSecondFactor(t, it);
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "emailVerified" = $1 WHERE "id" = $2', [1, userId]));
+  const { password } = STEVE;
+  const ask = (path: string, body: object) => browser.call('POST', `/v1/session/secondFactor:${path}`, { body });
+  for (const path of ['remove', 'renewRecoveryCodes']) {
+    t.is((await ask(path, { password: 'wrong', code: app.code() })).reason, 'WRONG_PASSWORD');
+    t.is((await ask(path, { password, code: 'no code' })).reason, 'WRONG_CODE');
+  }
+  const renewed = await ask('renewRecoveryCodes', { password, code: recoveryCodes[0] });
+  const codes = renewed.json['recoveryCodes'] as string[];
+  t.is(new Set([...codes, ...recoveryCodes]).size, 20);
+  t.is(await giveCode(await passwordGiven(t, it), recoveryCodes[1] ?? ''), 'WRONG_CODE', 'void');
+  t.is((await ask('remove', { password, code: codes[0] })).status, 200);
+  t.is((await ask('remove', { password, code: codes[1] })).reason, 'SECOND_FACTOR_OFF');
+  await (await it.browser()).ok('POST', '/v1/session/me:signIn', STEVE);
+  t.deepEqual(
+    it.letters.filter(({ subject }) => /second factor/.test(subject)).map(({ text }) => text.split(' at ', 1)[0]),
+    ['New recovery codes were made for your account', 'The second factor of your account was switched off'],
+  );
+  const entries = await it.store.query<{ action: string }>(
+    `SELECT "action" FROM "audit" WHERE "action" LIKE 'secondFactor.%' ORDER BY "id"`,
+  );
+  t.deepEqual(
+    entries.map(({ action }) => action),
+    ['secondFactor.on', 'secondFactor.newCodes', 'secondFactor.off'],
+  );
+  t.deepEqual(await it.store.query('SELECT * FROM "recovery_codes"'), []);
+});
+
+test('neither key nor recovery codes stand in the database or in the log', async (t) => {
+  const it = await api(t);
+  const { browser, app, key, recoveryCodes } = await withSecondFactor(t, it);
+  await browser.ok('POST', '/v1/session/me:signOut');
+  await giveCode(await passwordGiven(t, it), app.code());
+  const [row] = await it.store.query<{ sealedKey: string }>('SELECT * FROM "second_factors"');
+  t.regex(row?.sealedKey ?? '', /^[\w-]{60,}$/);
+  const stored = JSON.stringify([
+    row,
+    await it.store.query('SELECT * FROM "recovery_codes"'),
+    await it.store.query('SELECT * FROM "audit"'),
+  ]);
+  const bytes = bytesOf(key);
+  for (const code of [
+    ...recoveryCodes,
+    key,
+    ...(['hex', 'base64', 'base64url'] as const).map((form) => bytes.toString(form)),
+  ]) {
+    t.false(stored.includes(code));
+    t.false(it.logged.some((line) => line.includes(code)));
+  }
+  t.false(it.logged.some((line) => line.includes(row?.sealedKey ?? '?')));
+});
+
+test('operators can be asked for a second factor: without one their session runs nothing, and mints no key that does', async (t) => {
+  const it = await api(t, { config: { operatorsNeedSecondFactor: true } });
+  const { browser, app, accountId, userId } = await withSecondFactor(t, it);
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1', [1]));
+  await it.stranger();
+  const without = await it.browser('usr_test');
+  const refused = await without.call('GET', '/v1/operator/accounts');
+  t.deepEqual([refused.status, refused.reason], [403, 'SECOND_FACTOR_NEEDED']);
+  t.true((await without.ok('GET', '/v1/session/secondFactor'))['needed']);
+  const key = { name: 'k', scopes: ['operator'] };
+  t.is((await without.call('POST', '/v1/session/keys', { body: key })).reason, 'SCOPE_NOT_ALLOWED');
+  await browser.ok('GET', '/v1/operator/accounts');
+  const { key: minted } = await it.mint(['operator']);
+  t.is((await it.call('GET', '/v1/operator/accounts', { key: minted })).status, 200, 'keys are not concerned');
+
+  const detail = async () => (await browser.ok('GET', `/v1/operator/accounts/${accountId}`))['secondFactor'];
+  t.true(await detail());
+  t.is(
+    (await browser.call('POST', `/v1/operator/accounts/${accountId}:removeSecondFactor`, { body: { reason: '' } }))
+      .reason,
+    'INVALID_FIELD',
+  );
+  const remove = async () =>
+    (
+      await it.call('POST', `/v1/operator/accounts/${accountId}:removeSecondFactor`, {
+        key: minted,
+        body: { reason: 'Lost phone' },
+      })
+    ).reason;
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "emailVerified" = $1 WHERE "id" = $2', [1, userId]));
+  t.is(await remove(), '');
+  t.is(await remove(), 'SECOND_FACTOR_OFF');
+  t.regex(
+    it.letters.at(-1)?.text ?? '',
+    /^An operator switched the second factor of your account off \(“Lost phone”\) at /,
+  );
+  const [entry] = await it.store.query<{ accountId: string; detail: string }>(
+    `SELECT * FROM "audit" WHERE "action" = 'secondFactor.remove'`,
+  );
+  t.is(entry?.accountId, accountId);
+  t.regex(entry?.detail ?? '', /^key key_\w+; Lost phone$/);
+  t.is(
+    (await browser.call('GET', '/v1/operator/accounts')).reason,
+    'SECOND_FACTOR_NEEDED',
+    'they have to set one up again',
+  );
+  const inside = await (await it.browser()).call('POST', '/v1/session/me:signIn', { body: STEVE });
+  t.is(inside.status, 200, app.code());
+});
+
+test('a new password from the machine itself leaves the second factor on and says so; another command switches it off', async (t) => {
+  const it = await api(t);
+  const { app } = await withSecondFactor(t, it);
+  const text = await resetPassword(it.store, it.clock, STEVE.email);
+  t.regex(text, /The second factor stays on: .*npm run remove-second-factor/);
+  const [, password = ''] = /the password (\w{20}) /.exec(text) ?? [];
+  t.is(await giveCode(await passwordGiven(t, it, password), app.code()), '');
+  t.is(
+    await removeSecondFactor(it.store, it.clock, STEVE.email),
+    `${STEVE.email} signs in with the password alone from now on.\n`,
+  );
+  await (await it.browser()).ok('POST', '/v1/session/me:signIn', { ...STEVE, password });
+  await t.throwsAsync(removeSecondFactor(it.store, it.clock, STEVE.email), { message: /has no second factor/ });
+  t.notRegex(await resetPassword(it.store, it.clock, STEVE.email), /second factor/);
+});
+
+test('a recovery code is read as it is shown, and as people write it', (t) => {
+  for (const code of mintRecoveryCodes()) {
+    t.regex(code, /^[2-9a-hjkmnp-z]{5}-[2-9a-hjkmnp-z]{5}$/);
+    for (const typed of [code, code.toUpperCase(), code.replace('-', ''), ` ${code.replace('-', ' – ')}\n`]) {
+      t.is(readRecoveryCode(typed), code, typed);
+    }
+    t.is(readRecoveryCode(code.slice(1)), undefined);
+    t.is(readRecoveryCode(`${code}2`), undefined);
+  }
+  t.is(readRecoveryCode('123456'), undefined);
+});
