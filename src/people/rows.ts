@@ -102,8 +102,10 @@ export async function hasUsers(db: Sql): Promise<boolean> {
 }
 
 /** SQLite has no booleans, PostgreSQL does. */
-type StoredUser = Omit<UserRow, 'emailVerified' | 'operator'> & Record<'emailVerified' | 'operator', number | boolean>;
+export type StoredUser = Omit<UserRow, 'emailVerified' | 'operator'> &
+  Record<'emailVerified' | 'operator', number | boolean>;
 
-function userRow(row: StoredUser): UserRow {
+/** A user as it was read. */
+export function userRow(row: StoredUser): UserRow {
   return { ...row, emailVerified: Boolean(row.emailVerified), operator: Boolean(row.operator) };
 }

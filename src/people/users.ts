@@ -3,7 +3,6 @@ import type { Visitor } from '../http/session/visitor.ts';
 import { newId } from '../kernel/ids.ts';
 import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { Tx } from '../store/store.ts';
 import { auditActorOf, recordAudit } from './audit/audit.ts';
 import { type SignedIn, deviceToKeep, enter, entered } from './entering.ts';
 import { linkNeeded, signUpEmail } from './mail/sign-up-links.ts';

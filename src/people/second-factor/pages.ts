@@ -2,7 +2,7 @@ import { MINUTE_MS } from '../../kernel/units.ts';
 import { csrfField, doneNote, problemNote, textField } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { type Problem, invalid, problemOf } from '../../web/problem.ts';
-import type { Form, Serve } from '../../web/serve.ts';
+import type { Serve } from '../../web/serve.ts';
 import { countText, dateText } from '../../web/text.ts';
 import type { Page, SignedInRequest } from '../../web/page-request.ts';
 import { isPasswordFresh } from '../fresh-password.ts';

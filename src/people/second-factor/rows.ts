@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { bigint, id, maybeAt, ofUser, text } from '../../store/columns.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
+import { type StoredUser, type UserRow, userRow } from '../rows.ts';
 
 /** A user's second factor, or the offer of one that is still being set up. */
 export interface SecondFactorRow {
@@ -81,15 +82,8 @@ export async function countRecoveryCodes(db: Sql, userId: string): Promise<numbe
 }
 
 /** The account's users who have a second factor. */
-export async function listSecondFactorUsers(
-  db: Sql,
-  accountId: string,
-): Promise<{ id: string; email: string; emailVerified: boolean }[]> {
-  const sql = `SELECT u."id", u."email", u."emailVerified" FROM "users" u JOIN "second_factors" f ON f."userId" = u."id"
+export async function listSecondFactorUsers(db: Sql, accountId: string): Promise<UserRow[]> {
+  const sql = `SELECT u.* FROM "users" u JOIN "second_factors" f ON f."userId" = u."id"
     WHERE u."accountId" = $1 AND f."enabledAt" IS NOT NULL ORDER BY u."id"`;
-  type Stored = { id: string; email: string; emailVerified: number | boolean };
-  return (await db.query<Stored>(sql, [accountId])).map((row) => ({
-    ...row,
-    emailVerified: Boolean(row.emailVerified),
-  }));
+  return (await db.query<StoredUser>(sql, [accountId])).map(userRow);
 }
