@@ -53,6 +53,17 @@ export function isPublicAddress(address: string): boolean {
   return parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL_IPV6);
 }
 
+const PRIVATE = new Set(['loopback', 'private', 'uniqueLocal', 'linkLocal']);
+
+/**
+ * Whether an address is this machine's own or one of a network that the internet does not reach (RFC 1918, RFC 4193, link-local).
+ * Not the opposite of `isPublicAddress`: a carrier's NAT is neither.
+ */
+export function isPrivateAddress(address: string): boolean {
+  const plain = canonical(address);
+  return plain !== '' && PRIVATE.has(ipaddr.parse(plain).range());
+}
+
 function withoutZone(address: string): string {
   const [plain = ''] = address.split('%', 1);
   // `::192.0.2.1` is no address of IPv4's (RFC 4291 §2.5.5.1), though the library reads it so where it begins like this.

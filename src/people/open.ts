@@ -21,6 +21,7 @@ import { createGuessLimit } from './grants/user-codes.ts';
 import { keyOperations } from './keys/api.ts';
 import { authenticate } from './keys/keys.ts';
 import { mountKeys } from './keys/pages.ts';
+import { mountHome } from './home.ts';
 import { createLoginLimits } from './login-limits.ts';
 import type { Mailer } from './mail/mail.ts';
 import { mountVerifyEmail } from './mail/verification-pages.ts';
@@ -111,6 +112,7 @@ function peopleFeature(people: People, grants: Grants): Feature {
     ],
     publicOperations: [...deviceGrantOperations(devices), ...oauthOperations(devices)],
     pages(serve) {
+      mountHome(serve, people);
       mountSignIn(serve, people);
       mountSignInCode(serve, people);
       mountVerifyEmail(serve, people);

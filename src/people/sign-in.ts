@@ -1,9 +1,12 @@
+import { basename } from 'node:path';
+import { isPrivateAddress } from '../kernel/ip.ts';
 import { csrfField, hidden, problemNote, textField } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import { type Problem, invalid, problemOf, withProblem } from '../web/problem.ts';
 import type { Form, Serve } from '../web/serve.ts';
 import { plainName } from '../web/text.ts';
 import type { Page, PageRequest } from '../web/page-request.ts';
+import { ASK_FOR_ACCOUNT } from './home.ts';
 import { normalizeEmail } from './mail/address.ts';
 import { requestSignUp, signUpEmail } from './mail/sign-up-links.ts';
 import { nextPage, signInPath } from './next.ts';
@@ -114,7 +117,7 @@ function noEmail(given: string): Problem {
   return invalid('email', `“${plainName(given)}” is not an e-mail address.`);
 }
 
-/** `firstRun`: where the first password lies, which nobody has used yet. */
+/** `firstRun`: the file that holds the first password, which nobody has used yet. */
 function signInPage(
   request: PageRequest,
   { email, next, problem }: Draft,
@@ -123,14 +126,7 @@ function signInPage(
   const main = html`<section class="card narrow">
     <h1>Sign in</h1>
     ${next.startsWith('/device') && html`<p>Sign in to go on with connecting your device.</p>`}
-    ${
-      firstRun !== undefined &&
-      html`<p class="note">
-        Nobody has signed in here yet. The first e-mail address and password lie in <code>${firstRun}</code> on the
-        machine that runs Dormouse. Keep the password: the file is removed once you have signed in.
-      </p>`
-    }
-    ${problemNote(problem)}
+    ${firstRun !== undefined && firstRunNote(firstRun, request)} ${problemNote(problem)}
     <form method="post" action="/sign-in">
       ${csrfField(request.csrf)}${hidden('next', next)} ${textField({ ...EMAIL, value: email, problem })}
       ${textField({ ...PASSWORD, autocomplete: 'current-password', problem })}
@@ -139,12 +135,23 @@ function signInPage(
     ${
       signup !== 'closed'
         ? html`<p class="aside">New here? <a href="${signInPath(next, '/sign-up')}">Make an account</a></p>`
-        : html`<p class="aside">
-            New here? Accounts are given out by whoever runs this installation: ask them for a link.
-          </p>`
+        : html`<p class="aside">${ASK_FOR_ACCOUNT}</p>`
     }
   </section>`;
   return withProblem({ title: 'Sign in', main }, problem);
+}
+
+/** Where the file lies is for who may be its owner: the folders of a machine are nothing for strangers. */
+function firstRunNote(file: string, { visitor }: PageRequest): Html {
+  if (!isPrivateAddress(visitor.address))
+    return html`<p class="note">
+      Nobody has signed in here yet. Whoever set this up finds the first password in <code>${basename(file)}</code> in
+      the data folder.
+    </p>`;
+  return html`<p class="note">
+    Nobody has signed in here yet. The first e-mail address and password lie in <code>${file}</code> on the machine that
+    runs Dormouse. Keep the password: the file is removed once you have signed in.
+  </p>`;
 }
 
 function requestPage(request: PageRequest, { email, next, problem }: Draft): Page {

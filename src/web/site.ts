@@ -5,7 +5,6 @@ import type { Log } from '../kernel/log.ts';
 import { mountAssets } from './assets.ts';
 import { mountDocs } from './docs/docs.ts';
 import type { Feature } from './feature.ts';
-import { mountHome } from './home.ts';
 import { createPanel } from './panel/panel.ts';
 import { servePages } from './pages.ts';
 import { createServe } from './serve.ts';
@@ -20,12 +19,11 @@ export interface SiteOptions extends PageRequestOptions {
   log: Log;
 }
 
-/** The pages of all rooms, beside the home page and the API for people. */
+/** The pages of all rooms, beside the API for people. */
 export function siteRouter({ features, openapi, calls, ...frame }: Omit<SiteOptions, 'log'>): Router {
   const router = new Router({ strict: true, sensitive: true });
   mountAssets(router);
   const serve = createServe(router, frame);
-  mountHome(serve);
   mountDocs(router, serve, { config: frame.config, openapi });
   const panel = createPanel(serve, calls);
   for (const feature of features) {

@@ -4,14 +4,24 @@ import test from 'ava';
 import type { FirstRun } from '../../src/people/first-run.ts';
 import { startService } from '../support/service.ts';
 
-test('until somebody has signed in, the page says where the first password lies, and never the password', async (t) => {
-  const service = await startService(t);
+test('until somebody has signed in, the page says where the first password lies, the path to who is near, and never the password', async (t) => {
+  const service = await startService(t, { TRUSTED_PROXIES: '127.0.0.1' });
   const file = join(service.dataDir, 'first-run.json');
   const { email, password, baseUrl: origin } = JSON.parse(await readFile(file, 'utf8')) as FirstRun;
   const before = await fetch(`${service.baseUrl}/sign-in`);
   const text = await before.text();
   t.true(text.includes(`<code>${file}</code>`), text);
   t.false(text.includes(password));
+  for (const [address, isNear] of [
+    ['192.168.1.7', true],
+    ['203.0.113.7', false],
+    ['10.0.0.1, 203.0.113.7', false],
+  ] as const) {
+    const seen = await fetch(`${service.baseUrl}/sign-in`, { headers: { 'x-forwarded-for': address } });
+    const page = await seen.text();
+    t.is(page.includes(service.dataDir), isNear, `${address}: ${page}`);
+    t.true(page.includes('first-run.json'), 'a stranger may be its owner, too');
+  }
   const [, csrf = ''] = /name="csrf" value="([^"]+)"/.exec(text) ?? [];
   const signedIn = await fetch(`${service.baseUrl}/sign-in`, {
     method: 'POST',

@@ -340,7 +340,7 @@ test('who is not signed in is sent to do so, and nothing is done', async (t) => 
   for (const path of postPaths(site).filter((each) => !/^\/(?:sign-|verify|checkout)/.test(each))) {
     const reply = await post(site, path, { code, decision: 'approve' }, {});
     t.is(reply.status, 303, path);
-    t.regex(reply.headers.get('location') ?? '', /^\/sign-in(?:\?next=%2F[\w%]+)?$/);
+    t.regex(reply.headers.get('location') ?? '', /^\/sign-in(?:\?next=%2F[\w%-]+)?$/);
   }
   const asked = await fetch(`${site.origin}/device?code=${code.toLowerCase()}`, { redirect: 'manual' });
   t.is(asked.headers.get('location'), `/sign-in?next=${encodeURIComponent(`/device?code=${code}`)}`);
@@ -363,6 +363,9 @@ test('an account cannot be made where the operator makes them', async (t) => {
   const signIn = await (await fetch(`${site.origin}/sign-in`)).text();
   t.regex(signIn, /ask them for a link/);
   t.notRegex(signIn, /href="\/sign-up/);
+  const home = await (await fetch(`${site.origin}/`)).text();
+  t.regex(home, /ask them for a link/);
+  t.notRegex(home, /href="\/sign-up/);
   const reply = await post(
     site,
     '/sign-up',

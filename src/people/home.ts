@@ -1,14 +1,19 @@
-import { ASSETS } from './assets.ts';
-import { html } from './html.ts';
-import type { Serve } from './serve.ts';
-import type { Answer, Page } from './page-request.ts';
+import { ASSETS } from '../web/assets.ts';
+import { html } from '../web/html.ts';
+import type { Answer, Page } from '../web/page-request.ts';
+import type { Serve } from '../web/serve.ts';
+import type { People, SignUp } from './people.ts';
 
 /** The home page, for who is not signed in: others have their servers. */
-export function mountHome(serve: Serve): void {
-  serve.open('/', (request): Answer => (request.principal ? { to: '/servers' } : homePage()));
+export function mountHome(serve: Serve, { config }: Pick<People, 'config'>): void {
+  serve.open('/', (request): Answer => (request.principal ? { to: '/servers' } : homePage(config.signup)));
 }
 
-function homePage(): Page {
+/** For who has no account where only whoever runs the installation gives them out. */
+export const ASK_FOR_ACCOUNT =
+  'New here? Accounts are given out by whoever runs this installation: ask them for a link.';
+
+function homePage(signup: SignUp): Page {
   const main = html`<section class="card hero">
       <img src="${ASSETS.logo}" alt="A dormouse asleep under the moon" width="176" height="176" />
       <h1>Minecraft servers that sleep until somebody joins</h1>
@@ -17,8 +22,10 @@ function homePage(): Page {
         the door until it is ready: no kick, no second try.
       </p>
       <p class="actions">
-        <a class="button" href="/sign-in">Sign in</a><a class="button second" href="/sign-up">Make an account</a>
+        <a class="button" href="/sign-in">Sign in</a
+        >${signup !== 'closed' && html`<a class="button second" href="/sign-up">Make an account</a>`}
       </p>
+      ${signup === 'closed' && html`<p class="aside">${ASK_FOR_ACCOUNT}</p>`}
     </section>
     <div class="three">
       <section class="card">
