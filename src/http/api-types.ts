@@ -4161,6 +4161,11 @@ export interface components {
              */
             live: boolean;
             /**
+             * Format: date-time
+             * @description Since when it has been too slow for its players (the alert `tps.low`); null: it is not.
+             */
+            slowSince: string | null;
+            /**
              * @description One for each minute in which it ran, of the last 24 h, oldest first.
              * @default []
              */

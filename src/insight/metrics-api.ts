@@ -3,10 +3,13 @@ import { reply, rfc3339 } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
+import type { Store } from '../store/store.ts';
+import { findIncident } from './alerts/rows.ts';
 import type { MetricSample as Sample, Metrics } from './metrics.ts';
 
 /** What these operations work with. */
 interface Needs {
+  store: Store;
   metrics: Pick<Metrics, 'latest' | 'series'>;
   serverOperation: ServerOperation;
 }
@@ -28,6 +31,9 @@ const ServerMetrics = z
   .object({
     ...figures,
     live: reply.flag.describe('The game itself answered recently.'),
+    slowSince: reply.timestamp.describe(
+      'Since when it has been too slow for its players (the alert `tps.low`); null: it is not.',
+    ),
     series: z
       .array(MetricSample)
       .default([])
@@ -35,7 +41,7 @@ const ServerMetrics = z
   })
   .meta({ id: 'ServerMetrics' });
 
-const getServerMetrics = ({ serverOperation, metrics }: Needs) =>
+const getServerMetrics = ({ serverOperation, metrics, store }: Needs) =>
   serverOperation({
     id: 'GetServerMetrics',
     method: 'get',
@@ -49,9 +55,10 @@ const getServerMetrics = ({ serverOperation, metrics }: Needs) =>
     reply: ServerMetrics,
     async run({ params, server }) {
       const series = (await metrics.series(params.id)).map(sampleView);
+      const slowSince = (await findIncident(store, params.id))?.openedAt ?? null;
       const latest = server.state === 'running' ? metrics.latest(params.id, server.context.readyAt ?? 0) : undefined;
       const players = server.context.live.players ?? 0;
-      return { ...latest?.sample, players, live: latest?.live ?? false, series };
+      return { ...latest?.sample, players, live: latest?.live ?? false, slowSince, series };
     },
   });
 

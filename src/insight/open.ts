@@ -112,7 +112,7 @@ export function openInsight(options: InsightOptions): Insight {
   const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword, serverEvents, onMinute });
   onClose(() => metrics.close());
   const logStreams = createLogStreams(engine, dataFrame, log);
-  const readings = metricOperations({ metrics, serverOperation });
+  const readings = metricOperations({ metrics, serverOperation, store });
   const feature: Feature = {
     // For the charts.
     pageOperations: readings,

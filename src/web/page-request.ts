@@ -11,6 +11,7 @@ import { type Visitor, deviceOf, pendingOf } from '../http/session/visitor.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Html } from './html.ts';
+import { isTourOver } from './tour.ts';
 
 /** A request for a page, or of a form on one. */
 export interface PageRequest {
@@ -29,6 +30,8 @@ export interface PageRequest {
   signal: AbortSignal;
   /** What forms of the page must send along. */
   csrf: string;
+  /** The way to a first join has been gone, or dismissed, in this browser. */
+  tourOver: boolean;
   /** What `csrf` belongs to: the session, or the browser of somebody not signed in. */
   csrfOwner: string;
 }
@@ -50,6 +53,8 @@ export interface Page {
   /** Default 200. */
   status?: number;
   retryAfterSeconds?: number;
+  /** The way to a first join is shown no more to who is signed in. */
+  endsTour?: boolean;
 }
 
 /** Leads to another page: the answer to every form that did something. */
@@ -61,6 +66,8 @@ export interface Redirect {
   device?: string;
   /** What the browser keeps between password and code; null has it forget that. */
   pending?: string | null;
+  /** As of a `Page`. */
+  endsTour?: boolean;
 }
 
 /** A file to keep. */
@@ -114,6 +121,7 @@ export async function pageRequestOf(ctx: Context, options: PageRequestOptions): 
     signIn: signInPath(/^\/sign-(?:in|up)/.test(path) ? (query.get('next') ?? '') : path),
     signal: gone.signal,
     csrf: csrfToken(secret, csrfOwner),
+    tourOver: principal !== undefined && isTourOver(config.baseUrl, ctx.headers.cookie, principal.userId),
     csrfOwner,
   };
 }

@@ -16,6 +16,7 @@ import {
   type PageRequestOptions,
   pageRequestOf,
 } from './page-request.ts';
+import { tourOverCookie } from './tour.ts';
 
 /** More than any form here can fill. */
 const FORM_BYTES = 32 * KIB;
@@ -86,6 +87,8 @@ export function createServe(router: Router, options: PageRequestOptions): Serve 
 
   function send(ctx: Context, request: PageRequest, answer: Answer): void {
     if ('download' in answer) return sendDownload(ctx, answer.download);
+    if (answer.endsTour === true && request.principal)
+      ctx.append('Set-Cookie', tourOverCookie(baseUrl, request.principal.userId));
     if (!('to' in answer)) {
       ctx.status = answer.status ?? 200;
       ctx.type = 'html';

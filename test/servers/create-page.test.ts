@@ -39,7 +39,7 @@ test('a server is made of a template, which brings its settings along', async (t
 test('only what may run here is offered', async (t) => {
   const it = await openPanel(t, { trusted: 'nobody' });
   const { text } = await it.get('/servers/new');
-  t.regex(text, /software=sandbox/);
+  t.regex(text, /software=sandbox"[^>]*>Sandbox<\/a\s*>\s*<small>[^<]*no download/);
   t.notRegex(text, /software=paper|template=survival/);
 });
 

@@ -3,6 +3,8 @@ import { markBillable, proveAwakeSessions } from '../../src/billing/awake-sessio
 import { createAwakeSessions } from '../../src/billing/awake-sessions.ts';
 import { openWallet } from '../../src/billing/ledger.ts';
 import { chargeNext } from '../../src/billing/tick-rows.ts';
+import { addToSpent, setSpendCap } from '../../src/billing/wallet-rows.ts';
+import { deleteIncident, insertIncident } from '../../src/insight/alerts/rows.ts';
 import { closeBrowser } from '../support/browser.ts';
 import { needs } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
@@ -12,6 +14,7 @@ test.after.always(closeBrowser);
 
 test('the front page says what the server does and what comes next', async (t) => {
   const it = await openPanel(t);
+  await it.store.write((tx) => openWallet(tx, 'acc_test', it.clock.now(), 5_000_000));
   await it.create('castle', { coldStartsMs: [40_000, 60_000, 50_000] });
   t.regex((await it.get('/servers/castle')).text, /join its address in Minecraft[\s\S]*None in the last seven days/);
   const release = it.engine.hold('castle');
@@ -44,6 +47,33 @@ test('its owner reads how long it was awake, who woke it, and what that cost', a
   const { text } = await it.get('/servers/castle');
   t.regex(text, /Today \(UTC\)[\s\S]*1 h <small>0\.01 USD[\s\S]*What woke it today[\s\S]*<bdi>Steve<\/bdi> joined/);
   t.regex((await it.get('/servers')).text, /512 MB · 0\.01 USD this month/);
+});
+
+test('what is wrong now stands among the alerts as long as it is; what is about money, for its owner', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  const at = it.clock.now();
+  await it.store.write(async (tx) => {
+    await openWallet(tx, 'acc_test', at, 1_000_000);
+    await setSpendCap(tx, 'acc_test', 500_000, 'stop');
+    await addToSpent(tx, 'acc_test', '2023-11', 600_000);
+    await insertIncident(tx, { serverId: 'castle', openedAt: at - 5 * 60_000 });
+  });
+  const { text } = await it.get('/servers/castle');
+  t.regex(text, /too slow for its players for <time[^>]*>5 min</);
+  t.regex(text, /spend cap of this month, 0\.50 USD, is reached\.\s+Servers stay asleep/);
+  t.notRegex(text, /None in the last seven days|wallet is empty/);
+  await it.stranger();
+  await it.share('castle', 'limited');
+  const seen = (await it.get('/servers/castle', await it.browser('usr_other'))).text;
+  t.regex(seen, /too slow for its players/);
+  t.notRegex(seen, /spend cap/);
+  await it.store.write(async (tx) => {
+    await deleteIncident(tx, 'castle');
+    await tx.run('UPDATE "wallets" SET "spendCapMicros" = 0, "balanceMicros" = 0');
+  });
+  t.regex((await it.get('/servers/castle')).text, /The wallet is empty/);
+  t.notRegex((await it.get('/servers/castle')).text, /too slow|spend cap of/);
 });
 
 test('a server is kept awake, killed only when that was asked for apart, and only by who may', async (t) => {

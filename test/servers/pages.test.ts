@@ -42,6 +42,18 @@ test('a card starts and stops its server without a script, and says why it could
   t.regex(await refused.text(), /role="alert"/);
 });
 
+test('what failed to install is tried again from its card', async (t) => {
+  const it = await openPanel(t);
+  it.engine.script('pack', { exitCode: 1 });
+  await it.create('pack', { modpackPlatform: 'modrinth', modpackRef: 'cobblemon', type: 'fabric' });
+  await it.reach('pack', 'install_failed');
+  t.regex((await it.get('/servers')).text, /action="\/servers\/retry-install"/);
+  it.engine.script('pack', { exitCode: 0 });
+  await it.submit('/servers/retry-install', { id: 'pack' });
+  await it.reach('pack', 'hibernated');
+  t.is((await it.submit('/servers/retry-install', { id: 'pack' })).status, 400, 'it is installed');
+});
+
 test('who has no server makes one in two fields, and is shown the way until somebody has joined', async (t) => {
   const it = await openPanel(t);
   t.regex((await it.get('/servers')).text, /Three steps to the first join[\s\S]*action="\/servers\/first"/);
@@ -49,12 +61,42 @@ test('who has no server makes one in two fields, and is shown the way until some
   t.is(refused.status, 400);
   const page = await refused.text();
   t.regex(page, /id="first-name-wrong">is required/);
-  t.regex(page, /value="vanilla" selected/);
+  t.regex(page, /value="vanilla" checked/);
+  t.regex(page, /Sandbox<small>[^<]*nothing to download/);
   const made = await it.submit('/servers/first', { name: 'My castle', template: 'sandbox' });
   t.is(made.headers.get('location'), '/servers/my-castle');
   t.regex((await it.get('/servers')).text, /Now join it[\s\S]*<code>my-castle\./);
   await it.command('my-castle', 'JOIN', { kind: 'player', id: 'Steve', note: 'joined' });
   t.notRegex((await it.get('/servers')).text, /Now join it/);
+  await it.reach('my-castle', 'running');
+  const awake = (await it.get('/servers')).text;
+  t.regex(awake, /class="past">\s*<h3>It is awake[\s\S]*Nobody has come in yet/);
+  it.games.players.set('my-castle', 1);
+  await it.until(async () => {
+    await it.clock.advance(5_000);
+    return !(await it.get('/servers')).text.includes('class="steps"');
+  });
+  // Its browser remembers it, whatever is forgotten of the server.
+  const { headers } = await it.get('/servers');
+  t.regex(headers.getSetCookie().join(), /^tour=usr_test; .*HttpOnly/);
+});
+
+test('the way to a first join is dismissed for good, in this browser and for this user alone', async (t) => {
+  const it = await openPanel(t);
+  const hasTour = async (cookie: string) => {
+    const headers = { cookie, accept: 'text/html' };
+    return (await (await fetch(`${it.origin}/servers`, { headers })).text()).includes('class="steps"');
+  };
+  await it.create('castle');
+  t.true(await hasTour(it.owner.cookie));
+  t.is((await it.submit('/servers/dismiss', { csrf: 'forged' })).status, 403);
+  const dismissed = await it.submit('/servers/dismiss');
+  t.is(dismissed.headers.get('location'), '/servers');
+  const [tour = ''] = (dismissed.headers.getSetCookie()[0] ?? '').split(';');
+  t.false(await hasTour(`${it.owner.cookie}; ${tour}`));
+  await it.stranger();
+  const stranger = await it.browser('usr_other');
+  t.true(await hasTour(`${stranger.cookie}; ${tour}`));
 });
 
 test('an app is not told what an owner calls a server, nor who woke it', async (t) => {

@@ -190,7 +190,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       async call(method, path, given = {}) {
         const headers = { ...(it.cookie && { cookie: it.cookie }), ...(it.csrf && { 'x-csrf-token': it.csrf }) };
         const answer = await call(method, path, { ...given, key: null, headers: { ...headers, ...given.headers } });
-        const [kept] = answer.headers.getSetCookie();
+        // Beside its session only what a page remembers of its tour.
+        const kept = answer.headers.getSetCookie().find((each) => !each.startsWith('tour='));
         if (kept !== undefined) it.cookie = kept.split(';')[0] ?? '';
         if (typeof answer.json['csrfToken'] === 'string') it.csrf = answer.json['csrfToken'];
         return answer;

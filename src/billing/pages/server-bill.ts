@@ -1,5 +1,6 @@
 import type { ReplyOf } from '../../http/calls.ts';
 import { usdText } from '../../kernel/money.ts';
+import { type AwakeSession, awakeMsIn, endOf } from '../../servers/pages/awake.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -8,7 +9,7 @@ import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
 import { countText } from '../../web/text.ts';
 import { type Span, spanChoice, spanOf } from './span.ts';
-import { type AwakeSession, endOf, isFree, timeline } from './timeline.ts';
+import { isFree, timeline } from './timeline.ts';
 import { endingText } from './words.ts';
 
 type Usage = ReplyOf<'GetServerUsage'>;
@@ -77,12 +78,6 @@ function planCard({ server }: ServerRequest, usage: Usage): Html {
 }
 
 function figures({ sessions, gbHours, amountMicros }: Usage, span: Span, now: number): Html {
-  const awakeMs = sessions.reduce(
-    (sum, session) =>
-      sum +
-      Math.max(0, Math.min(endOf(session, now), span.to) - Math.max(Date.parse(session.startedAt ?? ''), span.from)),
-    0,
-  );
   const free = sessions.filter(isFree).length;
   return html`<p class="hint">${span.name[0]?.toUpperCase()}${span.name.slice(1)}, by UTC</p>
     <dl class="figures">
@@ -92,7 +87,7 @@ function figures({ sessions, gbHours, amountMicros }: Usage, span: Span, now: nu
       </div>
       <div>
         <dt>Awake</dt>
-        <dd>${spanText(awakeMs)}</dd>
+        <dd>${spanText(awakeMsIn(sessions, span, now))}</dd>
       </div>
       <div>
         <dt>GB of RAM × hours</dt>

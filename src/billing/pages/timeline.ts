@@ -1,11 +1,9 @@
-import type { ReplyOf } from '../../http/calls.ts';
 import { dayStart } from '../../kernel/calendar.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/units.ts';
+import { type AwakeSession, endOf } from '../../servers/pages/awake.ts';
 import { type Html, html } from '../../web/html.ts';
 import { spanText } from '../../web/panel/words.ts';
 import type { Span } from './span.ts';
-
-export type AwakeSession = ReplyOf<'GetServerUsage'>['sessions'][number];
 
 /** Of the days of a longer span the newest are drawn. */
 const MOST_DAYS = 62;
@@ -29,11 +27,6 @@ interface Piece {
   session: AwakeSession;
   from: number;
   to: number;
-}
-
-/** When a session that lasts ends for now. */
-export function endOf({ endedAt }: AwakeSession, now: number): number {
-  return endedAt === null ? now : Date.parse(endedAt);
 }
 
 /** Whether a session was free whatever it lasted: it was never up, or a wake after which nobody came in. */

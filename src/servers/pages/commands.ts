@@ -1,13 +1,14 @@
+import type { Call } from '../../http/calls.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 
-/** The buttons in the head of each of a server's pages; each leads back to the page that it stood on. */
+/** What the buttons for a server do, wherever they stand. */
 export const COMMANDS = {
-  start: ({ call, server }: ServerRequest) => call('StartServer', { id: server.id }),
-  stop: ({ call, server }: ServerRequest) => call('StopServer', { id: server.id }),
-  restart: ({ call, server }: ServerRequest) => call('RestartServer', { id: server.id }),
-  kill: ({ call, server }: ServerRequest) => call('KillServer', { id: server.id }),
-  'retry-install': ({ call, server }: ServerRequest) => call('RetryInstall', { id: server.id }),
+  start: (call: Call, id: string) => call('StartServer', { id }),
+  stop: (call: Call, id: string) => call('StopServer', { id }),
+  restart: (call: Call, id: string) => call('RestartServer', { id }),
+  kill: (call: Call, id: string) => call('KillServer', { id }),
+  'retry-install': (call: Call, id: string) => call('RetryInstall', { id }),
 };
 
 /** A page below a server's, as it was asked for. */
@@ -20,13 +21,13 @@ export function backOf({ server }: ServerRequest, form: Form): string {
   return back.startsWith(top) && BELOW.test(back.slice(top.length)) ? back : top;
 }
 
-/** What these buttons do, for the server's front page, which says why one was refused. */
+/** The buttons in the head of a server's pages, for its front page, which says why one was refused; each leads back to its own page. */
 export function commandForms(): NonNullable<Parameters<Panel['serverPage']>[0]['forms']> {
   return Object.fromEntries(
     Object.entries(COMMANDS).map(([name, command]) => [
       name,
       async (request: ServerRequest, form: Form) => {
-        await command(request);
+        await command(request.call, request.server.id);
         return { to: backOf(request, form) };
       },
     ]),

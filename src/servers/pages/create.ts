@@ -6,15 +6,10 @@ import { panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { sizeOptions, sizesBetween } from './sizes.ts';
+import { aboutSoftware, softwareName } from './software.ts';
 
 type Template = ReplyOf<'ListTemplates'>['templates'][number];
 
-/** What servers are made of, in words. */
-const SOFTWARE: Readonly<Record<string, string>> = {
-  sandbox: 'Sandbox',
-  neoforge: 'NeoForge',
-  custom: 'Own server.jar',
-};
 /** Packs are of mods, which these load. */
 const TAKES_PACKS = new Set(['fabric', 'quilt', 'forge', 'neoforge']);
 /** Smaller ones are for who knows what they do: in the settings. */
@@ -59,7 +54,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
       ${choices(
         offered.map(({ id, name, description }) => ({
           name,
-          title: description,
+          about: description,
           query: { template: id },
           here: id === template?.id,
         })),
@@ -69,6 +64,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
       ${choices(
         cores.map(({ type }) => ({
           name: softwareName(type),
+          about: aboutSoftware(type),
           query: { software: type },
           here: !template && type === asked.software,
         })),
@@ -77,7 +73,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
     </section>
     <section class="card">
       <h2>${template?.name ?? softwareName(asked.software)}</h2>
-      ${template && html`<p>${template.description}</p>`}
+      <p>${template?.description ?? aboutSoftware(asked.software)}</p>
       ${panelForm(
         request,
         'create',
@@ -94,23 +90,21 @@ async function createPage(request: PanelRequest): Promise<Page> {
 
 interface Choice {
   name: string;
-  title?: string;
+  about: string;
   query: Record<string, string>;
   here: boolean;
 }
 
 function choices(all: readonly Choice[], label: string): Html {
   return html`<nav aria-label="${label}">
-    <ul class="chips">
+    <ul class="tiles">
       ${all.map(
-        ({ name, title, query, here }) =>
+        ({ name, about, query, here }) =>
           html`<li>
-            <a
-              href="/servers/new?${new URLSearchParams(query).toString()}"
-              ${title !== undefined && html`title="${title}"`}
-              ${here && html`aria-current="true"`}
+            <a href="/servers/new?${new URLSearchParams(query).toString()}" ${here && html`aria-current="true"`}
               >${name}</a
             >
+            <small>${about}</small>
           </li>`,
       )}
     </ul>
@@ -186,9 +180,4 @@ async function create({ call, query }: PanelRequest, form: Form): Promise<Outcom
   const type = query.get('software') ?? 'sandbox';
   const { id } = await call('CreateServer', {}, { name, type, version, ramMb, ...(modpackRef !== '' && pack) });
   return { to: `/servers/${id}` };
-}
-
-/** `Paper`. */
-export function softwareName(type: string): string {
-  return SOFTWARE[type] ?? `${type.slice(0, 1).toUpperCase()}${type.slice(1)}`;
 }

@@ -1,12 +1,14 @@
 import type { ReplyOf } from '../../http/calls.ts';
 import { type Html, html } from '../../web/html.ts';
-import { choiceField, filling, lineField } from '../../web/panel/fields.ts';
-import { panelForm } from '../../web/panel/form.ts';
+import { filling, lineField, radioField } from '../../web/panel/fields.ts';
+import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Outcome, PanelRequest } from '../../web/panel/panel.ts';
+import { copyButton } from '../../web/panel/parts.ts';
 import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
+type Transitions = ReplyOf<'InspectMachine'>['transitions'];
 
 /** Makes a server of a template, in two fields. */
 export async function createFirst({ call }: PanelRequest, form: Form): Promise<Outcome> {
@@ -15,39 +17,102 @@ export async function createFirst({ call }: PanelRequest, form: Form): Promise<O
   return { to: `/servers/${id}` };
 }
 
-/** The way to a first join, while nobody has come in yet; nothing for who knows it. */
-export async function firstSteps(request: PanelRequest, my: readonly Summary[]): Promise<Html> {
+/** The way to a first join: what of it is shown, and whether it has been gone. */
+interface Tour {
+  shown: Html;
+  isOver: boolean;
+}
+
+const NOTHING = html``;
+
+/** The way to a first join, until somebody has come in or its reader wants it no more; without a server the form for one. */
+export async function firstSteps(request: PanelRequest, my: readonly Summary[], shared: number): Promise<Tour> {
   const [server] = my;
-  if (my.length > 1 || (server && (await hasBeenJoined(request, server)))) return html``;
+  if (!server) {
+    const isWelcome = shared === 0 || !request.tourOver;
+    return { shown: isWelcome ? await toFirstServer(request, shared > 0) : NOTHING, isOver: false };
+  }
+  if (my.length > 1 || request.tourOver) return { shown: NOTHING, isOver: true };
+  const { transitions } = await request.call('InspectMachine', { id: server.id });
+  const isOver = await hasBeenJoined(request, server, transitions);
+  return { shown: html`<div data-live="tour">${!isOver && toFirstJoin(request, server, transitions)}</div>`, isOver };
+}
+
+async function toFirstServer(request: PanelRequest, canDismiss: boolean): Promise<Html> {
   return html`<section class="card">
-    <h2>${server ? 'Your server is there. Now join it' : 'You have no server yet. Three steps to the first join'}</h2>
+    <h2>You have no server ${canDismiss && 'of your own '}yet. Three steps to the first join</h2>
     <ol class="steps">
-      <li ${server && html`class="past"`}>
-        <h3>${server ? 'A server is made' : 'Make a server'}</h3>
-        ${server ? html`<p>It costs nothing while it sleeps.</p>` : await firstForm(request)}
+      <li>
+        <h3>Make a server</h3>
+        ${await firstForm(request)}
       </li>
       <li>
         <h3>Open its address in Minecraft</h3>
-        <p>
-          Multiplayer → Direct Connection →
-          ${server ? html`<code>${server.address}</code>` : 'the address that its page shows'}.
-        </p>
+        <p>Multiplayer → Direct Connection → the address that its page shows.</p>
       </li>
       <li>
         <h3>Join</h3>
-        <p>Joining wakes it. You wait in the game until it is ready; when everybody has left it goes back to sleep.</p>
+        <p>${JOINING}</p>
       </li>
     </ol>
+    ${canDismiss && dismissForm(request)}
   </section>`;
 }
 
-/** As far as that is remembered: by what woke it lately, and by who played in the last day. */
-async function hasBeenJoined({ call }: PanelRequest, { id, playersOnline = 0 }: Summary): Promise<boolean> {
-  if (playersOnline > 0) return true;
-  const { transitions } = await call('InspectMachine', { id });
-  if (transitions.length >= MOST_STEPS || transitions.some(({ cause }) => cause.kind === 'player')) return true;
-  return (await call('GetServerMetrics', { id })).series.some(({ players }) => players > 0);
+function toFirstJoin(request: PanelRequest, { address, state }: Summary, transitions: Transitions): Html {
+  const wasWoken = transitions.some(({ to }) => to === 'starting');
+  const steps = html`<ol class="steps">
+    <li class="past">
+      <h3>A server is made</h3>
+      <p>It costs nothing while it sleeps.</p>
+    </li>
+    <li ${wasWoken && html`class="past"`}>
+      <h3>${wasWoken ? (WOKEN[state] ?? 'It has been awake') : 'Open its address in Minecraft'}</h3>
+      <p>
+        Multiplayer → Direct Connection →
+        <code>${address}</code> ${copyButton(address, 'the address of the first server')}
+      </p>
+    </li>
+    <li>
+      <h3>Join</h3>
+      <p>${wasWoken && state !== 'starting' && 'Nobody has come in yet. '}${JOINING}</p>
+    </li>
+  </ol>`;
+  return html`<section class="card">
+    <h2>${wasWoken ? 'Your server has been woken. Now come in' : 'Your server is there. Now join it'}</h2>
+    ${steps} ${dismissForm(request)}
+  </section>`;
 }
+
+const JOINING =
+  'Joining wakes it. You wait in the game until it is ready; when everybody has left it goes back to sleep.';
+const WOKEN: Readonly<Record<string, string>> = { starting: 'It is waking up', running: 'It is awake' };
+
+function dismissForm(request: PanelRequest): Html {
+  return html`<div class="actions">${buttonForm(request, 'dismiss', 'Do not show this again')}</div>`;
+}
+
+/** As far as that is remembered: by who is in, who was counted in the last day, and how the times it was awake ended. */
+async function hasBeenJoined(
+  { call }: PanelRequest,
+  { id, playersOnline = 0 }: Summary,
+  transitions: Transitions,
+): Promise<boolean> {
+  if (playersOnline > 0 || transitions.length >= MOST_STEPS) return true;
+  const [{ lastActiveAt }, { series }, { sessions }] = await Promise.all([
+    call('GetServer', { id }),
+    call('GetServerMetrics', { id }),
+    call('GetServerUsage', { id }, { from: EVER }),
+  ]);
+  if (series.some(({ players }) => players > 0)) return true;
+  if (sessions.some(({ cause, minutes, ending }) => cause.kind === 'player' && (minutes > 0 || ending === 'idle')))
+    return true;
+  // It is ready, and somebody came to it since.
+  const readyAt = sessions.at(-1)?.readyAt ?? null;
+  return readyAt !== null && lastActiveAt !== null && Date.parse(lastActiveAt) > Date.parse(readyAt);
+}
+
+const EVER = new Date(0).toISOString();
 
 /** As many of a server's steps as are told. */
 const MOST_STEPS = 50;
@@ -55,14 +120,15 @@ const MOST_STEPS = 50;
 async function firstForm(request: PanelRequest): Promise<Html> {
   const { templates } = await request.call('ListTemplates', {});
   const filled = filling(request, 'first');
-  const options = templates.map(({ id, name, version, ramMb }) => {
-    return [id, `${name}: ${version}, ${ramText(ramMb)} of RAM`] as const;
+  const options = templates.map(({ id, name, description, version, ramMb }) => {
+    const what = html`${name}<small>${description} ${version}, ${ramText(ramMb)} of RAM</small>`;
+    return [id, what] as const;
   });
   return panelForm(
     request,
     'first',
     html`${lineField(filled, { name: 'name', label: 'Name', value: 'My server', maxlength: 64 })}
-      ${choiceField(filled, { name: 'template', label: 'What to play', options })}
+      ${radioField(filled, { name: 'template', label: 'What to play', value: templates[0]?.id ?? '', options })}
       <p class="actions">
         <button type="submit">Make it</button><a class="button second" href="/servers/new">Choose more</a>
       </p>`,

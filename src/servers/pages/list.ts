@@ -6,9 +6,11 @@ import type { Page } from '../../web/page-request.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { copyButton } from '../../web/panel/parts.ts';
-import { stateTag } from '../../web/panel/state.ts';
+import { buttonsOf, stateTag } from '../../web/panel/state.ts';
 import { causeWords, ramText, sinceTime } from '../../web/panel/words.ts';
+import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
+import { COMMANDS } from './commands.ts';
 import { createFirst, firstSteps } from './first-server.ts';
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
@@ -20,16 +22,24 @@ export function mountServerList(panel: Panel): void {
     stream: '/v1/me/servers/events/stream',
     show: listPage,
     forms: {
-      start: ({ call }, form) => pressed(() => call('StartServer', { id: form.get('id') ?? '' })),
-      stop: ({ call }, form) => pressed(() => call('StopServer', { id: form.get('id') ?? '' })),
+      ...cardForms(),
       first: createFirst,
+      dismiss: () => ({ to: '/servers', endsTour: true }),
     },
   });
 }
 
-async function pressed(command: () => Promise<unknown>): Promise<{ to: string }> {
-  await command();
-  return { to: '/servers' };
+/** The buttons of cards: each leads back to the list, which says why one was refused. */
+function cardForms(): NonNullable<Parameters<Panel['page']>[0]['forms']> {
+  return Object.fromEntries(
+    Object.entries(COMMANDS).map(([name, command]) => [
+      name,
+      async ({ call }: PanelRequest, form: Form) => {
+        await command(call, form.get('id') ?? '');
+        return { to: '/servers' };
+      },
+    ]),
+  );
 }
 
 async function listPage(request: PanelRequest): Promise<Page> {
@@ -40,13 +50,14 @@ async function listPage(request: PanelRequest): Promise<Page> {
   ]);
   const costs = new Map(spent.servers.map(({ serverId, spentMicros }) => [serverId, Number(spentMicros)]));
   const servers = [...my, ...shared];
+  const tour = await firstSteps(request, my, shared.length);
   const main = html`<div class="card head">
       <div class="heading">
         <h1>Servers</h1>
         ${servers.length > 0 && html`<a class="button" href="/servers/new">New server</a>`}
       </div>
     </div>
-    ${await firstSteps(request, my)}
+    ${tour.shown}
     <div data-live="list" data-now="${request.now}">
       ${
         servers.length > 0 &&
@@ -55,7 +66,7 @@ async function listPage(request: PanelRequest): Promise<Page> {
         </ul>`
       }
     </div>`;
-  return { title: 'Servers', main };
+  return { title: 'Servers', main, endsTour: tour.isOver && !request.tourOver };
 }
 
 function serverCard(request: PanelRequest, server: Summary, micros: number): Html {
@@ -78,7 +89,10 @@ function serverCard(request: PanelRequest, server: Summary, micros: number): Htm
       ${ramText(ramMb)}${role === 'owner' ? ` · ${usdText(micros)} this month` : ` · you are a ${role} here`}
     </p>
     <div class="actions">
-      ${cardButton(request, state, id, name)} ${copyButton(address, `of ${name}`, 'Copy address')}
+      ${buttonsOf(state).map(({ verb, label }) =>
+        buttonForm(request, verb, html`${label}<span class="unseen"> ${name}</span>`, { fields: { id } }),
+      )}
+      ${copyButton(address, `of ${name}`, 'Copy address')}
     </div>
   </li>`;
 }
@@ -95,26 +109,6 @@ const IDLE: Record<string, string> = {
   install_failed: 'Its software could not be installed',
   start_failed: 'Its last start failed',
 };
-
-function cardButton(
-  request: Pick<PanelRequest, 'here' | 'query' | 'csrf'>,
-  state: string,
-  id: string,
-  name: string,
-): Html {
-  const button = (verb: string, label: string, look: string) =>
-    buttonForm(request, verb, html`${label}<span class="unseen"> ${name}</span>`, { fields: { id }, look });
-  switch (state) {
-    case 'hibernated':
-    case 'start_failed':
-      return button('start', 'Start', 'second');
-    case 'starting':
-    case 'running':
-      return button('stop', 'Stop', 'second');
-    default:
-      return html``;
-  }
-}
 
 /** `1 playing`, `nobody playing`. */
 export function playersText(count: number): string {

@@ -3,7 +3,6 @@ import { isAtLeast } from '../../http/roles.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import { dayStart, monthStart } from '../../kernel/calendar.ts';
 import { usdText } from '../../kernel/money.ts';
-import { DAY_MS } from '../../kernel/units.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -12,18 +11,15 @@ import { fact } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
 import { plainName } from '../../web/text.ts';
+import { alertsCard } from './alerts.ts';
+import { awakeMsIn } from './awake.ts';
 import { commandForms } from './commands.ts';
-import { softwareName } from './create.ts';
 import { face } from './face.ts';
 import { figuresByHour } from './figures.ts';
+import { softwareName } from './software.ts';
 import { whatNow } from './what-now.ts';
 
 type Usage = ReplyOf<'GetServerUsage'>;
-type Incident = ReplyOf<'ListDiagnostics'>['entries'][number];
-
-/** How far back failures are worth a word here. */
-const RECENT_MS = 7 * DAY_MS;
-const MOST_INCIDENTS = 3;
 
 /** A server's front page: what it is doing, and what happens next. */
 export function mountOverview(panel: Panel): void {
@@ -50,10 +46,10 @@ async function overviewPage(request: ServerRequest): Promise<Page> {
   const { server, role, call, now } = request;
   const { id } = server;
   const isOwner = isAtLeast(role, 'owner');
-  const [machine, metrics, incidents, month, today, playing] = await Promise.all([
+  const metrics = await call('GetServerMetrics', { id });
+  const [machine, alerts, month, today, playing] = await Promise.all([
     call('InspectMachine', { id }),
-    call('GetServerMetrics', { id }),
-    call('ListDiagnostics', { id }),
+    alertsCard(request, metrics.slowSince),
     isOwner ? usageSince(request, monthStart(now)) : undefined,
     isOwner ? usageSince(request, dayStart(now)) : undefined,
     players(request),
@@ -67,11 +63,7 @@ async function overviewPage(request: ServerRequest): Promise<Page> {
         <h2>Players</h2>
         ${playing}
       </section>
-      ${month && today && usageCard({ month, today, now, request })}
-      <section class="card" data-live="alerts">
-        <h2>Alerts</h2>
-        ${alerts(request, incidents.entries)}
-      </section>
+      ${month && today && usageCard({ month, today, now, request })} ${alerts}
     </div>
     <section class="card">
       <h2>The last 24 hours</h2>
@@ -159,47 +151,5 @@ function usageCard(given: { month: Usage; today: Usage; now: number; request: Se
 const MOST_SESSIONS = 5;
 
 function usedText({ sessions, amountMicros }: Usage, from: number, now: number): Html {
-  const awakeMs = sessions.reduce((sum, { startedAt, endedAt }) => {
-    const begin = Math.max(from, Date.parse(startedAt ?? ''));
-    return sum + Math.max(0, (endedAt === null ? now : Date.parse(endedAt)) - begin);
-  }, 0);
-  return html`${spanText(awakeMs)} <small>${usdText(Number(amountMicros))}</small>`;
+  return html`${spanText(awakeMsIn(sessions, { from, to: now }, now))} <small>${usdText(Number(amountMicros))}</small>`;
 }
-
-/** What its owner should know: a quota, a slow game, and what failed of late. */
-function alerts({ server, now }: ServerRequest, incidents: readonly Incident[]): Html {
-  const recent = incidents.filter(({ at }) => now - Date.parse(at ?? '') < RECENT_MS).slice(0, MOST_INCIDENTS);
-  if (!server.quotaExceeded && recent.length === 0) return html`<p class="soft">None in the last seven days.</p>`;
-  return html`<ul class="plain">
-    ${
-      server.quotaExceeded &&
-      html`<li class="note warn">
-        Its files take ${server.diskUsageMb} MB, more than the ${server.diskQuotaEffectiveMb} MB they may. Free some
-        <a href="/servers/${server.id}/files">in its files</a>, then start it.
-      </li>`
-    }
-    ${recent.map(
-      ({ at, kind, summary, suggestion, evidence }) =>
-        html`<li>
-          <p>
-            ${timeTag(at ?? 0)}: <strong>${KINDS[kind] ?? kind}</strong>. ${summary}
-            ${suggestion !== '' && html`<small>${suggestion}</small>`}
-          </p>
-          ${
-            evidence.length > 0 &&
-            html`<details>
-              <summary>The lines that show it</summary>
-              <pre class="lines" tabindex="0" aria-label="The lines that show it">${evidence.join('\n')}</pre>
-            </details>`
-          }
-        </li>`,
-    )}
-  </ul>`;
-}
-
-const KINDS: Readonly<Record<string, string>> = {
-  install: 'An install failed',
-  start: 'A start failed',
-  crash: 'It crashed',
-  stop: 'A stop was forced',
-};

@@ -8,7 +8,7 @@ import { plainName } from '../text.ts';
 import { addressOf } from './form.ts';
 import type { ServerRequest } from './panel.ts';
 import { copyButton } from './parts.ts';
-import { stateTag } from './state.ts';
+import { buttonsOf, stateTag } from './state.ts';
 
 /** A page of the panel with what all of them are sent with, in front of its own: it is live where a script may run. */
 export function live(page: Page): Page {
@@ -91,27 +91,14 @@ function isIn(here: string, top: string, path: string): boolean {
 }
 
 /** What can be done with a server as it is now, from each of its pages. */
-function actions(request: ServerRequest): Html {
+function actions(request: ServerRequest): Html | false {
   const { server, csrf } = request;
   const back = addressOf(request);
-  const button = (verb: string, label: string, look: string) =>
-    html`<form method="post" action="/servers/${server.id}/${verb}" data-swap>
-      ${csrfField(csrf)}${hidden('back', back)}<button class="${look}" type="submit">${label}</button>
-    </form>`;
-  switch (server.state) {
-    case 'hibernated':
-    case 'start_failed':
-      return html`<div class="actions">${button('start', 'Start', '')}</div>`;
-    case 'starting':
-    case 'installing':
-      return html`<div class="actions">${button('stop', 'Stop', 'second')}</div>`;
-    case 'running':
-      return html`<div class="actions">
-        ${button('stop', 'Stop', 'second')}${button('restart', 'Restart', 'second')}
-      </div>`;
-    case 'install_failed':
-      return html`<div class="actions">${button('retry-install', 'Try again', '')}</div>`;
-    default:
-      return html``;
-  }
+  const buttons = buttonsOf(server.state).map(
+    ({ verb, label, look }) =>
+      html`<form method="post" action="/servers/${server.id}/${verb}" data-swap>
+        ${csrfField(csrf)}${hidden('back', back)}<button class="${look}" type="submit">${label}</button>
+      </form>`,
+  );
+  return buttons.length > 0 && html`<div class="actions">${buttons}</div>`;
 }

@@ -34,3 +34,27 @@ export function toneOf(state: string): string {
 export function stateText(state: string): string {
   return state.replaceAll('_', ' ');
 }
+
+/** What may be done at once with a server in some state, as a button: the last part of its form's address, its words and look. */
+export interface StateButton {
+  verb: 'start' | 'stop' | 'restart' | 'retry-install';
+  label: string;
+  look: '' | 'second';
+}
+
+const START: StateButton = { verb: 'start', label: 'Start', look: '' };
+const STOP: StateButton = { verb: 'stop', label: 'Stop', look: 'second' };
+
+const BUTTONS: Readonly<Record<string, readonly StateButton[]>> = {
+  hibernated: [START],
+  start_failed: [START],
+  starting: [STOP],
+  installing: [STOP],
+  running: [STOP, { verb: 'restart', label: 'Restart', look: 'second' }],
+  install_failed: [{ verb: 'retry-install', label: 'Try again', look: '' }],
+};
+
+/** The buttons for a server's state; none where it is in passing. */
+export function buttonsOf(state: string): readonly StateButton[] {
+  return BUTTONS[state] ?? [];
+}

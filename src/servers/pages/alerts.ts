@@ -1,0 +1,101 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { isAtLeast } from '../../http/roles.ts';
+import { usdText } from '../../kernel/money.ts';
+import { DAY_MS, MINUTE_MS } from '../../kernel/units.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { ServerRequest } from '../../web/panel/panel.ts';
+import { timeTag } from '../../web/panel/time.ts';
+import { sinceTime, spanText } from '../../web/panel/words.ts';
+
+type Incident = ReplyOf<'ListDiagnostics'>['entries'][number];
+
+/** How far back failures are worth a word here. */
+const RECENT_MS = 7 * DAY_MS;
+const MOST_INCIDENTS = 3;
+/** A wallet that lasts no longer is worth a word before it is empty. */
+const SHORT_RUNWAY_MS = DAY_MS;
+
+/** What is wrong with a server now, and what failed of late. `slowSince`: as of its metrics. */
+export async function alertsCard(request: ServerRequest, slowSince: string | null): Promise<Html> {
+  const { call, server, role, now } = request;
+  const [{ entries }, money] = await Promise.all([
+    call('ListDiagnostics', { id: server.id }),
+    isAtLeast(role, 'owner') ? moneyAlerts(request) : [],
+  ]);
+  const open = [...stateAlerts(request, slowSince), ...money];
+  const recent = entries.filter(({ at }) => now - Date.parse(at ?? '') < RECENT_MS).slice(0, MOST_INCIDENTS);
+  return html`<section class="card" data-live="alerts">
+    <h2>Alerts</h2>
+    ${open.map((each) => html`<p class="note warn">${each}</p>`)}
+    ${
+      open.length === 0 && recent.length === 0
+        ? html`<p class="soft">None in the last seven days.</p>`
+        : html`<ul class="plain">
+            ${recent.map(incidentItem)}
+          </ul>`
+    }
+  </section>`;
+}
+
+function stateAlerts({ server, now }: ServerRequest, slowSince: string | null): Html[] {
+  const { startErrorCode, startErrorSummary, startErrorSuggestion } = server;
+  const alerts: Html[] = [];
+  if (slowSince !== null)
+    alerts.push(
+      html`It has been too slow for its players for ${sinceTime(Date.parse(slowSince), now)}: fewer than 15 of 20 ticks
+        a second. A shorter view distance often helps: <a href="/servers/${server.id}/settings/game">settings</a>.`,
+    );
+  if (server.quotaExceeded)
+    alerts.push(
+      html`Its files take ${server.diskUsageMb} MB, more than the ${server.diskQuotaEffectiveMb} MB they may. Free some
+        <a href="/servers/${server.id}/files">in its files</a>, then start it.`,
+    );
+  if (startErrorCode === 'suspended') alerts.push(html`${startErrorSummary} ${startErrorSuggestion}`);
+  return alerts;
+}
+
+/** For who pays: what keeps its servers from waking, or soon will. */
+async function moneyAlerts({ call, server }: ServerRequest): Promise<Html[]> {
+  const { accountId } = server;
+  const [wallet, spending] = await Promise.all([call('GetWallet', { accountId }), call('GetSpendCap', { accountId })]);
+  const { action, perGbHourMicros } = spending;
+  const capMicros = Number(spending.monthlyMicros);
+  const runwayMs = spending.runwayMinutes * MINUTE_MS;
+  const alerts: Html[] = [];
+  if (capMicros > 0 && Number(spending.spentMicros) >= capMicros)
+    alerts.push(
+      html`The spend cap of this month, ${usdText(capMicros)}, is reached.
+        ${action === 'stop' ? 'Servers stay asleep until it is raised or the month is over' : 'Servers go on as before'}:
+        <a href="/bill">spend cap</a>.`,
+    );
+  if (Number(perGbHourMicros) > 0 && Number(wallet.balanceMicros) <= 0)
+    alerts.push(html`The wallet is empty: metered servers do not wake before it is <a href="/bill">topped up</a>.`);
+  else if (runwayMs >= 0 && runwayMs < SHORT_RUNWAY_MS)
+    alerts.push(
+      html`With what is awake now the wallet lasts for ${spanText(runwayMs)} more: <a href="/bill">top it up</a>.`,
+    );
+  return alerts;
+}
+
+function incidentItem({ at, kind, summary, suggestion, evidence }: Incident): Html {
+  return html`<li>
+    <p>
+      ${timeTag(at ?? 0)}: <strong>${KINDS[kind] ?? kind}</strong>. ${summary}
+      ${suggestion !== '' && html`<small>${suggestion}</small>`}
+    </p>
+    ${
+      evidence.length > 0 &&
+      html`<details>
+        <summary>The lines that show it</summary>
+        <pre class="lines" tabindex="0" aria-label="The lines that show it">${evidence.join('\n')}</pre>
+      </details>`
+    }
+  </li>`;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  install: 'An install failed',
+  start: 'A start failed',
+  crash: 'It crashed',
+  stop: 'A stop was forced',
+};
