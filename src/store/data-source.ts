@@ -10,6 +10,8 @@ export type Dialect = 'sqlite' | 'postgres';
 /** The two ways to one database: everything is changed through `writer`, one transaction at a time. */
 export interface DataSources {
   dialect: Dialect;
+  /** Where SQLite keeps it. */
+  file?: string;
   writer: DataSource;
   /** Refuses to change anything. Sees what has been committed. */
   reader: DataSource;
@@ -70,11 +72,12 @@ async function openSqlite(
   // SQLite would create it readable for everybody; its companions (-wal, -shm) take the same mode.
   await (await open(file, 'a', 0o600)).close();
   const options: DataSourceOptions = { ...common, type: 'sqlite', database: file, driver: await untraced() };
-  return openBoth(
+  const sources = await openBoth(
     'sqlite',
     () => connect(options, (source) => setPragmas(source, pragmas)),
     () => connect(options, (source) => setPragmas(source, { ...pragmas, query_only: 1 })),
   );
+  return { ...sources, file };
 }
 
 /**

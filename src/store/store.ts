@@ -1,5 +1,6 @@
 import { migrations } from '../../migrations/index.ts';
 import { StatusError } from '../kernel/status.ts';
+import { copyBefore, copyFor } from './copies.ts';
 import { type DataSources, type Dialect, type Tables, openDataSources } from './data-source.ts';
 import { storeError } from './errors.ts';
 import { type Sql, type Tx, Writer } from './writer.ts';
@@ -22,7 +23,10 @@ export interface Store extends Sql {
   waiting(): number;
   /** From now on `check` runs first in every commit, and where it rejects the commit does not happen. */
   fence(check: (tx: Sql) => Promise<void>): void;
-  /** Brings the tables up to date; to be called by the one process that runs the installation. */
+  /**
+   * Brings the tables up to date; to be called by the one process that runs the installation. A file of SQLite is copied first,
+   * for who wants to go back to the release before.
+   */
   migrate(): Promise<void>;
   /** Lets the writes that wait finish, refuses new ones, and closes the connections. */
   close(): Promise<void>;
@@ -37,19 +41,22 @@ export async function openStore(url: string, tables: Tables): Promise<Store> {
   try {
     const known = new Set(migrations.map(({ name }) => name));
     const done = await migrationsOf(sources);
-    if (done.some((name) => !known.has(name))) {
-      throw new StatusError(
-        'FAILED_PRECONDITION',
-        'STORE_NEWER',
-        'The database belongs to a newer version; start that.',
-      );
-    }
+    if (done.some((name) => !known.has(name))) throw newer(sources.file && (await copyFor(sources.file, known)));
     if (done.length === 0) await migrate(sources);
     return storeOn(sources);
   } catch (error) {
     await sources.close();
     throw error;
   }
+}
+
+function newer(copy: string | undefined): StatusError {
+  const orBack = copy === undefined ? '' : `, or put back ${copy}, which it made before its changes`;
+  return new StatusError(
+    'FAILED_PRECONDITION',
+    'STORE_NEWER',
+    `The database belongs to a newer version: start that${orBack}.`,
+  );
 }
 
 function storeOn(sources: DataSources): Store {
@@ -64,7 +71,7 @@ function storeOn(sources: DataSources): Store {
     write: (work) => writer.write(work),
     waiting: () => writer.waiting,
     fence: (check) => writer.fence(check),
-    migrate: () => writer.withLock(() => migrate(sources)),
+    migrate: () => writer.withLock(() => migrateWithCopy(sources)),
     close: () => (closing ??= writer.close().then(() => sources.close())),
   };
 }
@@ -78,6 +85,14 @@ async function migrationsOf({ writer }: DataSources): Promise<string[]> {
   } finally {
     await runner.release();
   }
+}
+
+async function migrateWithCopy(sources: DataSources): Promise<void> {
+  const done = new Set(await migrationsOf(sources));
+  const next = migrations.find(({ name }) => !done.has(name));
+  if (next === undefined) return;
+  if (sources.file !== undefined) await copyBefore(sources.file, next.name, sources.writer);
+  await migrate(sources);
 }
 
 async function migrate({ writer }: DataSources): Promise<void> {

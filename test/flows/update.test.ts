@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
+import { openDataSources } from '../../src/store/data-source.ts';
 import { type Client, newClient } from '../crash/client.ts';
 import { type DataFolder, FOLDERS, repliesOf } from '../support/data-folder.ts';
 import { type ServerRecord, type Service, startService } from '../support/service.ts';
@@ -87,7 +89,40 @@ function sameMoney(t: ExecutionContext, now: Replies, said: Replies): void {
   t.true(after <= before && after > before - 1_000, `${before} before, ${after} after`);
 }
 
-for (const version of VERSIONS)
+/** All rows of a database, by table; but for the lease, which tells of processes. */
+async function contentOf(t: ExecutionContext, file: string): Promise<Record<string, unknown>> {
+  const { reader, close } = await openDataSources(`sqlite:${file}`, []);
+  t.teardown(close);
+  const tables = await reader.query<{ name: string }[]>(
+    `SELECT "name" FROM "sqlite_master" WHERE "type" = 'table' AND "name" NOT IN ('leases', 'sqlite_sequence')`,
+  );
+  const content: Record<string, unknown> = {};
+  for (const { name } of tables) content[name] = await reader.query(`SELECT * FROM "${name}" ORDER BY 1, 2`);
+  return content;
+}
+
+for (const version of VERSIONS) {
+  test(`whoever goes back to ${version} finds its database as it was, and may update again`, async (t) => {
+    const { service, folder } = await updated(t, version);
+    const { id } = await service.create('Since', '1.20.4');
+    t.is(await service.stop(), 0);
+    const { dataDir } = service;
+    const [copy = ''] = (await readdir(dataDir)).filter((name) => name.startsWith('dormouse.db.before-'));
+    const before = await mkdtemp(join(tmpdir(), 'dormouse-before-'));
+    t.teardown(() => rm(before, { recursive: true }));
+    await run('tar', ['-xzf', join(FOLDERS, `${version}.tar.gz`), '-C', before]);
+    const content = await contentOf(t, join(dataDir, copy));
+    t.true(Object.keys(content).length > 10);
+    t.deepEqual(content, await contentOf(t, join(before, 'dormouse.db')));
+
+    await copyFile(join(dataDir, copy), join(dataDir, 'dormouse.db'));
+    await service.start();
+    const servers = await service.call('GET', '/v1/servers');
+    t.deepEqual(kept(servers), kept(folder.said['servers']));
+    t.false(JSON.stringify(servers).includes(id));
+    t.is(await service.stop(), 0);
+  });
+
   test(`whoever updates from ${version} loses nothing`, async (t) => {
     const { service, folder } = await updated(t, version);
     const { accountId, said } = folder;
@@ -110,3 +145,4 @@ for (const version of VERSIONS)
     t.true((await readdir(join(service.dataDir, 'servers/played/world'))).includes('level.dat'));
     t.is(await service.stop(), 0);
   });
+}
