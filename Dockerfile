@@ -1,4 +1,8 @@
-# The control service. Game servers run in containers of their own, made by it through the engine's socket.
+# The whole service. By itself it runs the built-in game server, within this container:
+#   docker build -t dormouse .
+#   docker run -d --name dormouse -p 8080:8080 -p 25565:25565 -p 2022:2022 -v dormouse:/data --stop-timeout 150 dormouse
+#   docker exec dormouse cat /data/first-run.json     the operator's password and API key
+# Java servers are containers of their own, which it makes through the engine's socket: see compose.yaml.
 
 FROM node:24-bookworm-slim AS modules
 WORKDIR /opt/dormouse
@@ -18,7 +22,10 @@ RUN NPM_CONFIG_NODEDIR=/usr/local npm ci --omit=dev \
 
 FROM node:24-bookworm-slim
 WORKDIR /opt/dormouse
-ENV NODE_ENV=production
+# Reached through published ports, so it listens on more than this container's loopback.
+ENV NODE_ENV=production HTTP_HOST=0.0.0.0 DATA_DIR=/data
+# A new volume takes over whose folder this is.
+RUN install -d -m 750 -o node -g node /data
 COPY --from=modules /opt/dormouse/node_modules node_modules
 COPY package.json LICENSE* ./
 COPY machines machines
@@ -28,9 +35,10 @@ COPY src src
 # uid 1000, which games have in their containers too: files written here are theirs without a chown. The service needs no
 # capability; to use the engine it must be in the group of the engine's socket (`group_add`).
 USER node
+VOLUME /data
 # API and pages, players, SFTP.
 EXPOSE 8080 25565 2022
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.HTTP_PORT || 8080) + '/healthz').then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.HTTP_PORT || 8080) + '/readyz').then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "src/main.ts"]

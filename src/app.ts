@@ -39,7 +39,7 @@ import type { Clock } from './kernel/clock.ts';
 import { createClosers } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
 import { createKeyedMutex } from './kernel/mutex.ts';
-import { bootId } from './kernel/process-identity.ts';
+import { bootId, isContainer } from './kernel/process-identity.ts';
 import { sinceBoot, systemClock } from './kernel/system-clock.ts';
 import { MIB } from './kernel/units.ts';
 import { createWorkerPool } from './kernel/workers/pool.ts';
@@ -68,6 +68,7 @@ import { serverFeature } from './servers/feature.ts';
 import { openEffects, openServers } from './servers/open.ts';
 import { createPresence } from './servers/presence.ts';
 import { startReconcile } from './servers/reconcile.ts';
+import { stopAll } from './servers/stop-all.ts';
 import { INSTALLS, WAKES, readFirst } from './servers/wake-checks.ts';
 import { listenSftp, openSftp } from './sftp/open.ts';
 import { openInstallation } from './store/installation.ts';
@@ -271,6 +272,8 @@ export async function startApp(
     const schedules = await openSchedules({ ...around, ...talk, backups, accessChanges });
     const meter = await openMeter({ ...charged, engine, sessions, steady, funds });
 
+    // Behind the proxies, so that nobody wakes one meanwhile.
+    if (onThisMachine && (await isContainer())) onClose(() => stopAll(servers, { clock, log }));
     onClose(() => proxies.shut());
     const players = await proxies.open();
     telemetry.watch({

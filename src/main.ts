@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { type App, startApp } from './app.ts';
@@ -6,6 +7,7 @@ import { type Config, ConfigError, helpText, loadConfig, settingsText } from './
 import { openapiDocument } from './http/openapi.ts';
 import { drainChild } from './joining/link/child-file.ts';
 import { type Log, createLog } from './kernel/log.ts';
+import { isContainer } from './kernel/process-identity.ts';
 import { systemClock } from './kernel/system-clock.ts';
 import { startWatchdog } from './kernel/watchdog.ts';
 import { removeSecondFactor, resetPassword } from './people/reset-password.ts';
@@ -13,11 +15,15 @@ import { homeAddressOf, welcomeText } from './people/welcome.ts';
 import { startFailure } from './start-failure.ts';
 import { acquireLease } from './store/lease.ts';
 import { type Store, openStore } from './store/store.ts';
+import { systemdUnit } from './systemd-unit.ts';
 import { TABLES } from './tables.ts';
 
 /** What can be done in place of the service: each does it and ends. */
 const COMMANDS: Readonly<Record<string, (config: Config, argument: string | undefined) => Promise<string>>> = {
+  '--version': async () => `${await version()}\n`,
   '--settings': async () => settingsText(),
+  '--systemd': async ({ dataDir }, user = 'dormouse') =>
+    systemdUnit({ user, node: process.execPath, home: HOME, dataDir }),
   '--openapi': async (config) => `${JSON.stringify(openapiDocument(config, describeApi()), null, 2)}\n`,
   '--drain': async ({ dataDir }) => ((await drainChild(dataDir)) ? DRAINING : 'No proxy runs on.\n'),
   '--migrate': (config) => withStore(config, async () => 'The database is up to date.\n'),
@@ -49,7 +55,7 @@ async function serve(config: Config): Promise<void> {
   const starting = startApp(config, log, () => process.exit(1));
   const stopWatchdog = startWatchdog({ onStuck: (stuck) => log.error(stuck, 'the event loop was stuck') });
   closeOnSignal(starting, log, stopWatchdog);
-  welcome(await starting, config);
+  await welcome(await starting, config);
 }
 
 /** The database brought up to date, for this process alone: not while a service writes to it. */
@@ -95,8 +101,9 @@ function closeOnSignal(starting: Promise<App>, log: Log, stopWatchdog: () => Pro
 }
 
 /** Greets whoever has started it for the first time, until they have signed in. */
-function welcome({ firstRun, http, players }: App, config: Config): void {
+async function welcome({ firstRun, http, players }: App, config: Config): Promise<void> {
   if (firstRun === undefined) return;
+  const inContainer = await isContainer();
   const { dataDir, baseUrl, publicHost, proxyHost } = config;
   const said = {
     firstRun,
@@ -105,10 +112,21 @@ function welcome({ firstRun, http, players }: App, config: Config): void {
     playersPort: players.port,
     baseUrl: baseUrl.replace(/:0$/, `:${http.port}`),
     publicHost,
-    homeAddress: proxyHost === '::' || proxyHost === '0.0.0.0' ? homeAddressOf() : undefined,
+    homeAddress: !inContainer && (proxyHost === '::' || proxyHost === '0.0.0.0') ? homeAddressOf() : undefined,
+    inContainer,
   };
-  process.stdout.write(welcomeText(said, process.stdout.isTTY));
+  // A container's terminal is kept in its log.
+  process.stdout.write(welcomeText(said, process.stdout.isTTY && !inContainer));
 }
+
+/** This release. */
+async function version(): Promise<string> {
+  const manifest = await readFile(join(HOME, 'package.json'), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+/** The folder that all of this lies in. */
+const HOME = join(import.meta.dirname, '..');
 
 const SAME_SIGNAL_MS = 300;
 
@@ -118,6 +136,8 @@ const USAGE = `Dormouse: Minecraft servers that sleep until somebody joins.
 
 Usage: npm start                       the service
        npm start -- --settings         the settings in force
+       npm start -- --version          this release
+       npm -s start -- --systemd USER  prints a unit of systemd that runs it from here, as USER
        npm start -- --migrate          brings the database up to date
        npm start -- --openapi          prints the description of the API
        npm start -- --drain            has a proxy that runs on end with its last player

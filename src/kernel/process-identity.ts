@@ -49,3 +49,17 @@ async function stat(pid: number): Promise<{ state: string; startedAt: string }> 
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return { state: fields[0] ?? '', startedAt: fields[19] ?? '' };
 }
+
+/**
+ * Whether this process is a container's own: the first one there, or what its small init was started for. All others end with
+ * it, and what it says is the container's log.
+ */
+export async function isContainer(): Promise<boolean> {
+  if (process.pid === 1) return true;
+  if (process.ppid !== 1) return false;
+  const init = await readFile('/proc/1/comm', 'utf8').catch(() => '');
+  return INITS.has(init.trim());
+}
+
+/** Those that end with their only child: https://github.com/krallin/tini and its like. */
+const INITS: ReadonlySet<string> = new Set(['docker-init', 'tini', 'dumb-init', 'catatonit']);

@@ -14,6 +14,8 @@ export interface Welcome {
   publicHost: string;
   /** This machine in its own network; undefined where it is in none, or players are not let in from there. */
   homeAddress: string | undefined;
+  /** Whoever reads this is outside of the container that this is. */
+  inContainer: boolean;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface Welcome {
  * read it (a journal, the logs of a container, a file): it is told where the credentials are, and none of them.
  */
 export function welcomeText(
-  { firstRun, file, httpPort, playersPort, baseUrl, publicHost, homeAddress }: Welcome,
+  { firstRun, file, httpPort, playersPort, baseUrl, publicHost, homeAddress, inContainer }: Welcome,
   isTerminal: boolean,
 ): string {
   const { apiKey, email, password } = firstRun;
@@ -34,8 +36,9 @@ export function welcomeText(
   const port = playersPort === 25_565 ? '' : `:${playersPort}`;
   const fromHome =
     homeAddress === undefined ? '' : `\n    At home    ${homeAddress}${port}, for others in your network`;
+  const fromOutside = inContainer ? `\n  From outside of this container: docker exec <its name> cat ${file}` : '';
   return `
-  Welcome to Dormouse. ${isTerminal ? shown : `Your e-mail, password and API key are in ${file}.`}
+  Welcome to Dormouse. ${isTerminal ? shown : `Your e-mail, password and API key are in ${file}.${fromOutside}`}
 
     Pages      ${baseUrl}/servers, and for you as the operator ${baseUrl}/operator
     Players    ${publicHost}${port}${fromHome}

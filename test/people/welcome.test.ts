@@ -45,13 +45,26 @@ test('a first start whose output is no terminal says where the credentials are, 
 test('at a terminal a start shows the credentials, ready to be used, and the addresses as they are set', (t) => {
   const firstRun = { email: 'operator@localhost', password: 'pw', accountId: 'acc_1', apiKey: 'dmk_1', baseUrl: '' };
   const file = '/data/first-run.json';
-  const local = { httpPort: 8080, playersPort: 25_565, baseUrl: 'http://localhost:8080', publicHost: 'localhost' };
+  const inContainer = false;
+  const local = {
+    httpPort: 8080,
+    playersPort: 25_565,
+    baseUrl: 'http://localhost:8080',
+    publicHost: 'localhost',
+    inContainer,
+  };
   const text = welcomeText({ firstRun, file, ...local, homeAddress: undefined }, true);
   t.regex(text, /e-mail {4}operator@localhost\n {4}password {2}pw\n {4}API key {3}dmk_1\n/);
   t.regex(text, /curl -H 'x-api-key: dmk_1' localhost:8080\/v1\/servers/);
   t.regex(text, /join localhost with Minecraft/);
   t.notRegex(text, /At home/);
-  const set = { httpPort: 80, playersPort: 25_570, baseUrl: 'https://panel.example', publicHost: 'play.example' };
+  const set = {
+    httpPort: 80,
+    playersPort: 25_570,
+    baseUrl: 'https://panel.example',
+    publicHost: 'play.example',
+    inContainer,
+  };
   const elsewhere = welcomeText({ firstRun, file, ...set, homeAddress: '192.168.1.5' }, true);
   t.regex(elsewhere, /https:\/\/panel\.example\/servers, .*https:\/\/panel\.example\/operator/);
   t.regex(elsewhere, /Players {4}play\.example:25570\n {4}At home {4}192\.168\.1\.5:25570/);
@@ -64,4 +77,18 @@ test('the address at home is a private one of a network card, not of containers'
     '192.168.1.5',
   );
   t.is(homeAddressOf({ eth0: card('203.0.113.5') }), undefined);
+});
+
+test('a container says how its file is read from outside', (t) => {
+  const firstRun = { email: 'operator@localhost', password: 'pw', accountId: 'acc_1', apiKey: 'dmk_1', baseUrl: '' };
+  const where = {
+    baseUrl: 'http://localhost:8080',
+    publicHost: 'localhost',
+    homeAddress: undefined,
+    inContainer: true,
+  };
+  const file = '/data/first-run.json';
+  const text = welcomeText({ firstRun, file, httpPort: 8080, playersPort: 25_565, ...where }, false);
+  t.regex(text, /are in \/data\/first-run\.json\.\n {2}From .*: docker exec <its name> cat \/data\/first-run\.json\n/);
+  t.notRegex(text, /pw|dmk_1/);
 });

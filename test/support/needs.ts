@@ -15,7 +15,9 @@ export type Need =
   | 'openssh'
   | 'bubblewrap'
   | 'client-tools'
-  | 'promtool';
+  | 'promtool'
+  | 'systemd'
+  | 'caddy';
 
 const run = promisify(execFile);
 const probes: Record<Need, () => Promise<unknown>> = {
@@ -26,6 +28,8 @@ const probes: Record<Need, () => Promise<unknown>> = {
   mariadb: () => firstThatRuns(['mariadbd', '/usr/sbin/mariadbd']),
   bubblewrap: () => run('bwrap', ['--unshare-pid', '--ro-bind', '/', '/', 'true'], { timeout: 60_000 }),
   'client-tools': () => access(join(import.meta.dirname, '../../node_modules/.cache/client-tools/installed')),
+  systemd: () => firstThatRuns(['systemd-analyze']),
+  caddy: () => firstThatRuns(['caddy'], 'version'),
   promtool: () => firstThatRuns(['promtool']),
   openssh: () => firstThatRuns(['ssh'], '-V'),
   chromium: () => firstThatRuns([process.env.CHROMIUM ?? '/usr/bin/chromium']),
@@ -34,7 +38,7 @@ const found = new Map<Need, Promise<Error | undefined>>();
 
 /**
  * Whether a system is there that a test needs: a Docker engine that answers, or the program of PostgreSQL,
- * HAProxy, Chromium, MariaDB, OpenSSH, bubblewrap or Prometheus' promtool, or what `npm run client-tools` installs.
+ * HAProxy, Chromium, MariaDB, OpenSSH, bubblewrap, Prometheus' promtool, systemd or Caddy, or what `npm run client-tools` installs.
  * Where it is not, says so in the test's log and passes the test, so that the caller returns:
  * `if (!(await needs(t, 'docker'))) return;`. With `CI` or `DORMOUSE_NO_SKIP` set nothing may be skipped: the test fails.
  */

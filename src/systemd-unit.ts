@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+
+/** Whose service it is, and where it lies. */
+export interface UnitOptions {
+  /** A system user, who is to own `dataDir` and need not be able to write anywhere else. */
+  user: string;
+  /** The Node that runs it, absolute. */
+  node: string;
+  /** The project's folder, whose `.env` it reads. */
+  home: string;
+  /** Absolute. */
+  dataDir: string;
+}
+
+/**
+ * A unit of systemd for this checkout, for `npm start -- --systemd`. What would hide a part of /proc, or deny namespaces, is left
+ * out: bubblewrap, which keeps games apart, then starts none.
+ */
+export function systemdUnit({ user, node, home, dataDir }: UnitOptions): string {
+  return `# Written by npm start -- --systemd. Settings: ${join(home, '.env')}
+[Unit]
+Description=Dormouse: Minecraft servers that sleep until somebody joins
+Wants=network-online.target
+After=network-online.target docker.service postgresql.service mariadb.service
+
+[Service]
+User=${user}
+WorkingDirectory=${specified(home)}
+Environment=${quoted(`DATA_DIR=${dataDir}`)}
+ExecStart=${argument(node)} ${argument(join(home, 'src/start.js'))}
+Restart=on-failure
+RestartSec=2
+
+# A stop or restart ends the service alone: players play on, and the next start takes their games and their proxy over.
+KillMode=process
+TimeoutStopSec=60
+# A game that runs out of memory is that game's end, not everybody's.
+OOMPolicy=continue
+LimitNOFILE=65536
+TasksMax=infinity
+
+UMask=0027
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+ProtectSystem=strict
+ReadWritePaths=${quoted(dataDir)}
+ProtectHome=read-only
+PrivateDevices=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+SystemCallFilter=~@clock @cpu-emulation @debug @module @obsolete @raw-io @reboot @swap
+SystemCallErrorNumber=EPERM
+
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+/** A value as most settings of a unit take it: systemd.syntax(7). */
+function quoted(value: string): string {
+  return /[\s"'\\;$]/.test(value) ? `"${specified(value).replaceAll(/["\\]/g, String.raw`\$&`)}"` : specified(value);
+}
+
+/** The same where a $ begins a variable. */
+function argument(value: string): string {
+  return quoted(value).replaceAll('$', '$$$$');
+}
+
+/** A % begins a specifier everywhere. */
+function specified(value: string): string {
+  return value.replaceAll('%', '%%');
+}
