@@ -91,13 +91,13 @@ function sameMoney(t: ExecutionContext, now: Replies, said: Replies): void {
 
 /** All rows of a database, by table; but for the lease, which tells of processes. */
 async function contentOf(t: ExecutionContext, file: string): Promise<Record<string, unknown>> {
-  const { reader, close } = await openDataSources(`sqlite:${file}`, []);
-  t.teardown(close);
-  const tables = await reader.query<{ name: string }[]>(
+  const sources = await openDataSources(`sqlite:${file}`, []);
+  t.teardown(() => sources.close());
+  const tables = await sources.reader.query<{ name: string }[]>(
     `SELECT "name" FROM "sqlite_master" WHERE "type" = 'table' AND "name" NOT IN ('leases', 'sqlite_sequence')`,
   );
   const content: Record<string, unknown> = {};
-  for (const { name } of tables) content[name] = await reader.query(`SELECT * FROM "${name}" ORDER BY 1, 2`);
+  for (const { name } of tables) content[name] = await sources.reader.query(`SELECT * FROM "${name}" ORDER BY 1, 2`);
   return content;
 }
 
@@ -107,7 +107,7 @@ for (const version of VERSIONS) {
     const { id } = await service.create('Since', '1.20.4');
     t.is(await service.stop(), 0);
     const { dataDir } = service;
-    const [copy = ''] = (await readdir(dataDir)).filter((name) => name.startsWith('dormouse.db.before-'));
+    const copy = (await readdir(dataDir)).find((name) => name.startsWith('dormouse.db.before-')) ?? '';
     const before = await mkdtemp(join(tmpdir(), 'dormouse-before-'));
     t.teardown(() => rm(before, { recursive: true }));
     await run('tar', ['-xzf', join(FOLDERS, `${version}.tar.gz`), '-C', before]);

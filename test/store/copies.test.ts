@@ -14,9 +14,10 @@ async function earlier(t: ExecutionContext): Promise<{ file: string; next: strin
   const store = await openStore(`sqlite:${file}`, TABLES);
   await put(store, 'kept', 'of before');
   await store.close();
-  const { writer, close } = await openDataSources(`sqlite:${file}`, []);
+  const sources = await openDataSources(`sqlite:${file}`, []);
+  const { writer } = sources;
   for (let undone = 0; undone < 2; undone++) await writer.undoLastMigration({ transaction: 'all' });
-  await close();
+  await sources.close();
   return { file, next: writer.migrations.at(-2)?.name ?? '' };
 }
 
