@@ -27,6 +27,7 @@ import { WaitingRooms1796706000000 } from './1796706000000-waiting-rooms.ts';
 import { ClientVersions1796707800000 } from './1796707800000-client-versions.ts';
 import { ServerPages1796720000000 } from './1796720000000-server-pages.ts';
 import { SecondFactors1796721800000 } from './1796721800000-second-factors.ts';
+import { AccountInvitations1796723600000 } from './1796723600000-account-invitations.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -59,4 +60,5 @@ export const migrations = [
   ClientVersions1796707800000,
   ServerPages1796720000000,
   SecondFactors1796721800000,
+  AccountInvitations1796723600000,
 ];

@@ -141,7 +141,7 @@ export async function startApp(
     const { cores } = game;
     const mailer = await openMailer({ config, log, onClose });
     const accessChanges = createAccessChanges();
-    const access = { ...config, signup: signUpMode(config) };
+    const access = { ...config, signup: signUpMode(config), mail: config.smtpUrl !== null };
     const introduction = { store, secret, mailer, accessChanges, onAccount, firstRunFile, clock, log };
     const { people, grants, knownBy, ...peopleRoom } = openPeople({ ...introduction, settings: access });
     const telemetry = createTelemetry();

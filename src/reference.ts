@@ -23,6 +23,7 @@ import { wakePolicyOperations } from './joining/wake-policy-api.ts';
 import { modOperations } from './mods/api.ts';
 import { modpackOperations } from './mods/set-modpack.ts';
 import { accountOperations } from './operators/accounts-api.ts';
+import { accountInvitationOperations } from './operators/invitations-api.ts';
 import { operatorMachineOperations } from './operators/machines-api.ts';
 import { nodeOperations } from './operators/nodes-api.ts';
 import { proxyOperations } from './operators/proxies-api.ts';
@@ -110,6 +111,7 @@ const CONTROL = [
   clientOperations,
   accountOperations,
   accountSecondFactorOperations,
+  accountInvitationOperations,
   ledgerOperations,
   orphanOperations,
   prometheusOperations,

@@ -15,6 +15,7 @@ import { metricSamples } from './insight/metric-rows.ts';
 import { publicStatuses, wakePolicies } from './joining/rows.ts';
 import { serverMods } from './mods/rows.ts';
 import { suspensions } from './operators/suspension-rows.ts';
+import { accountInvitations } from './people/accounts/invitation-rows.ts';
 import { clients } from './people/apps/client-rows.ts';
 import { appTokens } from './people/apps/token-rows.ts';
 import { audit } from './people/audit/rows.ts';
@@ -51,6 +52,7 @@ export const TABLES: Tables = [
   leases,
   browserSessions,
   emailTokens,
+  accountInvitations,
   clients,
   grants,
   grantStarts,

@@ -3,6 +3,7 @@ import { completion } from './commands/completion.ts';
 import { consoleCommand } from './commands/console.ts';
 import { createServer } from './commands/create.ts';
 import { deleteServer } from './commands/delete.ts';
+import { invite } from './commands/invite.ts';
 import { keys } from './commands/keys.ts';
 import { kill, restart, start, stop } from './commands/lifecycle.ts';
 import { login } from './commands/login.ts';
@@ -28,6 +29,7 @@ const completed: readonly Command[] = [
   consoleCommand,
   machine,
   keys,
+  invite,
   versions,
 ];
 

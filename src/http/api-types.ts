@@ -2339,28 +2339,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/operator/accounts:invite": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Invite somebody to make an account
-         * @description Makes a link by which this e-mail address can make an account within seven days, once, also where sign-up is closed, and sends it there.
-         *
-         *     Needs the scope `operator`. Takes an operator's session as well.
-         */
-        post: operations["InviteAccount"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/operator/accounts/{accountId}:credit": {
         parameters: {
             query?: never;
@@ -2421,6 +2399,72 @@ export interface paths {
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
         post: operations["RemoveAccountSecondFactor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/accounts:invite": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Invite somebody to make an account
+         * @description Makes a link by which this e-mail address can make an account within seven days, once, also where sign-up is closed, and sends it there. Where no mail is set up nothing is sent: pass the link on. An earlier invitation to the address ends. The address counts as verified once the link is used.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["InviteAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List open invitations
+         * @description Addresses that may make an account and have not yet, newest first.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        get: operations["ListAccountInvitations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/invitations/{invitationId}:cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take an invitation back
+         * @description Its link makes no account any more.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["CancelAccountInvitation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5688,19 +5732,6 @@ export interface components {
                 suspendedAt: string | null;
             }[];
         };
-        InviteAccountRequest: {
-            /** Format: email */
-            email: string;
-        };
-        InviteAccountResponse: {
-            /**
-             * @description For this address alone.
-             * @default
-             */
-            link: string;
-            /** Format: date-time */
-            expiresAt: string | null;
-        };
         CreditAccountRequest: {
             /** Format: int64 */
             amountMicros: string;
@@ -5730,6 +5761,48 @@ export interface components {
         };
         RemoveAccountSecondFactorRequest: {
             reason: string;
+        };
+        InviteAccountRequest: {
+            /** Format: email */
+            email: string;
+        };
+        InviteAccountResponse: {
+            /**
+             * @description For this address alone. It is told this once.
+             * @default
+             */
+            link: string;
+            /** Format: date-time */
+            expiresAt: string | null;
+            /** @default  */
+            invitationId: string;
+            /**
+             * @description A letter with it is on its way; false: there is no mail server, pass it on.
+             * @default false
+             */
+            sent: boolean;
+        };
+        ListAccountInvitationsResponse: {
+            /** @default [] */
+            invitations: components["schemas"]["AccountInvitation"][];
+        };
+        AccountInvitation: {
+            /** @default  */
+            invitationId: string;
+            /**
+             * @description The only address that can make an account with it.
+             * @default
+             */
+            email: string;
+            /**
+             * @description The e-mail address of the operator.
+             * @default
+             */
+            invitedBy: string;
+            /** Format: date-time */
+            createdAt: string | null;
+            /** Format: date-time */
+            expiresAt: string | null;
         };
         ReconcileLedgerResponse: {
             /** @default [] */
@@ -9793,36 +9866,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    InviteAccount: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "email": "steve@example.org"
-                 *     }
-                 */
-                "application/json": components["schemas"]["InviteAccountRequest"];
-            };
-        };
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InviteAccountResponse"];
-                };
-            };
-            default: components["responses"]["Error"];
-        };
-    };
     CreditAccount: {
         parameters: {
             query?: never;
@@ -9929,6 +9972,85 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    InviteAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "steve@example.org"
+                 *     }
+                 */
+                "application/json": components["schemas"]["InviteAccountRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InviteAccountResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListAccountInvitations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListAccountInvitationsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    CancelAccountInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description As ListAccountInvitations has it. */
+                invitationId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
                 };
             };
             default: components["responses"]["Error"];

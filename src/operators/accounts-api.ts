@@ -8,8 +8,6 @@ import type { WithKeyLock } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type ListedAccount, findListedAccount, listAccounts } from '../people/account-list.ts';
 import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
-import { inviteToSignUp } from '../people/mail/sign-up-links.ts';
-import { Email } from '../people/people-fields.ts';
 import type { People } from '../people/people.ts';
 import { listSecondFactorUsers } from '../people/second-factor/rows.ts';
 import type { Servers } from '../servers/servers.ts';
@@ -127,26 +125,6 @@ const getAccount = (needs: Needs) =>
     },
   });
 
-const inviteAccount = (needs: Needs) =>
-  operation({
-    ...of,
-    id: 'InviteAccount',
-    method: 'post',
-    path: '/v1/operator/accounts:invite',
-    summary: 'Invite somebody to make an account',
-    description:
-      'Makes a link by which this e-mail address can make an account within seven days, once, also where sign-up is ' +
-      'closed, and sends it there.',
-    body: message({ email: Email }).meta({ id: 'InviteAccountRequest' }),
-    example: { email: 'steve@example.org' },
-    reply: z
-      .object({ link: reply.text.describe('For this address alone.'), expiresAt: reply.timestamp })
-      .meta({ id: 'InviteAccountResponse' }),
-    async run({ principal, body: { email } }) {
-      return inviteToSignUp(needs, principal, email);
-    },
-  });
-
 const creditAccount = (needs: Needs) =>
   operation({
     ...of,
@@ -222,7 +200,6 @@ const setAccountLimits = (needs: Needs) =>
 export const accountOperations = (needs: Needs): readonly Operation[] => [
   listAccountsOperation(needs),
   getAccount(needs),
-  inviteAccount(needs),
   creditAccount(needs),
   setAccountLimits(needs),
 ];

@@ -12,6 +12,7 @@ import type { Servers } from '../servers/servers.ts';
 import type { Sftp } from '../sftp/sftp.ts';
 import type { Feature } from '../web/feature.ts';
 import { accountOperations } from './accounts-api.ts';
+import { accountInvitationOperations } from './invitations-api.ts';
 import { operatorMachineOperations } from './machines-api.ts';
 import { type Machines, createMachines } from './machines.ts';
 import type { NodeDrain } from './node-drain.ts';
@@ -77,6 +78,7 @@ export function operatorFeature(options: OperatorFeatureOptions): { machines: Ma
         ...operatorMachineOperations({ machines }),
         ...accountOperations({ ...people, accountLimits, servers, suspensions, withLock: createKeyedMutex() }),
         ...accountSecondFactorOperations(people),
+        ...accountInvitationOperations(people),
         ...orphanOperations({ orphans, clock }),
       ],
       pages(serve) {

@@ -50,7 +50,7 @@ export interface OpenPeopleOptions {
   /** Runs in the write that makes an account. */
   onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
   firstRunFile?: FirstRunFile;
-  settings: { baseUrl: string; signup: SignUp; operatorsNeedSecondFactor: boolean };
+  settings: { baseUrl: string; signup: SignUp; mail: boolean; operatorsNeedSecondFactor: boolean };
   clock: Clock;
   log: Log;
 }
@@ -84,7 +84,7 @@ export function openPeople(options: OpenPeopleOptions): PeopleRoom {
     secret,
     ...(firstRunFile && { firstRunFile }),
     ...(onAccount && { onAccount }),
-    config: { baseUrl: settings.baseUrl, signup: settings.signup },
+    config: { baseUrl: settings.baseUrl, signup: settings.signup, mail: settings.mail },
   };
   const grants = createGrants({ store, clock, secret, log });
   const knownBy: KnownBy = {

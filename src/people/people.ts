@@ -24,6 +24,8 @@ export interface People {
     /** Where browsers find the pages: links in letters begin with it. */
     baseUrl: string;
     signup: SignUp;
+    /** Whether letters reach anybody: there is a mail server. What must be kept secret goes into no letter where there is none. */
+    mail: boolean;
   };
 }
 

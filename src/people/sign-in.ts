@@ -7,8 +7,9 @@ import type { Form, Serve } from '../web/serve.ts';
 import { plainName } from '../web/text.ts';
 import type { Page, PageRequest } from '../web/page-request.ts';
 import { ASK_FOR_ACCOUNT } from './home.ts';
+import { invitedEmail, isInvitation } from './accounts/invitations.ts';
 import { normalizeEmail } from './mail/address.ts';
-import { requestSignUp, signUpEmail } from './mail/sign-up-links.ts';
+import { requestSignUp } from './mail/sign-up-links.ts';
 import { nextPage, signInPath } from './next.ts';
 import type { People, SignUp } from './people.ts';
 import { endBrowserSession } from './browser-sessions.ts';
@@ -28,11 +29,10 @@ interface Draft {
 export function mountSignIn(serve: Serve, people: People): void {
   const { signup } = people.config;
   /** Whether an account may be made with what somebody brings along. */
-  const isOpen = ({ invitation }: Draft, { now }: PageRequest) =>
-    signup === 'open' || emailOf(invitation, now) !== undefined;
-  const emailOf = (invitation: string, now: number) => signUpEmail(people.secret, invitation, now);
-  const signUpPage = (request: PageRequest, draft: Draft) =>
-    isOpen(draft, request)
+  const isOpen = async ({ invitation }: Draft) =>
+    signup === 'open' || (await invitedEmail(people, invitation)) !== undefined;
+  const signUpPage = async (request: PageRequest, draft: Draft) =>
+    (await isOpen(draft))
       ? newAccountPage(request, draft)
       : signup === 'letter'
         ? requestPage(request, draft)
@@ -42,9 +42,10 @@ export function mountSignIn(serve: Serve, people: People): void {
     signInPage(request, draft, { signup, firstRun: people.firstRunFile?.waiting() });
 
   serve.open('/sign-in', (request) => arrived(request) ?? signInShown(request, fresh(request)));
-  serve.open('/sign-up', (request) => {
+  serve.open('/sign-up', async (request) => {
     const draft = fresh(request);
-    return arrived(request) ?? signUpPage(request, { ...draft, email: emailOf(draft.invitation, request.now) ?? '' });
+    const email = (await invitedEmail(people, draft.invitation)) ?? '';
+    return arrived(request) ?? signUpPage(request, { ...draft, email });
   });
 
   serve.submit('/sign-in', async (request, form) => {
@@ -61,7 +62,7 @@ export function mountSignIn(serve: Serve, people: People): void {
   serve.submit('/sign-up', async (request, form) => {
     const draft = draftOf(form);
     const credentials = credentialsOf(form);
-    if (signup === 'letter' && !isOpen(draft, request)) return requested(request, draft, credentials.email);
+    if (signup === 'letter' && !(await isOpen(draft))) return requested(request, draft, credentials.email);
     const problem = whatIsWrong(form, credentials);
     if (problem) return signUpPage(request, { ...draft, problem });
     try {
@@ -178,9 +179,15 @@ function requestedPage({ next }: Draft): Page {
   return { title: 'Look into your mail', main };
 }
 
-function closedPage({ next, problem }: Draft): Page {
+function closedPage({ next, problem, invitation }: Draft): Page {
   const main = html`<section class="card narrow">
     <h1>Make an account</h1>
+    ${
+      invitation !== '' &&
+      html`<p class="note bad" role="alert">
+        This link has been used or taken back, or is too old, or is for another e-mail address.
+      </p>`
+    }
     <p>
       Accounts are given out by whoever runs this installation. Ask them for a link: it works for seven days, for your
       e-mail address alone.
@@ -198,7 +205,14 @@ function newAccountPage(request: PageRequest, { email, next, invitation, problem
     ${problemNote(problem)}
     <form method="post" action="/sign-up">
       ${csrfField(request.csrf)}${hidden('next', next)}${invitation !== '' && hidden('invitation', invitation)}
-      ${textField({ ...EMAIL, value: email, problem, hint: 'We write to it once, to confirm that it is yours.' })}
+      ${textField({
+        ...EMAIL,
+        value: email,
+        problem,
+        ...(isInvitation(invitation) && email !== ''
+          ? { more: html`readonly` }
+          : { hint: 'We write to it once, to confirm that it is yours.' }),
+      })}
       ${textField({ ...PASSWORD, autocomplete: 'new-password', minlength: PASSWORD_BYTES.least, problem, hint })}
       <button type="submit">Make an account</button>
     </form>

@@ -3,9 +3,10 @@ import type { Visitor } from '../http/session/visitor.ts';
 import { newId } from '../kernel/ids.ts';
 import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
+import { invitedEmail, useInvitation } from './accounts/invitations.ts';
 import { auditActorOf, recordAudit } from './audit/audit.ts';
 import { type SignedIn, deviceToKeep, enter, entered } from './entering.ts';
-import { linkNeeded, signUpEmail } from './mail/sign-up-links.ts';
+import { linkNeeded } from './mail/sign-up-links.ts';
 import { newVerification, postVerification } from './mail/verification.ts';
 import { stranger, tryPassword } from './password-tries.ts';
 import { hashPassword, isOutdated, verifyPassword } from './passwords.ts';
@@ -26,7 +27,7 @@ export interface Credentials {
   password: string;
 }
 
-/** Who makes an account. `invitation` is the token of a link (`sign-up-links.ts`); '' for none. */
+/** Who makes an account. `invitation` is the token of a link (`invitedEmail`); '' for none. */
 export interface NewUser extends Credentials {
   invitation?: string;
 }
@@ -44,9 +45,10 @@ export function isPassword(text: string): boolean {
 }
 
 /**
- * Makes a user with a personal account, signs them in, and sends the letter that verifies their address. ALREADY_EXISTS
- * USER_EXISTS; PERMISSION_DENIED SIGNUP_CLOSED without a link for this very address where not everybody may at once;
- * RESOURCE_EXHAUSTED for too many from an address.
+ * Makes a user with a personal account, signs them in, and sends the letter that verifies their address. That of who was invited by
+ * an operator counts as verified: mail to it has arrived, or the operator has passed the link on. ALREADY_EXISTS USER_EXISTS;
+ * PERMISSION_DENIED SIGNUP_CLOSED without a link for this very address where not everybody may at once; RESOURCE_EXHAUSTED for too
+ * many from an address.
  */
 export async function signUp(
   people: People,
@@ -54,8 +56,7 @@ export async function signUp(
   visitor: Visitor,
 ): Promise<SignedIn> {
   const { store, clock, config, secret, loginLimits } = people;
-  if (config.signup !== 'open' && signUpEmail(secret, invitation, clock.now()) !== email)
-    throw linkNeeded(config.signup);
+  if (config.signup !== 'open' && (await invitedEmail(people, invitation)) !== email) throw linkNeeded(config.signup);
   loginLimits.signUp.take(addressKey(visitor.address));
   const user: UserRow = {
     id: newId('usr'),
@@ -67,20 +68,24 @@ export async function signUp(
     createdAt: clock.now(),
   };
   const device = deviceToKeep(secret, visitor);
-  const { token, verification } = await store.write(async (tx) => {
+  const { token, verification, emailVerified } = await store.write(async (tx) => {
+    const emailVerified = await useInvitation(tx, email, invitation, user.createdAt);
+    // Used or taken back meanwhile.
+    if (config.signup === 'closed' && !emailVerified) throw linkNeeded(config.signup);
     await insertAccount(tx, { id: user.accountId, name: email, createdAt: user.createdAt });
     await people.onAccount?.(tx, user.accountId, user.createdAt);
-    await insertUser(tx, user);
+    await insertUser(tx, { ...user, emailVerified });
     const entry = { action: 'session.signUp', accountId: user.accountId, at: user.createdAt };
     await recordAudit(tx, { userId: user.id, through: 'session' }, entry);
     await rememberPlaces(tx, secret, user.id, { ...visitor, device }, user.createdAt);
     return {
-      verification: await newVerification(tx, user, user.createdAt),
+      emailVerified,
+      verification: emailVerified ? undefined : await newVerification(tx, user, user.createdAt),
       token: await openBrowserSession(tx, user.id, visitor, user.createdAt),
     };
   });
-  postVerification(people, email, verification);
-  return { user, token, device };
+  if (verification !== undefined) postVerification(people, email, verification);
+  return { user: { ...user, emailVerified }, token, device };
 }
 
 /**

@@ -29,6 +29,10 @@ test("a server's life in the hands of a person", async (t) => {
   await says(['servers'], /No servers yet.*dormouse create/);
   await says(['versions'], /^\d+\.\d+\S*\n(?:\S+\n)+$/);
   await says(['keys'], new RegExp(`${service.baseUrl}/profile/keys\n`));
+  await says(
+    ['invite', 'steve@example.org'],
+    /^steve@example\.org may make an account\. No mail is set up [^]*\n {2}http:\S+\/sign-up\?invitation=[\w-]{43}\n$/,
+  );
   const options = ['--type', 'sandbox', '--version', '1.20.4', '--ram', '0.25G', '--motd', 'Hi there', '--property'];
   await says(
     ['create', 'Lobby', ...options, 'difficulty=hard', '--property=pvp=false'],

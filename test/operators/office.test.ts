@@ -121,6 +121,15 @@ test('orphans are removed one by one; somebody is let in by a link that is shown
   t.regex(invited, /<code>http:\/\/127\.0\.0\.1:\d+\/sign-up\S+<\/code>/);
   t.is(it.letters.at(-1)?.to, 'steve@example.org');
   t.regex(await sent(it, '/operator/accounts/invite', { email: 'steve' }), /value="steve"/);
+  const listed = (await it.get('/operator/accounts')).text;
+  t.regex(listed, /Open invitations[^]*steve@example\.org[^]*Invited by <bdi>owner@example\.com/);
+  const invitation = /name="invitation" value="(inv_\w+)"/.exec(listed)?.[1] ?? '';
+  const other = await it.browser('usr_other');
+  t.is((await it.submit('/operator/accounts/cancel-invitation', { invitation }, other)).status, 404);
+  const cancelled = await sent(it, '/operator/accounts/cancel-invitation', { invitation });
+  t.regex(cancelled, /taken back: its link makes no account/);
+  t.notRegex(cancelled, /Open invitations/);
+  t.regex(await sent(it, '/operator/accounts/cancel-invitation', { invitation }), /There is no such invitation/);
   t.regex((await it.get('/operator/proxies')).text, /edge[^]*0\.0\.0\.0:25565[^]*linked[^]*1\.0\.0\+abc/);
 });
 
@@ -153,6 +162,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await it.create('castle', { name: 'C'.repeat(64) });
     await sent(it, '/operator/nodes/drain', { node: 'node-1', reason: 'Maintenance' });
     await sent(it, '/operator/accounts/acc_test/suspend', { server: 'castle', reason: 'r'.repeat(200) });
+    await sent(it, '/operator/accounts/invite', { email: `${'i'.repeat(60)}@example.org` });
     await sent(it, '/operator/apps/register', { name: 'W'.repeat(64), homepage: 'https://launcher.example/' });
     await mkdir(join(it.dataDir, 'servers', 'old-lobby'), { recursive: true });
     const { page } = await it.open('/operator/nodes', { ...PHONE, colorScheme });

@@ -129,6 +129,7 @@ export interface TestSettings {
   mysqlAddress: { host: string; port: number };
   signup: SignUp;
   operatorsNeedSecondFactor: boolean;
+  mail: boolean;
 }
 
 /** The settings, where a test has none of its own. */
@@ -142,6 +143,7 @@ const CONFIG: TestSettings = {
   mysqlAddress: { host: 'mysql.example', port: 3_306 },
   signup: 'open',
   operatorsNeedSecondFactor: false,
+  mail: true,
 };
 
 const PRICES = { pricePerGbHourMicros: 10_000, pricePerGbMonthMicros: 3_000_000 };

@@ -2,15 +2,13 @@ import type { ReplyOf } from '../../http/calls.ts';
 import { usdText } from '../../kernel/money.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
-import { filling, lineField } from '../../web/panel/fields.ts';
-import { buttonForm, panelForm } from '../../web/panel/form.ts';
+import { buttonForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
-import { copyButton } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { ramText } from '../../web/panel/words.ts';
-import type { Form } from '../../web/serve.ts';
 import { countText, plainName } from '../../web/text.ts';
 import { mountOperatorPage, operatorPage } from './frame.ts';
+import { cancelInvitation, invitationsCard, invite } from './invitations.ts';
 
 export type Account = ReplyOf<'ListAccounts'>['accounts'][number];
 
@@ -22,8 +20,11 @@ export function mountAccounts(panel: Panel): void {
   mountOperatorPage(panel, {
     path: PATH,
     show: accountsPage,
-    forms: { invite, reconcile },
-    done: { balanced: 'Every wallet is the sum of its ledger.' },
+    forms: { invite, 'cancel-invitation': cancelInvitation, reconcile },
+    done: {
+      balanced: 'Every wallet is the sum of its ledger.',
+      cancelled: 'It is taken back: its link makes no account.',
+    },
   });
 }
 
@@ -49,7 +50,7 @@ async function accountsPage(request: PanelRequest): Promise<Page> {
           : accountTable(shown)
       }
     </section>
-    ${pager(search, after, next)} ${inviteCard(request)}
+    ${pager(search, after, next)} ${await invitationsCard(request)}
     <section class="card">
       <h2>Wallets and ledger</h2>
       <p>Every wallet is the sum of its ledger, unless somebody edited the database.</p>
@@ -104,36 +105,6 @@ function pager(search: string, after: string, next: string): Html | false {
       ${next !== '' && html`<a class="button second" href="${to(next)}">Next ${ROWS}</a>`}
     </nav>`
   );
-}
-
-function inviteCard(request: PanelRequest): Html {
-  const email = lineField(filling(request, 'invite'), {
-    name: 'email',
-    label: 'E-mail address',
-    hint: 'It gets a link by which it can make an account within seven days, once, also where sign-up is closed.',
-    type: 'email',
-    maxlength: 254,
-  });
-  return html`<section class="card">
-    <h2>Let somebody in</h2>
-    ${panelForm(request, 'invite', html`${email}<button type="submit">Make a link</button>`)}
-  </section>`;
-}
-
-/** The link is shown this once, as a letter may not arrive. */
-async function invite({ call }: PanelRequest, form: Form): Promise<Outcome> {
-  const email = (form.get('email') ?? '').trim();
-  const { link, expiresAt } = await call('InviteAccount', {}, { email });
-  const main = html`<section class="card">
-    <h2>The link for <bdi>${email}</bdi></h2>
-    <p>
-      It was sent there, and is shown this once, to be given by hand.
-      ${expiresAt !== null && html`It works until ${timeTag(expiresAt)}.`}
-    </p>
-    <p><code>${link}</code> ${copyButton(link, 'the link')}</p>
-    <p><a class="button second" href="${PATH}">Back to the accounts</a></p>
-  </section>`;
-  return operatorPage('Accounts', PATH, { main });
 }
 
 async function reconcile({ call }: PanelRequest): Promise<Outcome> {

@@ -1,11 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Principal } from '../../http/principal.ts';
 import type { Visitor } from '../../http/session/visitor.ts';
 import { addressKey } from '../../kernel/ip.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { DAY_MS } from '../../kernel/units.ts';
 import type { Secret } from '../../store/secret.ts';
-import { auditActorOf, recordAudit } from '../audit/audit.ts';
 import { type People, post } from '../people.ts';
 import { getUserByEmail } from '../rows.ts';
 import { normalizeEmail } from './address.ts';
@@ -16,40 +14,11 @@ const SIGN_UP_LINK_MS = 7 * DAY_MS;
 const TOKEN = /^(\d{1,15})\.([\w-]{1,400})\.([\w-]{43})$/;
 
 /**
- * What lets an e-mail address make an account where sign-up is closed. It follows from the secret and is stored nowhere; an
- * address has one account at most, so that it works once.
+ * What lets an e-mail address make an account where anybody may by letter. It follows from the secret and is stored nowhere, so that
+ * asking for it fills no table; an address has one account at most, so that it works once.
  */
 export function signUpToken(secret: Secret, email: string, expiresAt: number): string {
   return `${expiresAt}.${Buffer.from(email).toString('base64url')}.${seal(secret, email, expiresAt)}`;
-}
-
-/** Makes a link for an address and sends it there. ALREADY_EXISTS USER_EXISTS; RESOURCE_EXHAUSTED for too many letters. */
-export async function inviteToSignUp(
-  people: People,
-  principal: Principal,
-  email: string,
-): Promise<{ link: string; expiresAt: number }> {
-  const { store, clock, loginLimits } = people;
-  const at = clock.now();
-  if (await getUserByEmail(store, email)) {
-    throw new StatusError('ALREADY_EXISTS', 'USER_EXISTS', 'This e-mail address has an account.');
-  }
-  loginLimits.mail.take(principal.accountId);
-  const entry = { action: 'account.invite', accountId: principal.accountId, detail: email, at };
-  await store.write((tx) => recordAudit(tx, auditActorOf(principal), entry));
-  const expiresAt = at + SIGN_UP_LINK_MS;
-  const link = linkFor(people, email, expiresAt);
-  post(people, {
-    to: email,
-    subject: 'Make your account at Dormouse',
-    text: `Whoever runs ${people.config.baseUrl} gives you an account there. Open this link within seven days to make it:
-
-${link}
-
-If you expect no such letter, do nothing.
-`,
-  });
-  return { link, expiresAt };
 }
 
 /**

@@ -2,30 +2,42 @@ import { EntitySchema } from 'typeorm';
 import { bigint, id, ofUser, text } from '../../store/columns.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 
-/** A link sent to an address, to show that mail to it arrives. */
+/** What a link is for: to confirm the user's address, to have `email` as another one, or to choose another password. */
+export type EmailTokenPurpose = 'verify' | 'change' | 'reset';
+
+/** A link sent to an address, which works for whoever reads mail to it. */
 export interface EmailTokenRow {
   /** SHA-256 of the token, hex. */
   hash: string;
   userId: string;
+  /** Where it was sent. */
   email: string;
   expiresAt: number;
+  purpose: EmailTokenPurpose;
 }
 
 export const emailTokens = new EntitySchema<EmailTokenRow>({
   name: 'email_tokens',
-  columns: { hash: id, userId: text, email: text, expiresAt: bigint },
+  columns: {
+    hash: id,
+    userId: text,
+    email: text,
+    expiresAt: bigint,
+    purpose: { ...text, default: 'verify' },
+  },
   indices: [{ columns: ['userId'] }],
   foreignKeys: [ofUser],
 });
 
-/** Adds a token; with it expired ones go, and those of the user beyond the newest few. */
+/** Adds a token; with it expired ones go, and those of the user for the same purpose beyond the newest few. */
 export async function insertEmailToken(tx: Tx, row: EmailTokenRow, kept: number, now: number): Promise<void> {
   await tx.manager.insert(emailTokens, row);
   await tx.run('DELETE FROM "email_tokens" WHERE "expiresAt" <= $1', [now]);
   await tx.run(
-    `DELETE FROM "email_tokens" WHERE "userId" = $1 AND "hash" NOT IN
-       (SELECT "hash" FROM "email_tokens" WHERE "userId" = $1 ORDER BY "expiresAt" DESC LIMIT $2)`,
-    [row.userId, kept],
+    `DELETE FROM "email_tokens" WHERE "userId" = $1 AND "purpose" = $2 AND "hash" NOT IN
+       (SELECT "hash" FROM "email_tokens" WHERE "userId" = $1 AND "purpose" = $2
+        ORDER BY "expiresAt" DESC, ("hash" = $3) DESC LIMIT $4)`,
+    [row.userId, row.purpose, row.hash, kept],
   );
 }
 
@@ -34,7 +46,12 @@ export async function getEmailToken(db: Sql, hash: string): Promise<EmailTokenRo
   return row;
 }
 
-/** All of a user's: once one has served, none is needed any more. */
-export async function deleteEmailTokens(tx: Tx, userId: string): Promise<void> {
+/** All of a user's for a purpose: once one has served, none is needed any more. */
+export async function deleteEmailTokens(tx: Tx, userId: string, purpose: EmailTokenPurpose): Promise<void> {
+  await tx.run('DELETE FROM "email_tokens" WHERE "userId" = $1 AND "purpose" = $2', [userId, purpose]);
+}
+
+/** All of a user's, whatever they are for: to be called where the password or the address becomes another. */
+export async function deleteAllEmailTokens(tx: Tx, userId: string): Promise<void> {
   await tx.run('DELETE FROM "email_tokens" WHERE "userId" = $1', [userId]);
 }

@@ -21,7 +21,7 @@ const TOKEN = /^[\w-]{43}$/;
 export async function newVerification(tx: Tx, user: Pick<UserRow, 'id' | 'email'>, now: number): Promise<string> {
   const token = randomBytes(32).toString('base64url');
   const row = { hash: hashToken(token), userId: user.id, email: user.email, expiresAt: now + VERIFICATION_MS };
-  await insertEmailToken(tx, row, MOST_TOKENS, now);
+  await insertEmailToken(tx, { ...row, purpose: 'verify' }, MOST_TOKENS, now);
   return token;
 }
 
@@ -63,9 +63,9 @@ export async function verifyEmail(people: People, token: string, visitor: Visito
     const now = clock.now();
     const row = await getEmailToken(tx, hashToken(token));
     const user = row && (await getUser(tx, row.userId));
-    if (!row || row.expiresAt <= now || user?.email !== row.email) throw invalidLink();
+    if (row?.purpose !== 'verify' || row.expiresAt <= now || user?.email !== row.email) throw invalidLink();
     await markEmailVerified(tx, user.id);
-    await deleteEmailTokens(tx, user.id);
+    await deleteEmailTokens(tx, user.id, 'verify');
     const entry = { action: 'session.verifyEmail', accountId: user.accountId, at: now };
     await recordAudit(tx, { userId: user.id, through: 'link' }, entry);
   });

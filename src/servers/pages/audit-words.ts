@@ -174,4 +174,5 @@ const WHAT: Record<string, string> = {
   'account.setSpendCap': 'changed the spend cap',
   'account.spendCapReached': 'found the spend cap reached',
   'account.invite': 'invited somebody to the service',
+  'account.cancelInvitation': 'took an invitation to the service back',
 };

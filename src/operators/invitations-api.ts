@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { message, reply } from '../http/fields.ts';
+import { Nothing } from '../http/nothing.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import { listAccountInvitations } from '../people/accounts/invitation-rows.ts';
+import { cancelInvitation, inviteToSignUp } from '../people/accounts/invitations.ts';
+import { Email } from '../people/people-fields.ts';
+import type { People } from '../people/people.ts';
+
+/** An open invitation. Its link is told only once, to who made it. */
+const AccountInvitation = z
+  .object({
+    invitationId: reply.text,
+    email: reply.text.describe('The only address that can make an account with it.'),
+    invitedBy: reply.text.describe('The e-mail address of the operator.'),
+    createdAt: reply.timestamp,
+    expiresAt: reply.timestamp,
+  })
+  .meta({ id: 'AccountInvitation' });
+
+const of = { scope: 'operator', tag: 'operator' } as const;
+
+const inviteAccount = (people: People) =>
+  operation({
+    ...of,
+    id: 'InviteAccount',
+    method: 'post',
+    path: '/v1/operator/accounts:invite',
+    summary: 'Invite somebody to make an account',
+    description:
+      'Makes a link by which this e-mail address can make an account within seven days, once, also where sign-up is ' +
+      'closed, and sends it there. Where no mail is set up nothing is sent: pass the link on. An earlier invitation to ' +
+      'the address ends. The address counts as verified once the link is used.',
+    body: message({ email: Email }).meta({ id: 'InviteAccountRequest' }),
+    example: { email: 'steve@example.org' },
+    reply: z
+      .object({
+        link: reply.text.describe('For this address alone. It is told this once.'),
+        expiresAt: reply.timestamp,
+        invitationId: reply.text,
+        sent: reply.flag.describe('A letter with it is on its way; false: there is no mail server, pass it on.'),
+      })
+      .meta({ id: 'InviteAccountResponse' }),
+    async run({ principal, body: { email } }) {
+      return inviteToSignUp(people, principal, email);
+    },
+  });
+
+const listInvitations = ({ store, clock }: People) =>
+  operation({
+    ...of,
+    id: 'ListAccountInvitations',
+    method: 'get',
+    path: '/v1/operator/invitations',
+    summary: 'List open invitations',
+    description: 'Addresses that may make an account and have not yet, newest first.',
+    reply: z
+      .object({ invitations: z.array(AccountInvitation).default([]) })
+      .meta({ id: 'ListAccountInvitationsResponse' }),
+    async run() {
+      const rows = await listAccountInvitations(store, clock.now());
+      return {
+        invitations: rows.map(({ id, inviter, email, createdAt, expiresAt }) => {
+          return { invitationId: id, invitedBy: inviter, email, createdAt, expiresAt };
+        }),
+      };
+    },
+  });
+
+const cancelAccountInvitation = (people: People) =>
+  operation({
+    ...of,
+    id: 'CancelAccountInvitation',
+    method: 'post',
+    path: '/v1/operator/invitations/{invitationId}:cancel',
+    summary: 'Take an invitation back',
+    description: 'Its link makes no account any more.',
+    params: message({
+      invitationId: z
+        .string()
+        .regex(/^inv_\w{1,60}$/)
+        .describe('As ListAccountInvitations has it.'),
+    }),
+    reply: Nothing,
+    async run({ principal, params: { invitationId } }) {
+      await cancelInvitation(people, principal, invitationId);
+      return {};
+    },
+  });
+
+/** How operators let people in. */
+export const accountInvitationOperations = (people: People): readonly Operation[] => [
+  inviteAccount(people),
+  listInvitations(people),
+  cancelAccountInvitation(people),
+];

@@ -1,0 +1,86 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { confirmed, hidden } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import { filling, lineField } from '../../web/panel/fields.ts';
+import { panelForm } from '../../web/panel/form.ts';
+import type { Outcome, PanelRequest } from '../../web/panel/panel.ts';
+import { copyButton } from '../../web/panel/parts.ts';
+import { timeTag } from '../../web/panel/time.ts';
+import type { Form } from '../../web/serve.ts';
+import { plainName } from '../../web/text.ts';
+import { operatorPage } from './frame.ts';
+
+type Invitation = ReplyOf<'ListAccountInvitations'>['invitations'][number];
+
+const PATH = '/operator/accounts';
+
+/** How somebody is let in, and who has been and has not come yet. */
+export async function invitationsCard(request: PanelRequest): Promise<Html> {
+  const { invitations } = await request.call('ListAccountInvitations', {});
+  const email = lineField(filling(request, 'invite'), {
+    name: 'email',
+    label: 'E-mail address',
+    hint: 'It gets a link by which it can make an account within seven days, once, also where sign-up is closed.',
+    type: 'email',
+    maxlength: 254,
+  });
+  return html`<section class="card">
+    <h2>Let somebody in</h2>
+    ${panelForm(request, 'invite', html`${email}<button type="submit">Make a link</button>`)}
+    ${
+      invitations.length > 0 &&
+      html`<h3>Open invitations</h3>
+        <ul class="list">
+          ${invitations.map((each) => invitationItem(request, each))}
+        </ul>`
+    }
+  </section>`;
+}
+
+function invitationItem(request: PanelRequest, { invitationId, email, invitedBy, expiresAt }: Invitation): Html {
+  const cancel = html`${hidden('invitation', invitationId)}<button class="danger" type="submit">
+      Yes, take it back<span class="unseen">, ${email}</span>
+    </button>`;
+  return html`<li>
+    <h4><bdi>${plainName(email, 254)}</bdi></h4>
+    <p>
+      Invited by <bdi>${plainName(invitedBy, 254) || 'somebody who is gone'}</bdi>${
+        expiresAt !== null && html` · until ${timeTag(expiresAt)}`
+      }
+    </p>
+    ${confirmed('Its link makes no account any more.', 'Take it back…', email, panelForm(request, 'cancel-invitation', cancel))}
+  </li>`;
+}
+
+/** The link is shown this once, as a letter may not arrive, and where no mail is set up there is none. */
+export async function invite({ call }: PanelRequest, form: Form): Promise<Outcome> {
+  const email = (form.get('email') ?? '').trim();
+  const { link, expiresAt, sent } = await call('InviteAccount', {}, { email });
+  const main = linkCard(html`The link for <bdi>${email}</bdi>`, { link, expiresAt, sent });
+  return operatorPage('Accounts', PATH, { main });
+}
+
+export async function cancelInvitation({ call }: PanelRequest, form: Form): Promise<Outcome> {
+  await call('CancelAccountInvitation', { invitationId: form.get('invitation') ?? '' });
+  return 'cancelled';
+}
+
+/** A link that is shown once, to be given by hand. */
+export function linkCard(
+  title: Html,
+  { link, expiresAt, sent }: { link: string; expiresAt: string | null; sent: boolean },
+): Html {
+  return html`<section class="card">
+    <h2>${title}</h2>
+    <p>
+      ${
+        sent
+          ? 'It was sent there, and is shown this once, to be given by hand.'
+          : 'No mail is set up here (SMTP_URL), so nothing was sent: pass it on yourself. It is shown this once.'
+      }
+      ${expiresAt !== null && html`It works until ${timeTag(expiresAt)}, once.`}
+    </p>
+    <p><code>${link}</code> ${copyButton(link, 'the link')}</p>
+    <p><a class="button second" href="${PATH}">Back to the accounts</a></p>
+  </section>`;
+}

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import type { Principal } from '../../http/principal.ts';
+import { hashToken, randomBase62 } from '../../kernel/ids.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { DAY_MS } from '../../kernel/units.ts';
+import type { Tx } from '../../store/store.ts';
+import { auditActorOf, recordAudit } from '../audit/audit.ts';
+import { signUpEmail } from '../mail/sign-up-links.ts';
+import { type People, post } from '../people.ts';
+import { getUserByEmail } from '../rows.ts';
+import {
+  type AccountInvitationRow,
+  countAccountInvitations,
+  deleteAccountInvitation,
+  deleteAccountInvitationTo,
+  getAccountInvitation,
+  putAccountInvitation,
+} from './invitation-rows.ts';
+
+/** How long a link works. */
+const INVITATION_MS = 7 * DAY_MS;
+/** Open at a time. */
+const MOST_INVITATIONS = 1_000;
+const TOKEN = /^[\w-]{43}$/;
+
+/** What an operator gets for an invitation. */
+export interface Invited {
+  invitationId: string;
+  /** Shown this once: only its hash is kept. */
+  link: string;
+  expiresAt: number;
+  /** Whether a letter with the link is on its way; false: there is no mail server, and the operator passes it on. */
+  sent: boolean;
+}
+
+/**
+ * Lets an address make an account within seven days, once, also where sign-up is closed; an earlier invitation to it ends. The letter is
+ * posted where there is a mail server. ALREADY_EXISTS USER_EXISTS; RESOURCE_EXHAUSTED MAX_INVITATIONS, or for too many letters.
+ */
+export async function inviteToSignUp(people: People, principal: Principal, email: string): Promise<Invited> {
+  const { store, clock, config, loginLimits } = people;
+  const createdAt = clock.now();
+  if (await getUserByEmail(store, email)) {
+    throw new StatusError('ALREADY_EXISTS', 'USER_EXISTS', 'This e-mail address has an account.');
+  }
+  if (config.mail) loginLimits.mail.take(principal.accountId);
+  const token = randomBytes(32).toString('base64url');
+  const row: AccountInvitationRow = {
+    id: `inv_${randomBase62(16)}`,
+    hash: hashToken(token),
+    email,
+    invitedBy: principal.userId,
+    createdAt,
+    expiresAt: createdAt + INVITATION_MS,
+  };
+  const entry = { action: 'account.invite', accountId: principal.accountId, detail: email, at: createdAt };
+  await store.write(async (tx) => {
+    await putAccountInvitation(tx, row);
+    if ((await countAccountInvitations(tx, createdAt)) > MOST_INVITATIONS) throw tooManyInvitations();
+    await recordAudit(tx, auditActorOf(principal), entry);
+  });
+  const link = `${config.baseUrl}/sign-up?invitation=${token}`;
+  if (config.mail) postInvitation(people, email, link);
+  return { invitationId: row.id, link, expiresAt: row.expiresAt, sent: config.mail };
+}
+
+/** Takes an open invitation back: its link lets nobody in any more. NOT_FOUND INVITATION_NOT_FOUND. */
+export async function cancelInvitation(
+  { store, clock }: People,
+  principal: Principal,
+  invitationId: string,
+): Promise<void> {
+  await store.write(async (tx) => {
+    const email = await deleteAccountInvitation(tx, invitationId);
+    if (email === undefined) {
+      throw new StatusError('NOT_FOUND', 'INVITATION_NOT_FOUND', 'There is no such invitation, or it has been used.', {
+        metadata: { invitationId },
+      });
+    }
+    const { accountId } = principal;
+    const entry = { action: 'account.cancelInvitation', accountId, detail: email, at: clock.now() };
+    await recordAudit(tx, auditActorOf(principal), entry);
+  });
+}
+
+/** Whether a text may be the token of an operator's invitation; those of links that anybody may ask for look otherwise. */
+export function isInvitation(token: string): boolean {
+  return TOKEN.test(token);
+}
+
+/** The address that a link's token lets make an account; undefined where it lets none: unknown, used, taken back or too old. */
+export async function invitedEmail(
+  { store, clock, secret, config }: People,
+  token: string,
+): Promise<string | undefined> {
+  const now = clock.now();
+  // Where operators let people in, a link that anybody may have had sent to themselves is none.
+  if (!isInvitation(token)) return config.signup === 'closed' ? undefined : signUpEmail(secret, token, now);
+  const row = await getAccountInvitation(store, hashToken(token));
+  return row !== undefined && row.expiresAt > now ? row.email : undefined;
+}
+
+/** Uses an invitation up, in the write that makes the account; false where the token is none to this address. */
+export async function useInvitation(tx: Tx, email: string, token: string, now: number): Promise<boolean> {
+  const row = isInvitation(token) ? await getAccountInvitation(tx, hashToken(token)) : undefined;
+  await deleteAccountInvitationTo(tx, email);
+  return row?.email === email && row.expiresAt > now;
+}
+
+function postInvitation(people: People, email: string, link: string): void {
+  post(people, {
+    to: email,
+    subject: 'Make your account at Dormouse',
+    text: `Whoever runs ${people.config.baseUrl} gives you an account there. Open this link within seven days to make it:
+
+${link}
+
+If you expect no such letter, do nothing.
+`,
+  });
+}
+
+function tooManyInvitations(): StatusError {
+  const message = `There are ${MOST_INVITATIONS} open invitations: cancel some that are not needed.`;
+  return new StatusError('RESOURCE_EXHAUSTED', 'MAX_INVITATIONS', message);
+}
