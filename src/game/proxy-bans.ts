@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { EngineError } from '../engines/engine.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
-import { readPlain, replaceFile } from './plain-files.ts';
+import { replaceFile } from './plain-files.ts';
 import { PLAYER_LISTS, formatList } from './players/changes.ts';
 import { entryOf } from './players/files.ts';
+import { listIn } from './players/list-in.ts';
 
 /**
  * Lifts bans of the proxy's addresses: an operator in the game who bans a player's address bans one of these, and so
@@ -14,16 +14,6 @@ export async function liftProxyBans(dataDir: string, proxies: readonly string[],
   const list = await listIn(path);
   const rest = list.filter((entry) => !(isEntry(entry) && proxies.includes(entryOf(entry).ip)));
   if (rest.length < list.length) await replaceFile(path, formatList(rest), owner);
-}
-
-async function listIn(path: string): Promise<unknown[]> {
-  try {
-    const list: unknown = JSON.parse(await readPlain(path));
-    return Array.isArray(list) ? list : [];
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof EngineError) return [];
-    throw error;
-  }
 }
 
 function isEntry(entry: unknown): entry is object {

@@ -1752,7 +1752,7 @@ export interface paths {
         put?: never;
         /**
          * Ban a player, or lift their ban
-         * @description Who is banned does not wake the server either, and reads the reason. A ban in force keeps its reason: to give another, lift it first. Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.
+         * @description Who is banned does not wake the server either, and reads the reason. With `expires` it lifts itself then, whatever state the server is in. A ban in force keeps its reason and its end: to give others, lift it first. A running game's own console knows no end: to the game the end is part of the reason until it starts next. Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -1774,7 +1774,7 @@ export interface paths {
         put?: never;
         /**
          * Ban an address, or lift its ban
-         * @description Kept at the door, asleep and awake: the game itself sees all players come from the same address. Who is in already stays in: kick them. Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.
+         * @description Kept at the door, asleep and awake: the game itself sees all players come from the same address. Who is in already stays in: kick them. With `expires` it lifts itself then, whatever state the server is in. A ban in force keeps its reason and its end: to give others, lift it first. A running game's own console knows no end: to the game the end is part of the reason until it starts next. Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -5057,7 +5057,7 @@ export interface components {
             /** @default false */
             running: boolean;
             /**
-             * @description The running game takes no commands: who is online is told by the proxy, and a change of a list has effect in the game when it starts next; bans are kept at the door at once.
+             * @description The running game takes no commands: who is online is told by the proxy, and a change of a list has effect in the game when it starts next; bans of addresses are kept at the door at once.
              * @default false
              */
             withoutConsole: boolean;
@@ -5120,7 +5120,7 @@ export interface components {
              */
             source: string;
             /**
-             * @description A date as in `created`, or `forever`.
+             * @description When the ban ends: a date as in `created`, or `forever`.
              * @default
              */
             expires: string;
@@ -5144,7 +5144,7 @@ export interface components {
              */
             source: string;
             /**
-             * @description A date as in `created`, or `forever`.
+             * @description When the ban ends: a date as in `created`, or `forever`.
              * @default
              */
             expires: string;
@@ -5170,12 +5170,22 @@ export interface components {
             /** @default false */
             banned?: boolean;
             reason?: string;
+            /**
+             * Format: date-time
+             * @description When the ban ends. Absent: never.
+             */
+            expires?: string;
         };
         SetIpBanEntryRequest: {
             ip: string;
             /** @default false */
             banned?: boolean;
             reason?: string;
+            /**
+             * Format: date-time
+             * @description When the ban ends. Absent: never.
+             */
+            expires?: string;
         };
         SetOpEntryRequest: {
             /** @description With a dot before it: a player of the Bedrock edition, who has joined before. */
@@ -5730,6 +5740,26 @@ export interface components {
                 suspendReason: string;
                 /** Format: date-time */
                 suspendedAt: string | null;
+                /**
+                 * Format: int64
+                 * @description As last measured.
+                 */
+                diskUsageMb: string;
+                /**
+                 * @description False: never measured.
+                 * @default false
+                 */
+                diskUsageKnown: boolean;
+                /**
+                 * Format: int64
+                 * @description Set by an operator; 0: none.
+                 */
+                diskQuotaOverrideMb: string;
+                /**
+                 * Format: int64
+                 * @description In force; 0: no quota.
+                 */
+                diskQuotaEffectiveMb: string;
             }[];
         };
         CreditAccountRequest: {
@@ -8994,7 +9024,8 @@ export interface operations {
                  * @example {
                  *       "name": "Herobrine",
                  *       "banned": true,
-                 *       "reason": "Took the torches"
+                 *       "reason": "Took the torches",
+                 *       "expires": "2030-01-31T12:00:00Z"
                  *     }
                  */
                 "application/json": components["schemas"]["SetBanEntryRequest"];

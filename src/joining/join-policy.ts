@@ -8,6 +8,7 @@ import { DAY_MS } from '../kernel/units.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { WakeCheck } from '../servers/wake-checks.ts';
 import type { Sql } from '../store/store.ts';
+import { instantText } from '../web/text.ts';
 import { listWakeCauses } from './rows.ts';
 import type { WakePolicies, WakePolicy } from './wake-policies.ts';
 
@@ -95,8 +96,9 @@ export function createJoinPolicy({ files, policies, clock, store }: JoinPolicyOp
   };
 }
 
-function banText(sentence: string, { reason }: Ban): string {
-  return reason === '' ? sentence : `${sentence}\nReason: ${reason}`;
+function banText(sentence: string, { reason, until }: Ban): string {
+  const why = reason === '' ? '' : `\nReason: ${reason}`;
+  return `${sentence}${why}${until === null ? '' : `\nIt ends on ${instantText(until)}.`}`;
 }
 
 function usedUp(server: string, limit: number): StatusError {

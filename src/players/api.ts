@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isInForce } from '../game/players/files.ts';
 import { PLAYER_NAME } from '../game/players/profiles.ts';
-import { message, reply, text } from '../http/fields.ts';
+import { invalidFields } from '../http/errors.ts';
+import { message, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
@@ -11,7 +11,8 @@ import { canonical } from '../kernel/ip.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { Reached, ServerOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
-import type { Players, PlayersNow, WantedChange } from './players.ts';
+import { PlayerLists, listsView } from './lists-view.ts';
+import type { Players, WantedChange } from './players.ts';
 
 /** What these operations work with. */
 interface Needs {
@@ -19,38 +20,6 @@ interface Needs {
   players: Players;
   serverOperation: ServerOperation;
 }
-
-const WhitelistEntry = z.object({ name: reply.text, uuid: reply.text }).meta({ id: 'WhitelistEntry' });
-const OpEntry = z
-  .object({
-    name: reply.text,
-    uuid: reply.text,
-    level: reply.int32.describe('0 to 4.'),
-    bypassesPlayerLimit: reply.flag.describe('Comes in where the server is full.'),
-  })
-  .meta({ id: 'OpEntry' });
-const ban = {
-  created: reply.text.describe("In the game's own words: `2026-11-20 20:00:00 +0000`."),
-  source: reply.text.describe('Who banned; `Rcon` for this API.'),
-  expires: reply.text.describe('A date as in `created`, or `forever`.'),
-  reason: reply.text.describe('Shown to who is refused.'),
-};
-const BanEntry = z.object({ uuid: reply.text, name: reply.text, ...ban }).meta({ id: 'BanEntry' });
-const IpBanEntry = z.object({ ip: reply.text, ...ban }).meta({ id: 'IpBanEntry' });
-const PlayerLists = z
-  .object({
-    online: z.array(z.string()).default([]).describe('Who is playing, by name.'),
-    running: reply.flag,
-    withoutConsole: reply.flag.describe(
-      'The running game takes no commands: who is online is told by the proxy, and a change of a list has effect in the game when it starts next; bans are kept at the door at once.',
-    ),
-    whitelistEnforced: reply.flag.describe('Only who is on the whitelist, and operators, may come in.'),
-    whitelist: z.array(WhitelistEntry).default([]),
-    ops: z.array(OpEntry).default([]),
-    banned: z.array(BanEntry).default([]).describe('Bans in force.'),
-    bannedIps: z.array(IpBanEntry).default([]).describe('Bans in force.'),
-  })
-  .meta({ id: 'PlayerLists' });
 
 const PlayerName = text(17)
   .regex(PLAYER_NAME, 'must be a name of a player: 1 to 16 letters, digits and underscores')
@@ -65,6 +34,16 @@ const Reason = text(256)
   .transform((reason) => reason.trim().replaceAll(/\s+/g, ' '))
   .default('');
 
+/** A list's dates are in seconds, their years of four digits. */
+const SECOND_MS = 1_000;
+const LAST_AT = Date.UTC(9999, 0);
+const Expires = z.iso
+  .datetime({ offset: true, error: 'must be an instant such as 2030-01-31T12:00:00Z' })
+  .transform((instant) => Math.ceil(Date.parse(instant) / SECOND_MS) * SECOND_MS)
+  .refine((at) => at < LAST_AT, 'must be before the year 9999')
+  .optional()
+  .describe('When the ban ends. Absent: never.');
+
 const Ip = text(64)
   .refine((ip) => isIP(ip) !== 0 && !ip.includes('%'), 'must be an IP address')
   .transform(canonical)
@@ -72,6 +51,9 @@ const Ip = text(64)
 
 const common = { role: 'member', tag: 'control', params: ServerParams } as const;
 const change = { ...common, method: 'post', scope: 'servers:write', reply: PlayerLists } as const;
+const ENDS =
+  'With `expires` it lifts itself then, whatever state the server is in. A ban in force keeps its reason and its end: to give others, lift it first. ' +
+  "A running game's own console knows no end: to the game the end is part of the reason until it starts next.";
 const BOTH_WAYS =
   'Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.';
 
@@ -129,15 +111,19 @@ const setBanEntry = (needs: Needs) =>
     id: 'SetBanEntry',
     path: '/v1/servers/{id}/players:setBan',
     summary: 'Ban a player, or lift their ban',
-    description: `Who is banned does not wake the server either, and reads the reason. A ban in force keeps its reason: to give another, lift it first. ${BOTH_WAYS}`,
+    description: `Who is banned does not wake the server either, and reads the reason. ${ENDS} ${BOTH_WAYS}`,
     precondition: 'the server must not be starting, stopping or installing.',
-    body: message({ name: PlayerName, banned: z.boolean().default(false), reason: Reason }).meta({
-      id: 'SetBanEntryRequest',
-    }),
-    example: { name: 'Herobrine', banned: true, reason: 'Took the torches' },
+    body: message({
+      name: PlayerName,
+      banned: z.boolean().default(false),
+      reason: Reason,
+      expires: Expires,
+    }).meta({ id: 'SetBanEntryRequest' }),
+    example: { name: 'Herobrine', banned: true, reason: 'Took the torches', expires: '2030-01-31T12:00:00Z' },
     async run(call) {
       const { name, banned: listed, reason } = call.body;
-      return changed(call, needs, { list: 'banned', name, listed, reason }, listed ? 'ban' : 'unban');
+      const until = endOf(call.body, needs.clock);
+      return changed(call, needs, { list: 'banned', name, listed, reason, until }, listed ? 'ban' : 'unban');
     },
   });
 
@@ -147,13 +133,19 @@ const setIpBanEntry = (needs: Needs) =>
     id: 'SetIpBanEntry',
     path: '/v1/servers/{id}/players:setIpBan',
     summary: 'Ban an address, or lift its ban',
-    description: `Kept at the door, asleep and awake: the game itself sees all players come from the same address. Who is in already stays in: kick them. ${BOTH_WAYS}`,
+    description: `Kept at the door, asleep and awake: the game itself sees all players come from the same address. Who is in already stays in: kick them. ${ENDS} ${BOTH_WAYS}`,
     precondition: 'the server must not be starting, stopping or installing.',
-    body: message({ ip: Ip, banned: z.boolean().default(false), reason: Reason }).meta({ id: 'SetIpBanEntryRequest' }),
+    body: message({
+      ip: Ip,
+      banned: z.boolean().default(false),
+      reason: Reason,
+      expires: Expires,
+    }).meta({ id: 'SetIpBanEntryRequest' }),
     example: { ip: '203.0.113.7', banned: true, reason: 'Spam' },
     async run(call) {
       const { ip, banned: listed, reason } = call.body;
-      return changed(call, needs, { list: 'bannedIps', ip, listed, reason }, listed ? 'banIp' : 'unbanIp');
+      const until = endOf(call.body, needs.clock);
+      return changed(call, needs, { list: 'bannedIps', ip, listed, reason, until }, listed ? 'banIp' : 'unbanIp');
     },
   });
 
@@ -195,6 +187,13 @@ const kickPlayer = (needs: Needs) =>
 
 type AnyCall = Pick<Reached, 'server'> & { params: { id: string }; principal: Principal };
 
+/** Epoch ms; null for a ban for ever. INVALID_FIELD for what is over already. */
+function endOf({ banned, expires }: { banned: boolean; expires?: number | undefined }, clock: Clock): number | null {
+  if (!banned || expires === undefined) return null;
+  if (expires <= clock.now()) throw invalidFields([{ field: 'expires', description: 'must be in the future' }]);
+  return expires;
+}
+
 async function changed(call: AnyCall, needs: Needs, wanted: WantedChange, verb: string) {
   // An address may be a person's: the audit log, which more people read, does without.
   const detail = wanted.list === 'bannedIps' ? '' : wanted.name;
@@ -209,54 +208,6 @@ function recordOf({ server, principal }: AnyCall, needs: Needs, action: string, 
 async function listsOf(serverId: string, { players, clock }: Needs): Promise<z.input<typeof PlayerLists>> {
   const { lists, ...now } = await players.now(serverId);
   return { ...now, ...listsView(lists, clock.now()) };
-}
-
-/** Entries with what is known of them, each in its type: anybody may have written the files. */
-function listsView({ whitelist, ops, banned, bannedIps }: PlayersNow['lists'], at: number) {
-  const inForce = (entry: { expires: string }) => isInForce(entry, at);
-  return {
-    whitelist: whitelist.filter(isEntry).map(profileView),
-    ops: ops.filter(isEntry).map(opView),
-    banned: banned.filter(isEntry).map(banView).filter(inForce),
-    bannedIps: bannedIps.filter(isEntry).map(ipBanView).filter(inForce),
-  };
-}
-
-type Entry = Readonly<Record<string, unknown>>;
-
-function isEntry(entry: unknown): entry is Entry {
-  return typeof entry === 'object' && entry !== null;
-}
-
-function profileView(entry: Entry) {
-  return { name: textIn(entry, 'name'), uuid: textIn(entry, 'uuid') };
-}
-
-function opView(entry: Entry) {
-  const level = Number.isInteger(entry['level']) ? Math.min(4, Math.max(0, Number(entry['level']))) : 0;
-  return { ...profileView(entry), level, bypassesPlayerLimit: entry['bypassesPlayerLimit'] === true };
-}
-
-function banView(entry: Entry) {
-  return { ...profileView(entry), ...banIn(entry) };
-}
-
-function ipBanView(entry: Entry) {
-  return { ip: textIn(entry, 'ip'), ...banIn(entry) };
-}
-
-function banIn(entry: Entry) {
-  return {
-    created: textIn(entry, 'created'),
-    source: textIn(entry, 'source'),
-    expires: textIn(entry, 'expires'),
-    reason: textIn(entry, 'reason'),
-  };
-}
-
-function textIn(entry: Entry, field: string): string {
-  const value = entry[field];
-  return typeof value === 'string' ? value : '';
 }
 
 export const playerOperations = (needs: Needs): readonly Operation[] => [

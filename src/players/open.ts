@@ -1,14 +1,21 @@
 import type { Files } from '../files/files.ts';
+import { createPlayerFiles } from '../game/players/files.ts';
 import { createPlayerListFiles } from '../game/players/list-files.ts';
 import type { ChangeLock } from '../jail/change-lock.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
+import type { OnClose } from '../kernel/closers.ts';
+import type { Log } from '../kernel/log.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Feature } from '../web/feature.ts';
 import { playerOperations } from './api.ts';
+import { type EndedBansOptions, liftEndedBans } from './ended-bans.ts';
 import { mountPlayerPages } from './pages/players.ts';
 import { type PlayersOptions, createPlayers } from './players.ts';
 
-export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files'> {
+export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files' | 'servers'> {
+  servers: PlayersOptions['servers'] & EndedBansOptions['servers'];
+  log: Log;
+  onClose: OnClose;
   files: Files;
   dataDir: string;
   lock: ChangeLock;
@@ -18,7 +25,8 @@ export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files'> {
 
 /** Who may come in and command, and who is in. */
 export function openPlayers(options: OpenPlayersOptions): Feature {
-  const { files, dataDir, lock, owner, serverOperation, ...rest } = options;
+  const { files, dataDir, lock, owner, serverOperation, log, onClose, ...rest } = options;
   const players = createPlayers({ ...rest, files: createPlayerListFiles({ files, dataDir, lock, owner }) });
+  onClose(liftEndedBans({ ...rest, log, files: createPlayerFiles(dataDir) }));
   return { operations: playerOperations({ players, serverOperation, clock: rest.clock }), panel: mountPlayerPages };
 }

@@ -6,6 +6,8 @@ import {
   type PlayerList,
   commandOf,
   isAsWanted,
+  isEnded,
+  isNewBan,
   kickCommand,
   withChange,
 } from '../game/players/changes.ts';
@@ -36,11 +38,14 @@ export interface PlayersNow {
   lists: Readonly<Record<PlayerList, readonly unknown[]>>;
 }
 
-/** What is wanted of a list, by name or address (which is written in the one way). `reason` '' is the game's own. */
+/**
+ * What is wanted of a list, by name or address (which is written in the one way). `reason` '' is the game's own; `until` (epoch ms,
+ * whole seconds) null is for ever.
+ */
 export type WantedChange =
   | { list: 'whitelist' | 'ops'; name: string; listed: boolean }
-  | { list: 'banned'; name: string; listed: boolean; reason: string }
-  | { list: 'bannedIps'; ip: string; listed: boolean; reason: string };
+  | { list: 'banned'; name: string; listed: boolean; reason: string; until: number | null }
+  | { list: 'bannedIps'; ip: string; listed: boolean; reason: string; until: number | null };
 
 /** What is stored with a change, before a game is told of it. */
 export type InWrite = (tx: Tx) => Promise<void>;
@@ -73,7 +78,8 @@ export interface PlayersOptions extends ConsoleAccess {
 
 /** One change, both ways. */
 interface TwoWays {
-  command: string;
+  /** One after the other; the game's answer is that to the last. */
+  commands: readonly string[];
   /** Whether the game's files say that it is done. */
   isDone(): Promise<boolean>;
   /** Does it in the files of a game that is down. */
@@ -141,7 +147,7 @@ export function createPlayers(options: PlayersOptions): Players {
   }
 
   async function make(serverId: string, change: TwoWays, record: InWrite): Promise<void> {
-    const { command, fields } = change;
+    const { commands, fields } = change;
     const now = await get(serverId);
     if (isStopped(now)) {
       // In the turn of the server: no game starts until the files are as they shall be, and none is up.
@@ -158,10 +164,16 @@ export function createPlayers(options: PlayersOptions): Players {
     if (now.state !== 'running') throw passing(now);
     // Before the command, as in the console: what it does is done by the game.
     await store.write(record);
-    const said = await orNoConsole(() => runOnGame(access, now, command));
+    const said = await orNoConsole(() => runAll(now, commands));
     if (said === undefined) await change.write();
     else if (!(await holdsSoon(() => change.isDone()))) throw gameRefused(now, said);
     if (fields) await servers.patch(serverId, fields);
+  }
+
+  async function runAll(now: ServerNow, commands: readonly string[]): Promise<string> {
+    let said = '';
+    for (const command of commands) said = await runOnGame(access, now, command);
+    return said;
   }
 
   /** A game in the midst of writing a file shows a broken one: that, too, is a reason to look again. */
@@ -201,15 +213,17 @@ export function createPlayers(options: PlayersOptions): Players {
     },
 
     async change(serverId, wanted, record) {
-      const change = await changeFor(await get(serverId), wanted);
+      const now = await get(serverId);
+      const change = await changeFor(now, wanted);
       const file = PLAYER_LISTS[change.list];
-      const command = commandOf(change);
+      const lifted = isNewBan(change) && isEnded(await listOf(now, change.list), change, clock.now());
+      const commands = [...(lifted ? [commandOf({ ...change, listed: false })] : []), commandOf(change)];
       const isDone = async () => isAsWanted(await files.read(serverId, file), change, clock.now());
       const write = async () => {
         const changed = withChange(await files.read(serverId, file), change, clock.now());
         if (changed) await files.write(serverId, file, changed);
       };
-      await make(serverId, { command, isDone, write }, record);
+      await make(serverId, { commands, isDone, write }, record);
       if (change.list === 'bannedIps') onAddressBan(serverId);
     },
 
@@ -224,7 +238,8 @@ export function createPlayers(options: PlayersOptions): Players {
       // What the owner set would win over the file at the next boot.
       const fields = ({ properties }: ServerRow) =>
         Object.hasOwn(properties, WHITELIST) ? { properties: { ...properties, [WHITELIST]: value } } : {};
-      await make(serverId, { command: `whitelist ${enforced ? 'on' : 'off'}`, isDone, write, fields }, record);
+      const commands = [`whitelist ${enforced ? 'on' : 'off'}`];
+      await make(serverId, { commands, isDone, write, fields }, record);
     },
 
     async kick(serverId, name, reason, record) {

@@ -10,6 +10,7 @@ import { SANDBOX, gameSpec, installSpec } from '../game/container.ts';
 import { packOfImage } from '../game/image-pack.ts';
 import { forgetBuild, noteBuild, notedBuild } from '../game/installed-build.ts';
 import { prepareDataRoot } from '../game/prepare.ts';
+import { settleBanEnds } from '../game/players/settle-ends.ts';
 import { liftProxyBans } from '../game/proxy-bans.ts';
 import { dataRoot, eraseDataRoot } from '../jail/data-root.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
@@ -164,6 +165,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         rconPassword = (await options.newRconPassword?.(id)) ?? rconPassword;
         await prepareDataRoot(dataDir, row, rconPassword, options.owner);
         await liftProxyBans(dataRoot(dataDir, id), await engine.proxyAddresses(), options.owner);
+        await settleBanEnds(dataRoot(dataDir, id), options.owner);
         await options.mods?.settle(id, signal);
       }
       const build = await notedBuild(dataRoot(dataDir, id), row);

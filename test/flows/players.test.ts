@@ -42,10 +42,12 @@ const bothWays = test.macro({
     await set('setBan', { name: 'Mallory', banned: true, reason: '"§cbad"  luck; \\n' });
     await set('setBan', { name: 'Mallory', banned: true, reason: 'worse' });
     await set('setBan', { name: 'Trudy', banned: true });
+    await set('setBan', { name: 'Brief', banned: true, reason: 'for now', expires: '2099-01-31T12:00:00+01:00' });
     await set('setBan', { name: 'Oops', banned: true });
     await set('setBan', { name: 'Oops', banned: false });
     await set('setIpBan', { ip: '203.0.113.7', banned: true, reason: 'spam' });
-    await set('setIpBan', { ip: '2001:DB8::1', banned: true });
+    await set('setIpBan', { ip: '2001:DB8::1', banned: true, expires: '2099-01-31T12:00:00Z' });
+    await set('setIpBan', { ip: '203.0.113.8', banned: true, expires: '2099-01-31T12:00:00Z' });
     await set('setIpBan', { ip: '2001:db8::1', banned: false });
     const last = await set('setWhitelistEnforced', { enforced: true });
 
@@ -61,8 +63,12 @@ const bothWays = test.macro({
       banned: [
         { ...player('Mallory'), ...rest, reason: '"§cbad" luck; \\n' },
         { ...player('Trudy'), ...rest, reason: 'Banned by an operator.' },
+        { ...player('Brief'), ...rest, reason: 'for now', expires: '2099-01-31 11:00:00 +0000' },
       ],
-      bannedIps: [{ ip: '203.0.113.7', ...rest, reason: 'spam' }],
+      bannedIps: [
+        { ip: '203.0.113.7', ...rest, reason: 'spam' },
+        { ip: '203.0.113.8', ...rest, reason: 'Banned by an operator.', expires: '2099-01-31 12:00:00 +0000' },
+      ],
     };
     const undated = (now: Lists) => ({
       ...now,
@@ -78,6 +84,7 @@ const bothWays = test.macro({
     // And the game, or the join policy in front of it, goes by them.
     const address = { port: service.playersPort, version: VERSION, fakeHost: 'castle.localhost' };
     await t.throwsAsync(joinRaw({ ...address, name: 'Mallory' }), { message: /banned.*luck/s });
+    await t.throwsAsync(joinRaw({ ...address, name: 'Brief' }), { message: /banned.*for now.*2099/s });
     await t.throwsAsync(joinRaw({ ...address, name: 'Stranger' }), { message: /white-?list/ });
     t.is((await service.call('GET', path)).state, other === 'awake' ? 'running' : 'hibernated', 'nobody has woken it');
 

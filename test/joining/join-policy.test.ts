@@ -42,6 +42,7 @@ async function joinPolicy(t: ExecutionContext) {
   return {
     ...it,
     root,
+    guard,
     routing,
     list: (file: string, entries: unknown) => writeFile(join(root, file), JSON.stringify(entries)),
     async policy(change: Partial<WakePolicy>) {
@@ -110,6 +111,30 @@ test('W-02 who is not listed, or is banned, does not wake; a change takes effect
   t.is(await it.knock({ name: 'Alex', uuid: OTHER }), '');
   await it.list('banned-players.json', [{ ...ban, uuid: UUID, name: 'Steve', expires: '2020-01-01 00:00:00 +0000' }]);
   t.is(await it.knock(), '', 'the ban is over');
+});
+
+test('a ban with an end says when, wherever its end stands, and is over by itself', async (t) => {
+  const it = await joinPolicy(t);
+  const end = new Date(it.clock.now() + 60_000).toISOString();
+  const date = `${end.slice(0, 19).replace('T', ' ')} +0000`;
+  const who = { uuid: UUID, name: 'Steve', ip: '203.0.113.7' };
+  const byGame = { ...who, expires: date, reason: 'griefing' };
+  const byReason = { ...who, expires: 'forever', reason: `griefing (until ${date})` };
+  const ends = new RegExp(`banned from .*\\nReason: griefing\\nIt ends on .*, ${end.slice(11, 16)} UTC\\.$`);
+  for (const ban of [byGame, byReason]) {
+    await it.list('banned-players.json', [ban]);
+    t.regex(await it.knock(), ends);
+    await it.list('banned-players.json', []);
+    await it.list('banned-ips.json', [ban]);
+    t.regex(await it.knock(), ends);
+    t.like(await it.guard.bannedAddresses('abc'), [['203.0.113.7', Date.parse(`${end.slice(0, 19)}Z`)]]);
+    await it.list('banned-ips.json', []);
+  }
+  await it.list('banned-players.json', [byReason]);
+  await it.list('banned-ips.json', [byReason]);
+  await it.clock.advance(60_000);
+  t.deepEqual(await it.guard.bannedAddresses('abc'), []);
+  t.is(await it.knock(), '');
 });
 
 test('a whitelist the game has switched on keeps strangers from waking it', async (t) => {

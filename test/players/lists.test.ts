@@ -52,8 +52,9 @@ test('P-03 whatever reason the API takes, each change is one line that the conso
       const { reason: clean } = parsed.data as { reason: string };
       const profile = { name: who, uuid: '' };
       const changes: PlayerChange[] = [
-        { list: 'banned', who: profile, listed: true, reason: clean },
-        { list: 'bannedIps', ip: '2001:db8::1', listed: true, reason: clean },
+        { list: 'banned', who: profile, listed: true, reason: clean, until: null },
+        { list: 'banned', who: profile, listed: true, reason: clean, until: AT },
+        { list: 'bannedIps', ip: '2001:db8::1', listed: true, reason: clean, until: AT },
       ];
       for (const command of [...changes.map(commandOf), kickCommand(who, clean)]) {
         t.is(commandProblem(command), undefined);
@@ -98,6 +99,7 @@ test('a change keeps everything else: other entries, unknown fields, expiry, sou
     who: { name: who, uuid: accountUuid(who) },
     listed,
     reason: 'new',
+    until: null,
   });
   t.is(withChange(list, ban('Old'), AT), undefined);
   const more = withChange(list, ban('Steve'), AT) ?? [];

@@ -61,6 +61,35 @@ test('a ban with an end says when; one that has ended is not shown', async (t) =
   t.notRegex(page, /Past/);
 });
 
+test('a ban is for ever, for a while or until a date, as its form says', async (t) => {
+  const it = await players(t);
+  const endOf = async (fields: Record<string, string>) => {
+    const sent = { on: 'true', name: 'Steve', reason: '', ip: '203.0.113.7', ...fields };
+    for (const form of ['ban', 'ban-address']) t.is((await it.submit(`${PAGE}/${form}`, sent)).status, 303);
+    const [[player], [address]] = [await it.json('banned-players.json'), await it.json('banned-ips.json')];
+    t.is(player?.['expires'], address?.['expires']);
+    for (const form of ['ban', 'ban-address']) await it.submit(`${PAGE}/${form}`, { ...sent, on: 'false' });
+    return String(player?.['expires']);
+  };
+  t.is(await endOf({}), 'forever');
+  t.is(await endOf({ length: '', expires: '2099-01-31' }), 'forever');
+  const hours = async (length: string) => (Date.parse(await endOf({ length })) - it.clock.now()) / 3_600_000;
+  t.deepEqual([await hours('hour'), await hours('day'), await hours('week')].map(Math.round), [1, 24, 168]);
+  t.is(await endOf({ length: 'date', expires: '2099-01-31' }), '2099-02-01 00:00:00 +0000');
+  for (const [expires, said] of [
+    ['', /Say the day/],
+    ['2099-02-31', /Say the day/],
+    ['2001-01-31', /must be in the future/],
+  ] as const) {
+    const refused = await it.submit(`${PAGE}/ban`, { on: 'true', name: 'Steve', length: 'date', expires });
+    t.is(refused.status, 400);
+    const page = await refused.text();
+    t.regex(page, /id="ban-expires"[^>]*aria-invalid="true"/);
+    t.regex(page, said);
+    t.regex(page, /value="date" selected/);
+  }
+});
+
 test('what cannot be done is said by the form that was sent, with what was typed', async (t) => {
   const it = await players(t);
   const refused = await it.submit(`${PAGE}/ban-address`, { on: 'true', ip: '203.0.113', reason: 'Spam' });

@@ -296,6 +296,8 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     lock,
     owner,
     serverOperation,
+    log,
+    onClose,
   });
   const checkout = options.checkout === undefined ? createTestCheckout() : (options.checkout ?? undefined);
   const billing = billingFeature({

@@ -1,6 +1,7 @@
 import type { Profile } from '../../engines/console/profile.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { entryOf, isInForce } from './files.ts';
+import { FOREVER, NO_REASON, gameDate, isInForce, reasonOf } from './ban-ends.ts';
+import { entryOf } from './files.ts';
 
 /** The files of the lists a game keeps of its players. */
 export const PLAYER_LISTS = {
@@ -18,19 +19,21 @@ interface Listed {
   listed: boolean;
 }
 
-/** A change to a list. `reason` '' stands for the game's own. `ip` is in canonical form. */
+/** Why somebody is banned, '' for the game's own reason, and until when: epoch ms; null for ever. */
+interface Terms {
+  reason: string;
+  until: number | null;
+}
+
+/** A change to a list. `ip` is in canonical form. */
 export type PlayerChange =
   | (Listed & { list: 'whitelist' })
   | (Listed & { list: 'ops'; level: number })
-  | (Listed & { list: 'banned'; reason: string })
-  | { list: 'bannedIps'; ip: string; listed: boolean; reason: string };
+  | (Listed & { list: 'banned' } & Terms)
+  | ({ list: 'bannedIps'; ip: string; listed: boolean } & Terms);
 
-/** What the game gives as the reason where nobody gives one. */
-const NO_REASON = 'Banned by an operator.';
 /** The game's name for a sender of console commands. */
 const CONSOLE = 'Rcon';
-/** As in `banned-players.json` of the game: no end. */
-const FOREVER = 'forever';
 
 /** The console command that makes the change in a running game. */
 export function commandOf(change: PlayerChange): string {
@@ -40,12 +43,22 @@ export function commandOf(change: PlayerChange): string {
     case 'ops':
       return `${change.listed ? 'op' : 'deop'} ${change.who.name}`;
     case 'banned':
-      return change.listed ? withReason(`ban ${change.who.name}`, change.reason) : `pardon ${change.who.name}`;
+      return change.listed ? withReason(`ban ${change.who.name}`, reasonOf(change)) : pardonCommand(change.who.name);
     case 'bannedIps':
-      return change.listed ? withReason(`ban-ip ${change.ip}`, change.reason) : `pardon-ip ${change.ip}`;
+      return change.listed ? withReason(`ban-ip ${change.ip}`, reasonOf(change)) : pardonIpCommand(change.ip);
     default:
       return change satisfies never;
   }
+}
+
+/** The console command that lifts a player's ban. */
+export function pardonCommand(name: string): string {
+  return `pardon ${name}`;
+}
+
+/** The console command that lifts the ban of an address. */
+export function pardonIpCommand(ip: string): string {
+  return `pardon-ip ${ip}`;
 }
 
 /** The console command that kicks a player. */
@@ -58,6 +71,16 @@ export function kickCommand(name: string, reason: string): string {
  */
 export function isAsWanted(list: readonly unknown[], change: PlayerChange, at: number): boolean {
   return list.some((entry) => isAbout(entry, change) && (!isBan(change) || holds(entry, at))) === change.listed;
+}
+
+/** Whether somebody is to be banned. */
+export function isNewBan(change: PlayerChange): boolean {
+  return change.listed && isBan(change);
+}
+
+/** Whether a running game still bans who is to be banned anew, as it does not know that the ban has ended. */
+export function isEnded(list: readonly unknown[], change: PlayerChange, at: number): boolean {
+  return list.some((entry) => isAbout(entry, change) && entryOf(entry as object).endsByReason && !holds(entry, at));
 }
 
 /**
@@ -106,11 +129,6 @@ export function unreadable(file: string, sentence: string, cause?: unknown): Sta
   return new StatusError('FAILED_PRECONDITION', 'LIST_UNREADABLE', sentence, { metadata: { file }, cause });
 }
 
-/** A date as the game writes it: `2026-01-31 18:05:09 +0000`. */
-function gameDate(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} +0000`;
-}
-
 function withReason(command: string, reason: string): string {
   return reason === '' ? command : `${command} ${reason}`;
 }
@@ -144,6 +162,7 @@ function entryFor(change: PlayerChange, at: number): object {
   return change.list === 'ops' ? { uuid, name, level: change.level, bypassesPlayerLimit: false } : { uuid, name };
 }
 
-function banOf({ reason }: { reason: string }, at: number) {
-  return { created: gameDate(at), source: CONSOLE, expires: FOREVER, reason: reason === '' ? NO_REASON : reason };
+function banOf({ reason, until }: Terms, at: number) {
+  const expires = until === null ? FOREVER : gameDate(until);
+  return { created: gameDate(at), source: CONSOLE, expires, reason: reason === '' ? NO_REASON : reason };
 }

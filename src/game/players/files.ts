@@ -5,6 +5,7 @@ import { createCache } from '../../kernel/cache.ts';
 import { canonical } from '../../kernel/ip.ts';
 import { readPlain } from '../plain-files.ts';
 import { MAX_PROPERTIES_BYTES, parseProperties } from '../properties/format.ts';
+import { endsByReason, instantOf, isInForce, termsOf } from './ban-ends.ts';
 
 /** A player who wants to join, as lists name players. `uuid` has hyphens; null where the client sent none. */
 export interface Knocker {
@@ -14,9 +15,10 @@ export interface Knocker {
   ip: string;
 }
 
-/** A ban in force: the reason the game's own file gives, or ''. */
+/** A ban in force: the reason the game's own file gives, or '', and its end (epoch ms; null: for ever). */
 export interface Ban {
   reason: string;
+  until: number | null;
 }
 
 /**
@@ -27,8 +29,10 @@ export interface Ban {
 export interface PlayerFiles {
   banOf(serverId: string, player: Knocker, at: number): Promise<Ban | undefined>;
   ipBanOf(serverId: string, ip: string, at: number): Promise<Ban | undefined>;
-  /** Those in force, with their ends (epoch ms; null: for good). */
-  ipBans(serverId: string, at: number): Promise<(Ban & { ip: string; until: number | null })[]>;
+  /** Those in force. */
+  ipBans(serverId: string, at: number): Promise<(Ban & { ip: string })[]>;
+  /** Who is banned in a running game although the ban has ended, as the game does not know of its end. */
+  ended(serverId: string, at: number): Promise<{ names: string[]; ips: string[] }>;
   /** On the whitelist, or an operator, whom no whitelist keeps out. */
   isListed(serverId: string, player: Knocker): Promise<boolean>;
   /** Whether the player has been in the game: it remembers the profile, or has the player's data. */
@@ -44,6 +48,8 @@ export interface Entry {
   ip: string;
   expires: string;
   reason: string;
+  /** The game knows no end of the ban. */
+  endsByReason: boolean;
 }
 
 /** Files kept in memory. */
@@ -80,18 +86,24 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
   return {
     async banOf(serverId, player, at) {
       const bans = await list(serverId, 'banned-players.json');
-      return bans.find((ban) => isSame(ban, player) && isInForce(ban, at));
+      return banIn(bans.find((ban) => isSame(ban, player) && isInForce(ban, at)));
     },
     async ipBanOf(serverId, ip, at) {
       const bans = await list(serverId, 'banned-ips.json');
       const address = canonical(ip);
-      return bans.find((ban) => ban.ip !== '' && ban.ip === address && isInForce(ban, at));
+      return banIn(bans.find((ban) => ban.ip !== '' && ban.ip === address && isInForce(ban, at)));
     },
     async ipBans(serverId, at) {
       const bans = await list(serverId, 'banned-ips.json');
       return bans
         .filter((ban) => ban.ip !== '' && isInForce(ban, at))
-        .map((ban) => ({ ip: ban.ip, reason: ban.reason, until: endOf(ban) }));
+        .map((ban) => ({ ip: ban.ip, reason: ban.reason, until: instantOf(ban.expires) }));
+    },
+    async ended(serverId, at) {
+      const endedIn = async (name: string) =>
+        (await list(serverId, name)).filter((ban) => ban.endsByReason && !isInForce(ban, at));
+      const [players, addresses] = await Promise.all([endedIn('banned-players.json'), endedIn('banned-ips.json')]);
+      return { names: players.map(({ name }) => name), ips: addresses.map(({ ip }) => ip) };
     },
     isListed: async (serverId, player) =>
       (await isOn(serverId, 'whitelist.json', player)) || (await isOn(serverId, 'ops.json', player)),
@@ -147,13 +159,20 @@ export function entryOf(entry: object): Entry {
     const value: unknown = (entry as Record<string, unknown>)[name];
     return typeof value === 'string' ? value : '';
   };
+  const written = { expires: field('expires'), reason: field('reason') };
+  const { expires, reason } = termsOf(written);
   return {
     name: field('name').toLowerCase(),
     uuid: field('uuid').toLowerCase(),
     ip: canonical(field('ip')),
-    expires: field('expires'),
-    reason: field('reason').slice(0, REASON_UNITS),
+    expires,
+    reason: reason.slice(0, REASON_UNITS),
+    endsByReason: endsByReason(written),
   };
+}
+
+function banIn(entry: Entry | undefined): Ban | undefined {
+  return entry && { reason: entry.reason, until: instantOf(entry.expires) };
 }
 
 /**
@@ -167,18 +186,4 @@ function isSame(entry: Entry, { name, uuid }: Knocker): boolean {
 
 function isAccount(uuid: string): boolean {
   return uuid[14] === '4';
-}
-
-/** Whether a ban has not ended yet. */
-export function isInForce(ban: Pick<Entry, 'expires'>, at: number): boolean {
-  const end = endOf(ban);
-  return end === null || end > at;
-}
-
-/** When a ban ends (`2026-01-31 18:05:09 +0000`); null for `forever` and for what is not a date. */
-function endOf({ expires }: Pick<Entry, 'expires'>): number | null {
-  const [, day = '', time = '', hours = '', minutes = ''] =
-    /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) ([+-]\d\d):?(\d\d)$/.exec(expires) ?? [];
-  const end = Date.parse(`${day}T${time}${hours}:${minutes}`);
-  return Number.isNaN(end) ? null : end;
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Profile } from '../../engines/console/profile.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { UUID, entryOf, isInForce } from './files.ts';
+import { isInForce } from './ban-ends.ts';
+import { UUID, entryOf } from './files.ts';
 import type { Profiles } from './minecraft-accounts.ts';
 
 /**

@@ -1,5 +1,6 @@
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
+import { endIn } from './ban-length.ts';
 
 type Forms = NonNullable<Parameters<Panel['serverPage']>[0]['forms']>;
 
@@ -22,16 +23,19 @@ export const playerForms: Forms = {
     return 'operators';
   },
   async ban(request, form) {
-    const { call, server } = request;
-    const entry = { name: text(form, 'name'), banned: isOn(form), reason: text(form, 'reason') };
-    await call('SetBanEntry', server, entry);
+    await request.call('SetBanEntry', request.server, { name: text(form, 'name'), ...banIn(request, form) });
     return { to: `${request.here}?done=bans#bans` };
   },
-  async 'ban-address'({ call, server }, form) {
-    await call('SetIpBanEntry', server, { ip: text(form, 'ip'), banned: isOn(form), reason: text(form, 'reason') });
+  async 'ban-address'(request, form) {
+    await request.call('SetIpBanEntry', request.server, { ip: text(form, 'ip'), ...banIn(request, form) });
     return 'bans';
   },
 } satisfies Record<string, (request: ServerRequest, form: Form) => unknown>;
+
+function banIn({ now }: ServerRequest, form: Form) {
+  const expires = endIn(form, now);
+  return { banned: isOn(form), reason: text(form, 'reason'), ...(expires !== undefined && { expires }) };
+}
 
 /** Blanks around a name are a slip of the hand, or of what it was copied from. */
 function text(form: Form, field: string): string {

@@ -1,3 +1,4 @@
+import { instantOf } from '../../game/players/ban-ends.ts';
 import { hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { type Filling, filling, lineField } from '../../web/panel/fields.ts';
@@ -5,6 +6,7 @@ import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { plainName } from '../../web/text.ts';
+import { lengthFields } from './ban-length.ts';
 import { type Lists, REASON_CHARS } from './playing.ts';
 
 /** As games have them (minecraft.wiki Permission level). */
@@ -73,6 +75,7 @@ export function bansCard(request: ServerRequest, { banned }: Lists, mayChange: b
         'ban',
         html`${hidden('on', 'true')}
           <div class="side">${playerField(filled, request.query.get('ban') ?? '')} ${reasonField(filled)}</div>
+          <div class="side">${lengthFields(filled)}</div>
           <button class="danger" type="submit">Ban</button>`,
       )
     }
@@ -99,6 +102,7 @@ export function addressBansCard(request: ServerRequest, { bannedIps }: Lists, ma
             ${lineField(filled, { name: 'ip', label: 'Address', hint: 'IPv4 or IPv6.', maxlength: 64 })}
             ${reasonField(filled)}
           </div>
+          <div class="side">${lengthFields(filled)}</div>
           <button class="danger" type="submit">Ban the address</button>`,
       )
     }
@@ -124,19 +128,11 @@ function namesList<Entry>(entries: readonly Entry[], none: string, shown: (entry
 }
 
 function banText({ reason, created, expires, source }: Omit<Lists['bannedIps'][number], 'ip'>): Html {
-  const since = instantOf(created);
-  const until = instantOf(expires);
+  const [since, until] = [instantOf(created), instantOf(expires)];
   return html`${plainName(reason, REASON_CHARS) || 'No reason given'}.
-  Banned${since !== undefined && html` ${timeTag(since)}`} by
+  Banned${since !== null && html` ${timeTag(since)}`} by
   ${source === 'Rcon' ? 'the console' : plainName(source) || 'somebody'},
-  ${until === undefined ? 'for good' : html`until ${timeTag(until)}`}.`;
-}
-
-/** A date as the game writes it: `2026-11-20 20:00:00 +0000`. */
-function instantOf(date: string): number | undefined {
-  const [, day = '', time = '', zone = ''] = /^(\S+) (\S+) ([+-]\d{4})$/.exec(date) ?? [];
-  const at = Date.parse(`${day}T${time}${zone.slice(0, 3)}:${zone.slice(3)}`);
-  return Number.isNaN(at) ? undefined : at;
+  ${until === null ? 'for ever' : html`until ${timeTag(until)}`}.`;
 }
 
 function remove(request: ServerRequest, form: string, name: string): Html {

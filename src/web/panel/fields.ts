@@ -38,7 +38,7 @@ interface Labelled {
 
 interface Line extends Labelled {
   maxlength: number;
-  type?: 'text' | 'email' | 'number' | 'url' | 'time';
+  type?: 'text' | 'email' | 'number' | 'url' | 'time' | 'date';
   /** Default true. */
   required?: boolean;
   /** Further attributes. */
@@ -56,7 +56,7 @@ export function lineField(filled: Filling, { name, value = '', maxlength, type =
         ${attributes}
         type="${type}"
         value="${filled.value(name, value)}"
-        ${type !== 'number' && html`maxlength="${maxlength}"`}
+        ${type !== 'number' && type !== 'date' && html`maxlength="${maxlength}"`}
         autocomplete="off"
         ${required && html`required`}
         ${more}

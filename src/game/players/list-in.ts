@@ -1,0 +1,13 @@
+import { EngineError } from '../../engines/engine.ts';
+import { readPlain } from '../plain-files.ts';
+
+/** The entries of a list's file; none where there is no such file, or an invalid one, which is the game's to complain of. */
+export async function listIn(path: string): Promise<unknown[]> {
+  try {
+    const list: unknown = JSON.parse(await readPlain(path));
+    return Array.isArray(list) ? list : [];
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof EngineError) return [];
+    throw error;
+  }
+}

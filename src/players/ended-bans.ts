@@ -1,0 +1,70 @@
+import { isIP } from 'node:net';
+import { pardonCommand, pardonIpCommand } from '../game/players/changes.ts';
+import type { PlayerFiles } from '../game/players/files.ts';
+import { PLAYER_NAME } from '../game/players/profiles.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { every } from '../kernel/every.ts';
+import type { Log } from '../kernel/log.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
+import { type ConsoleAccess, hasNoConsole, runOnGame } from '../servers/game-console.ts';
+import type { ServerNow } from '../servers/server-now.ts';
+import type { Servers } from '../servers/servers.ts';
+
+export interface EndedBansOptions extends ConsoleAccess {
+  servers: Pick<Servers, 'live'>;
+  files: Pick<PlayerFiles, 'ended'>;
+  clock: Clock;
+  log: Log;
+  /** Is told when bans of addresses have ended. */
+  onAddressBan: (serverId: string) => void;
+}
+
+/** The games' lists are looked at this often; a look at one that has not changed is a system call. */
+const LOOK_MS = 5_000;
+/** A game that did not do it is told again after so long. */
+const AGAIN_MS = MINUTE_MS;
+
+/** Lifts bans that have ended in running games, which do not know of their ends (`ban-ends.ts`). Returns the end of it. */
+export function liftEndedBans(options: EndedBansOptions): () => void {
+  const { servers, files, clock, log, onAddressBan } = options;
+  /** When each command was last given, by server. */
+  let told = new Map<string, number>();
+
+  async function lift(server: ServerNow, now: Map<string, number>): Promise<void> {
+    const { id } = server.row;
+    const { names, ips } = await files.ended(id, clock.now());
+    if (ips.length > 0) onAddressBan(id);
+    const commands = [
+      ...names.filter((name) => PLAYER_NAME.test(name)).map(pardonCommand),
+      ...ips.filter((ip) => isIP(ip) !== 0).map(pardonIpCommand),
+    ];
+    for (const command of commands) {
+      const key = `${id} ${command}`;
+      const last = told.get(key) ?? -Infinity;
+      const isDue = clock.now() - last >= AGAIN_MS;
+      now.set(key, isDue ? clock.now() : last);
+      if (isDue) await runOnGame(options, server, command);
+    }
+  }
+
+  async function look(): Promise<void> {
+    const now = new Map<string, number>();
+    const running = servers.live().filter(({ state }) => state === 'running');
+    await Promise.all(
+      running.map((server) =>
+        lift(server, now).catch((err: unknown) => {
+          if (!hasNoConsole(err))
+            log.warn({ server: server.row.id, err }, 'a ban that has ended could not be lifted yet');
+        }),
+      ),
+    );
+    told = now;
+  }
+
+  let isLooking = false;
+  return every(clock, LOOK_MS, () => {
+    if (isLooking) return;
+    isLooking = true;
+    void look().finally(() => (isLooking = false));
+  });
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { isInForce, termsOf } from '../game/players/ban-ends.ts';
+import { reply } from '../http/fields.ts';
+import type { PlayersNow } from './players.ts';
+
+type Entry = Readonly<Record<string, unknown>>;
+
+const WhitelistEntry = z.object({ name: reply.text, uuid: reply.text }).meta({ id: 'WhitelistEntry' });
+const OpEntry = z
+  .object({
+    name: reply.text,
+    uuid: reply.text,
+    level: reply.int32.describe('0 to 4.'),
+    bypassesPlayerLimit: reply.flag.describe('Comes in where the server is full.'),
+  })
+  .meta({ id: 'OpEntry' });
+const ban = {
+  created: reply.text.describe("In the game's own words: `2026-11-20 20:00:00 +0000`."),
+  source: reply.text.describe('Who banned; `Rcon` for this API.'),
+  expires: reply.text.describe('When the ban ends: a date as in `created`, or `forever`.'),
+  reason: reply.text.describe('Shown to who is refused.'),
+};
+const BanEntry = z.object({ uuid: reply.text, name: reply.text, ...ban }).meta({ id: 'BanEntry' });
+const IpBanEntry = z.object({ ip: reply.text, ...ban }).meta({ id: 'IpBanEntry' });
+/** The lists of a server's players, as the API shows them. */
+export const PlayerLists = z
+  .object({
+    online: z.array(z.string()).default([]).describe('Who is playing, by name.'),
+    running: reply.flag,
+    withoutConsole: reply.flag.describe(
+      'The running game takes no commands: who is online is told by the proxy, and a change of a list has effect in the game when it starts next; bans of addresses are kept at the door at once.',
+    ),
+    whitelistEnforced: reply.flag.describe('Only who is on the whitelist, and operators, may come in.'),
+    whitelist: z.array(WhitelistEntry).default([]),
+    ops: z.array(OpEntry).default([]),
+    banned: z.array(BanEntry).default([]).describe('Bans in force.'),
+    bannedIps: z.array(IpBanEntry).default([]).describe('Bans in force.'),
+  })
+  .meta({ id: 'PlayerLists' });
+
+/** Entries with what is known of them, each in its type: anybody may have written the files. */
+export function listsView({ whitelist, ops, banned, bannedIps }: PlayersNow['lists'], at: number) {
+  const inForce = (entry: { expires: string }) => isInForce(entry, at);
+  return {
+    whitelist: whitelist.filter(isEntry).map(profileView),
+    ops: ops.filter(isEntry).map(opView),
+    banned: banned.filter(isEntry).map(banView).filter(inForce),
+    bannedIps: bannedIps.filter(isEntry).map(ipBanView).filter(inForce),
+  };
+}
+
+function isEntry(entry: unknown): entry is Entry {
+  return typeof entry === 'object' && entry !== null;
+}
+
+function profileView(entry: Entry) {
+  return { name: textIn(entry, 'name'), uuid: textIn(entry, 'uuid') };
+}
+
+function opView(entry: Entry) {
+  const level = Number.isInteger(entry['level']) ? Math.min(4, Math.max(0, Number(entry['level']))) : 0;
+  return { ...profileView(entry), level, bypassesPlayerLimit: entry['bypassesPlayerLimit'] === true };
+}
+
+function banView(entry: Entry) {
+  return { ...profileView(entry), ...banIn(entry) };
+}
+
+function ipBanView(entry: Entry) {
+  return { ip: textIn(entry, 'ip'), ...banIn(entry) };
+}
+
+function banIn(entry: Entry) {
+  return termsOf({
+    created: textIn(entry, 'created'),
+    source: textIn(entry, 'source'),
+    expires: textIn(entry, 'expires'),
+    reason: textIn(entry, 'reason'),
+  });
+}
+
+function textIn(entry: Entry, field: string): string {
+  const value = entry[field];
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,46 @@
+import { invalidFields } from '../../http/errors.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/units.ts';
+import { type Html, html } from '../../web/html.ts';
+import { type Filling, choiceField, lineField } from '../../web/panel/fields.ts';
+import type { Form } from '../../web/serve.ts';
+
+const LENGTHS: Readonly<Partial<Record<string, number>>> = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS };
+const DATE_CHARS = 10;
+
+/** For how long somebody is banned. */
+export function lengthFields(filled: Filling): Html {
+  return html`${choiceField(filled, {
+    name: 'length',
+    label: 'For how long',
+    options: [
+      ['', 'For ever'],
+      ['hour', 'An hour'],
+      ['day', 'A day'],
+      ['week', 'A week'],
+      ['date', 'Until a date'],
+    ],
+  })}
+  ${lineField(filled, {
+    name: 'expires',
+    label: 'Last day of the ban (UTC)',
+    hint: 'Counts with “Until a date”.',
+    type: 'date',
+    maxlength: DATE_CHARS,
+    required: false,
+  })}`;
+}
+
+/** When the ban of a form ends, as the operations take it; undefined: never. INVALID_FIELD for a date that is none. */
+export function endIn(form: Form, now: number): string | undefined {
+  const length = form.get('length') ?? '';
+  if (length !== 'date') {
+    const ms = LENGTHS[length];
+    return ms === undefined ? undefined : new Date(now + ms).toISOString();
+  }
+  const day = form.get('expires') ?? '';
+  const begins = Date.parse(`${day}T00:00:00Z`);
+  // There is no 31 February, though it can be parsed.
+  if (Number.isNaN(begins) || !new Date(begins).toISOString().startsWith(day))
+    throw invalidFields([{ field: 'expires', description: 'Say the day, such as 2030-01-31.' }]);
+  return new Date(begins + DAY_MS).toISOString();
+}

@@ -1,0 +1,145 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { ConsoleError } from '../../src/engines/console/console.ts';
+import { settleBanEnds } from '../../src/game/players/settle-ends.ts';
+import { api } from '../support/api-harness.ts';
+
+const BAN_MS = 60_000;
+
+/** A server `abc` that runs, and a game that keeps bans as the real one does: without an end. */
+async function running(t: ExecutionContext) {
+  const it = await api(t);
+  await it.create('abc', { type: 'sandbox' });
+  const root = join(it.dataDir, 'servers', 'abc');
+  await mkdir(root, { recursive: true });
+  const file = (name: string) => join(root, name);
+  const read = async (name: string) => JSON.parse(await readFile(file(name), 'utf8')) as Record<string, unknown>[];
+  const told: string[] = [];
+  it.games.run = async (_address, _password, command) => {
+    const [verb = '', who = '', ...reason] = command.split(' ');
+    if (!/^(?:ban|pardon)/.test(verb)) return 'There are 0 of a max of 20 players online: ';
+    const [name, key] = verb.endsWith('-ip') ? ['banned-ips.json', 'ip'] : ['banned-players.json', 'name'];
+    const list = await read(name).catch(() => []);
+    const others = list.filter((entry) => String(entry[key]).toLowerCase() !== who.toLowerCase());
+    if (verb.startsWith('ban') && others.length < list.length) {
+      told.push(command);
+      return 'Nothing changed. The player is already banned';
+    }
+    const ban = { [key]: who, created: '', source: 'Rcon', expires: 'forever', reason: reason.join(' ') };
+    await writeFile(file(name), JSON.stringify(verb.startsWith('ban') ? [...others, ban] : others));
+    told.push(command);
+    return '';
+  };
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  const path = '/v1/servers/abc/players';
+  const inAMinute = () => new Date(Math.ceil(it.clock.now() / 1_000) * 1_000 + BAN_MS).toISOString();
+  return {
+    ...it,
+    told,
+    read,
+    put: (name: string, list: object[]) => writeFile(file(name), JSON.stringify(list)),
+    inAMinute,
+    lists: () => it.ok('GET', path) as Promise<{ banned: object[]; bannedIps: object[] }>,
+    set: (verb: string, body: object) => it.ok('POST', `${path}:${verb}`, body),
+    refused: async (verb: string, body: object) => (await it.call('POST', `${path}:${verb}`, { body })).json['message'],
+  };
+}
+
+test('a ban with an end lifts itself in a running game, and is none from its end on', async (t) => {
+  const it = await running(t);
+  const expires = it.inAMinute();
+  const date = `${expires.slice(0, 19).replace('T', ' ')} +0000`;
+  await it.set('setBan', { name: 'Steve', banned: true, reason: 'loud', expires });
+  await it.set('setBan', { name: 'Alex', banned: true, reason: 'loud' });
+  await it.set('setIpBan', { ip: '203.0.113.7', banned: true, expires });
+  t.deepEqual(it.told.splice(0), [
+    `ban Steve loud (until ${date})`,
+    'ban Alex loud',
+    `ban-ip 203.0.113.7 Banned by an operator. (until ${date})`,
+  ]);
+  const { banned, bannedIps } = await it.lists();
+  t.like(banned, [
+    { name: 'Steve', reason: 'loud', expires: date },
+    { name: 'Alex', expires: 'forever' },
+  ]);
+  t.like(bannedIps, [{ ip: '203.0.113.7', reason: 'Banned by an operator.', expires: date }]);
+
+  await it.clock.advance(BAN_MS + 1_000);
+  t.like(await it.lists(), { banned: [{ name: 'Alex' }], bannedIps: [] });
+  await it.clock.advance(5_000);
+  await it.until(() => it.told.length === 2);
+  t.deepEqual(it.told, ['pardon steve', 'pardon-ip 203.0.113.7']);
+  t.like(await it.read('banned-players.json'), [{ name: 'Alex' }]);
+  t.deepEqual(await it.read('banned-ips.json'), []);
+  t.true(it.addressBans.length > 1, 'proxies are told at its end too');
+});
+
+test('who is banned anew in the moment in which the game still bans them is banned', async (t) => {
+  const it = await running(t);
+  await it.put('banned-players.json', [
+    { name: 'Steve', uuid: '', expires: 'forever', reason: 'loud (until 2020-01-01 00:00:00 +0000)' },
+  ]);
+  await it.set('setBan', { name: 'Steve', banned: true, reason: 'again' });
+  t.deepEqual(it.told, ['pardon Steve', 'ban Steve again']);
+  t.like(await it.lists(), { banned: [{ name: 'Steve', reason: 'again', expires: 'forever' }] });
+});
+
+test('a game that does not lift a ban is told again a minute later, whatever it said', async (t) => {
+  const it = await running(t);
+  const reason = 'loud (until 2020-01-01 00:00:00 +0000)';
+  await it.put('banned-players.json', [
+    { name: 'Steve', uuid: '', expires: 'forever', reason },
+    { name: 'x\nstop', uuid: '', expires: 'forever', reason },
+  ]);
+  let asked = 0;
+  it.games.run = async (_address, _password, command) => {
+    if (!command.startsWith('pardon')) return '';
+    t.is(command, 'pardon steve');
+    asked++;
+    if (asked === 2) throw new ConsoleError('absent', 'The console is not there.');
+    return '';
+  };
+  await it.clock.advance(5_000);
+  await it.until(() => asked === 1);
+  await it.clock.advance(30_000);
+  t.is(asked, 1);
+  await it.clock.advance(30_000);
+  await it.until(() => asked === 2);
+});
+
+test('the next start gives the game the ends that it was told of, and leaves all else as it is', async (t) => {
+  const it = await running(t);
+  const root = join(it.dataDir, 'servers', 'abc');
+  const ban = { name: 'Steve', uuid: '', created: '', source: 'Rcon', expires: 'forever', note: 7 };
+  const others = [
+    'odd',
+    null,
+    { ...ban, reason: 'loud' },
+    { ...ban, reason: 'x', expires: '2099-01-01 00:00:00 +0000' },
+  ];
+  await it.put('banned-players.json', [
+    { ...ban, reason: 'loud (until 2099-01-01 00:00:00 +0000)' },
+    ...others,
+  ] as object[]);
+  await writeFile(join(root, 'banned-ips.json'), '[{');
+  await settleBanEnds(root);
+  t.deepEqual<unknown, unknown>(await it.read('banned-players.json'), [
+    { ...ban, reason: 'loud', expires: '2099-01-01 00:00:00 +0000' },
+    ...others,
+  ]);
+  t.is(await readFile(join(root, 'banned-ips.json'), 'utf8'), '[{');
+});
+
+test('an end that cannot be is refused', async (t) => {
+  const it = await running(t);
+  const ban = { name: 'Steve', banned: true };
+  t.regex(
+    String(await it.refused('setBan', { ...ban, expires: '2020-01-01T00:00:00Z' })),
+    /expires: must be in the future/,
+  );
+  t.regex(String(await it.refused('setBan', { ...ban, expires: 'tomorrow' })), /expires: must be an instant such as/);
+  t.regex(String(await it.refused('setBan', { ...ban, expires: '9999-12-31T23:59:59Z' })), /before the year 9999/);
+  t.deepEqual(it.told, []);
+});
