@@ -9,10 +9,17 @@ import { ALL, type Part, partOf } from './listing-part.ts';
  * What is in a directory, or a part of that. Of a large one it is the text of the reply (`ListFilesResponse`), which somebody must
  * `release` when it has been sent.
  */
-export type Listing = { entries: Entry[]; total: number } | { json: Buffer; release: () => void };
+export type Listing = Listed | { json: Buffer; release: () => void };
+
+interface Listed {
+  entries: Entry[];
+  total: number;
+}
 
 /** Up to here a directory costs others nothing that they would notice. */
 const FEW = 1_000;
+/** Up to here its names alone do not: a part of it is sorted by them, and looked at. */
+const FEW_NAMES = 16_384;
 /** Replies of large directories that are made or being sent; each has up to 32 MiB. */
 const LARGE = { atOnce: 8, atOncePerKey: 2, mostWaiting: 256, mostWaitingPerKey: 32 };
 const MEMORY_MB = 256;
@@ -30,8 +37,8 @@ export type ListDirectory = (
 export function createListing(workers: Pick<WorkerPool, 'stream'>): ListDirectory {
   const slots = createSemaphore(LARGE);
   return async function list(jail, path, { tenant, signal }, part = ALL) {
-    const entries = await fewIn(jail, path);
-    if (entries) return partOf(entries, part);
+    const few = part.limit > 0 && part.limit <= FEW ? await someOf(jail, path, part) : await allOf(jail, path, part);
+    if (few) return few;
     return await unlessGone(signal, async () => {
       const release = await slots.enter({ key: tenant }, signal);
       try {
@@ -54,12 +61,23 @@ export function createListing(workers: Pick<WorkerPool, 'stream'>): ListDirector
   };
 }
 
-/** What is in a directory; undefined where that is much. */
-async function fewIn(jail: Jail, path: string): Promise<(Entry & { isDir: boolean })[] | undefined> {
+/** A part that is small itself; undefined where there is much beside it. */
+async function someOf(jail: Jail, path: string, part: Part): Promise<Listed | undefined> {
+  let total = 0;
+  const entries = await jail.chosen(path, FEW_NAMES, (all) => {
+    const chosen = partOf(all, part);
+    ({ total } = chosen);
+    return chosen.entries;
+  });
+  return entries && { entries, total };
+}
+
+/** A part of a directory in which there is not much; undefined otherwise. */
+async function allOf(jail: Jail, path: string, part: Part): Promise<Listed | undefined> {
   const entries: (Entry & { isDir: boolean })[] = [];
   for await (const batch of jail.entries(path)) {
     entries.push(...batch.map((entry) => Object.assign(entry, { isDir: entry.kind === 'directory' })));
     if (entries.length > FEW) return undefined;
   }
-  return entries;
+  return partOf(entries, part);
 }

@@ -97,6 +97,25 @@ export async function* namesIn(dir: FileHandle): AsyncGenerator<Buffer[]> {
   if (batch.length > 0) yield batch;
 }
 
+/** A name in a directory, and what the directory itself says of it; nothing behind it has been looked at. */
+export interface Named {
+  bytes: Buffer;
+  name: string;
+  isDir: boolean;
+}
+
+/** All names in a directory; undefined where there are more than `most`. */
+export async function allNamesIn(dir: FileHandle, most: number): Promise<Named[] | undefined> {
+  await using entries = await opendir(at(dir, '.'), { encoding: 'latin1', bufferSize: 4 * BATCH });
+  const all: Named[] = [];
+  for await (const entry of entries) {
+    if (all.length === most) return undefined;
+    const bytes = Buffer.from(entry.name, 'latin1');
+    all.push({ bytes, name: bytes.toString(), isDir: entry.isDirectory() });
+  }
+  return all;
+}
+
 /** Something in a directory, a link itself rather than its target. */
 export interface Found {
   name: Buffer;

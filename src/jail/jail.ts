@@ -9,7 +9,7 @@ import type { Log } from '../kernel/log.ts';
 import { type Cell, type Entry, entryOf, inDirectory, makeParents, requireVisible } from './cell.ts';
 import type { Change } from './change-lock.ts';
 import { type CopyOptions, copyPath } from './copy.ts';
-import { foundIn, look, openPath, requireProc } from './descriptors.ts';
+import { type Named, allNamesIn, foundIn, look, lookAll, openPath, requireProc } from './descriptors.ts';
 import { fileError, refused } from './errors.ts';
 import { type Attributes, type JailFile, type OpenOptions, openFile, openMet, setAttributes } from './files.ts';
 import { type RenameOptions, makeDirectoryAt, removeEmptyDirectory, removePath, renamePath } from './moves.ts';
@@ -74,6 +74,11 @@ export interface Jail extends AsyncDisposable {
   stat(path: string): Promise<Entry>;
   /** What is in a directory, in batches and no order, as a stream of any length. */
   entries(path: string): AsyncGenerator<Entry[]>;
+  /**
+   * Those of a directory's entries that `choose` picks by name and by whether each is a directory, in its order: no other is looked at.
+   * Undefined where there are more than `most`.
+   */
+  chosen(path: string, most: number, choose: (all: Named[]) => readonly Named[]): Promise<Entry[] | undefined>;
   /** An open directory for a worker to list. `guarded`: what is hidden in it is not to be shown. */
   directory(path: string): Promise<OpenDirectory>;
   open(path: string, options?: OpenOptions): Promise<JailFile>;
@@ -137,6 +142,7 @@ function jailOf(cell: Cell): Jail {
   return {
     stat: (path) => on(path, (names) => statPath(cell, names)),
     entries: (path) => namedEach(path, () => entriesAt(cell, parsePath(path))),
+    chosen: (path, most, choose) => on(path, (names) => chosenAt(cell, names, most, choose)),
     directory: (path) => on(path, (names) => directoryAt(cell, names)),
     open: (path, options) =>
       (options?.write || options?.create ? changing : on)(path, (names) => openFile(cell, names, options)),
@@ -180,6 +186,20 @@ async function* entriesAt(cell: Cell, names: Names): AsyncGenerator<Entry[]> {
       return inRoot && guardOfName(name) === 'hidden' ? [] : [entryOf(name, stats)];
     });
   }
+}
+
+async function chosenAt(cell: Cell, names: Names, most: number, choose: (all: Named[]) => readonly Named[]) {
+  requireVisible(cell, names);
+  const inRoot = cell.guarded && names.length === 0;
+  await using dir = await openPath(cell.root, names);
+  const all = await allNamesIn(dir, most);
+  if (!all) return undefined;
+  const shown = inRoot ? all.filter(({ name }) => guardOfName(name) !== 'hidden') : all;
+  const found = await lookAll(
+    dir,
+    choose(shown).map(({ bytes }) => bytes),
+  );
+  return found.map(({ name, stats }) => entryOf(name.toString(), stats));
 }
 
 async function directoryAt(cell: Cell, names: Names): Promise<OpenDirectory> {

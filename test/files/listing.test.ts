@@ -36,6 +36,11 @@ test('a large directory is listed as a small one is, without what is the service
     few,
   );
   t.is(all.length, few.length + more.length);
+  for (const offset of [0, 1_000]) {
+    const part = await ok('GET', `/v1/servers/abc/files?limit=1000&offset=${offset}`);
+    t.deepEqual(part['entries'], all.slice(offset, offset + 1_000));
+    t.is(part['total'], all.length);
+  }
   t.deepEqual(
     all.map(({ name }) => name),
     all.map(({ name }) => name).sort(),
