@@ -76,6 +76,32 @@ test('by the keyboard alone: an entry is ticked and deleted, in its place', asyn
   t.deepEqual(readdirSync(join(it.root, 'plugins')), []);
 });
 
+for (const javaScriptEnabled of [true, false]) {
+  const title = javaScriptEnabled ? 'presses the button beside it' : 'presses none without a script';
+  test(`Enter in a field of what is done with ticked entries ${title}`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await castle(t);
+    const { page } = await it.open(`${AT}?path=plugins`, { javaScriptEnabled });
+    await page.getByLabel('Tick config.yml').focus();
+    await page.keyboard.press('Space');
+    await page.locator('summary', { hasText: 'Pack into an archive…' }).click();
+    await page.getByLabel('Name of the archive').fill('kept.zip');
+    await page.keyboard.press('Enter');
+    if (!javaScriptEnabled) await page.getByRole('button', { name: 'Pack' }).click();
+    await page.getByText(/The archive is (?:being )?made/).waitFor();
+    await it.until(() => readdirSync(join(it.root, 'plugins')).includes('kept.zip'));
+    t.true(readdirSync(join(it.root, 'plugins')).includes('config.yml'));
+    if (!javaScriptEnabled) return;
+    await page.reload();
+    await page.getByLabel('Tick kept.zip').check();
+    await page.locator('summary', { hasText: 'Move…' }).click();
+    await page.getByLabel('To the folder').fill('');
+    await page.keyboard.press('Enter');
+    await page.getByText('It is moved.').waitFor();
+    t.true(readdirSync(it.root).includes('kept.zip'));
+  });
+}
+
 test('a text in its colours: saved without leaving, the tabulator goes on; a conflict keeps both texts', async (t) => {
   if (!(await needs(t, 'chromium'))) return;
   const it = await castle(t);

@@ -21,7 +21,9 @@ export function newFields(filled: Filling, label: string): Html {
 /** The entries of a directory, to be opened or ticked, and below them what can be done with those that are ticked. */
 export function tickedForm(request: ServerRequest, path: string, entries: readonly Entry[]): Html {
   const kept = new Set(request.sent?.getAll('name'));
-  const content = html`<table class="rows entries">
+  // The browser's own answer to Enter is the form's first button, whatever field it was pressed in: this one does nothing.
+  const content = html`<button type="submit" disabled hidden></button>
+    <table class="rows entries">
       <thead>
         <tr>
           <th scope="col">Name</th>

@@ -43,6 +43,13 @@ if (card) {
   addEventListener('beforeunload', (event) => going.size > 0 && event.preventDefault());
 }
 
+/* Of several buttons in a form, Enter in a field presses the one beside the field. */
+document.addEventListener('keydown', (event) => {
+  if (event.key !== 'Enter' || event.isComposing || !event.target.matches('.ticked input')) return;
+  event.preventDefault();
+  event.target.closest('div').querySelector('button').click();
+});
+
 async function dropped({ items, files }) {
   // They must be taken before anything is waited for.
   const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
