@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AccountLimits } from '../billing/account-limits.ts';
 import { type Posting, post } from '../billing/ledger.ts';
+import type { DiskQuota } from '../disk/quota.ts';
 import { int32, int64, line, message, reply, text } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { randomBase62 } from '../kernel/ids.ts';
@@ -17,6 +18,7 @@ import type { Suspensions } from './suspensions.ts';
 /** What these operations work with. */
 interface Needs extends People {
   accountLimits: AccountLimits;
+  disk: Pick<DiskQuota, 'view'>;
   servers: Pick<Servers, 'listByAccount'>;
   suspensions: Pick<Suspensions, 'of'>;
   withLock: WithKeyLock;
@@ -87,6 +89,10 @@ const AccountServer = z.object({
   suspended: reply.flag,
   suspendReason: reply.text,
   suspendedAt: reply.timestamp,
+  diskUsageMb: reply.int64.describe('As last measured.'),
+  diskUsageKnown: reply.flag.describe('False: never measured.'),
+  diskQuotaOverrideMb: reply.int64.describe('Set by an operator; 0: none.'),
+  diskQuotaEffectiveMb: reply.int64.describe('In force; 0: no quota.'),
 });
 
 const getAccount = (needs: Needs) =>
@@ -119,7 +125,8 @@ const getAccount = (needs: Needs) =>
         servers: servers.map(({ row: { id, name, plan, ramMb }, state }) => {
           const suspension = needs.suspensions.of(id);
           const [suspended, suspendedAt] = [suspension !== undefined, suspension?.at ?? null];
-          return { id, name, state, plan, ramMb, suspended, suspendReason: suspension?.reason, suspendedAt };
+          const { quotaExceeded: _, ...disk } = needs.disk.view({ id, ramMb });
+          return { id, name, state, plan, ramMb, suspended, suspendReason: suspension?.reason, suspendedAt, ...disk };
         }),
       };
     },

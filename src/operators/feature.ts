@@ -76,7 +76,7 @@ export function operatorFeature(options: OperatorFeatureOptions): { machines: Ma
           suspensions,
         }),
         ...operatorMachineOperations({ machines }),
-        ...accountOperations({ ...people, accountLimits, servers, suspensions, withLock: createKeyedMutex() }),
+        ...accountOperations({ ...people, accountLimits, disk, servers, suspensions, withLock: createKeyedMutex() }),
         ...accountSecondFactorOperations(people),
         ...accountInvitationOperations(people),
         ...orphanOperations({ orphans, clock }),

@@ -105,6 +105,26 @@ test('a server is suspended and let wake again, each with a reason', async (t) =
   t.is((await it.call('POST', '/v1/servers/castle:start')).status, 200);
 });
 
+test('a server is given a disk quota of its own, with a reason, and loses it again', async (t) => {
+  const it = await office(t);
+  await it.create('castle');
+  await it.create('lobby');
+  const page = '/operator/accounts/acc_test';
+  t.regex((await it.get(page)).text, /Disk: not measured yet/);
+  const quota = { server: 'castle', quotaMb: '20480', reason: 'A large <modpack>' };
+  const refused = await sent(it, `${page}/quota`, { ...quota, reason: ' ' });
+  t.regex(refused, /<details open>[^]*value="20480"[^]*id="quota-castle-reason-wrong">is required/);
+  t.notRegex(refused, /id="quota-lobby-reason-wrong"/);
+  for (const quotaMb of ['0', '-1', '1.5', 'much', '99999999999'])
+    t.regex(await sent(it, `${page}/quota`, { ...quota, quotaMb }), /id="quota-castle-quotaMb-wrong"/, quotaMb);
+  t.regex(await sent(it, `${page}/quota`, quota), /holds from now on[^]*quota 20 GB of its own/);
+  t.like((await it.call('GET', '/v1/servers/castle')).json, { diskQuotaOverrideMb: '20480' });
+  t.regex(JSON.stringify((await it.call('GET', '/v1/servers/castle/audit')).json), /20480 MB: A large <modpack>/);
+  t.notRegex(await sent(it, `${page}/quota`, { ...quota, quotaMb: '' }), /of its own/);
+  t.like((await it.call('GET', '/v1/servers/castle')).json, { diskQuotaOverrideMb: '0' });
+  t.is((await it.submit(`${page}/quota`, quota, await it.browser('usr_other'))).status, 404);
+});
+
 test('orphans are removed one by one; somebody is let in by a link that is shown once; the proxy is listed', async (t) => {
   const it = await office(t);
   const folder = join(it.dataDir, 'servers', 'old-lobby');

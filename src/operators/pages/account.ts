@@ -12,6 +12,7 @@ import { timeTag } from '../../web/panel/time.ts';
 import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
+import { diskText, quotaForm, setQuota } from './disk-quota.ts';
 import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
 import { removeSecondFactor, secondFactorCard } from './second-factor.ts';
 import { stateTag } from './machine-text.ts';
@@ -35,6 +36,7 @@ export function mountAccount(panel: Panel): void {
     forms: {
       credit,
       limits,
+      quota: setQuota,
       suspend: setSuspended('SuspendServer', 'suspended'),
       unsuspend: setSuspended('UnsuspendServer', 'unsuspended'),
       'second-factor': removeSecondFactor,
@@ -42,6 +44,7 @@ export function mountAccount(panel: Panel): void {
     done: {
       credited: 'It is booked. The owner reads the note in the ledger.',
       limited: 'The limits hold from now on.',
+      quota: 'The disk quota holds from now on.',
       suspended: 'It saves and stops, and nothing wakes it.',
       unsuspended: 'It may wake again.',
       'second-factor': 'The password alone signs them in now. A letter tells them.',
@@ -87,7 +90,7 @@ function serverItem(request: PanelRequest, server: Server): Html {
         <a href="/operator/machines/${id}"><bdi>${plainName(name) || id}</bdi></a> ${stateTag(state)}
         ${suspended && html`<span class="tag bad">suspended</span>`}
       </h3>
-      <p><code>${id}</code> · ${ramText(ramMb)} · ${plan}</p>
+      <p><code>${id}</code> · ${ramText(ramMb)} · ${plan} · ${diskText(server)}</p>
       ${
         suspended &&
         html`<p>
@@ -96,6 +99,7 @@ function serverItem(request: PanelRequest, server: Server): Html {
         </p>`
       }
     </div>
+    ${quotaForm(request, server)}
     ${
       suspended
         ? html`<details>
