@@ -11,6 +11,7 @@ import { type ListedAccount, findListedAccount, listAccounts } from '../people/a
 import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import type { People } from '../people/people.ts';
 import { listSecondFactorUsers } from '../people/second-factor/rows.ts';
+import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Tx } from '../store/store.ts';
 import type { Suspensions } from './suspensions.ts';
@@ -122,12 +123,7 @@ const getAccount = (needs: Needs) =>
         ownMaxRamMb: own.maxRamMb ?? INHERITED,
         ownMaxServers: own.maxServers ?? INHERITED,
         secondFactor: (await listSecondFactorUsers(needs.store, accountId)).length > 0,
-        servers: servers.map(({ row: { id, name, plan, ramMb }, state }) => {
-          const suspension = needs.suspensions.of(id);
-          const [suspended, suspendedAt] = [suspension !== undefined, suspension?.at ?? null];
-          const { quotaExceeded: _, ...disk } = needs.disk.view({ id, ramMb });
-          return { id, name, state, plan, ramMb, suspended, suspendReason: suspension?.reason, suspendedAt, ...disk };
-        }),
+        servers: servers.map((server) => serverOf(server, needs)),
       };
     },
   });
@@ -237,4 +233,11 @@ async function shown(needs: Needs, accountId: string): Promise<z.input<typeof Ac
 
 function accountView({ id, ...account }: ListedAccount, needs: Needs): z.input<typeof Account> {
   return { ...account, accountId: id, ...needs.accountLimits.of(id) };
+}
+
+function serverOf({ row: { id, name, plan, ramMb }, state }: ServerNow, { suspensions, disk }: Needs) {
+  const suspension = suspensions.of(id);
+  const { quotaExceeded: _, ...space } = disk.view({ id, ramMb });
+  const [suspended, suspendedAt] = [suspension !== undefined, suspension?.at ?? null];
+  return { id, name, state, plan, ramMb, suspended, suspendReason: suspension?.reason, suspendedAt, ...space };
 }
