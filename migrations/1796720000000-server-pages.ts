@@ -17,6 +17,8 @@ export class ServerPages1796720000000 implements MigrationInterface {
 
 /** `columns` by the alphabet: PostgreSQL tells those of an index in an order of its own. */
 async function dropIndex(runner: QueryRunner, columns: string): Promise<void> {
-  const index = (await runner.getTable('servers'))?.indices.find(({ columnNames }) => columnNames.toSorted().join() === columns);
+  const index = (await runner.getTable('servers'))?.indices.find(
+    ({ columnNames }) => columnNames.toSorted().join() === columns,
+  );
   if (index !== undefined) await runner.dropIndex('servers', index);
 }

@@ -159,7 +159,7 @@ function setUpPage(request: SignedInRequest, { key, uri }: Offer, problem?: Prob
       ${qrCode(uri, 'QR code for an authenticator app. The key below says the same.')}
       <p>
         Or type in this key: <code class="key">${key.replaceAll(/.{4}(?=.)/g, '$& ')}</code> (time-based, six digits).
-        On this phone itself, <a href="${uri}">open it in the app</a>.
+        On the phone itself, <a href="${uri}">open the app with it</a>.
       </p>
     </section>
     <section class="card">

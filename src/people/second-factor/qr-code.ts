@@ -7,7 +7,10 @@ const QUIET_ZONE = 4;
 /** A text as a QR code within the page, as the policy of pages takes pictures of ours only; `label` is for who hears the page. */
 export function qrCode(text: string, label: string): Html {
   const { data, size } = encode(text, { ecc: 'M', border: QUIET_ZONE });
-  const squares = data.flatMap((row, y) => row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : [])));
+  const bars = data.flatMap((row, y) => {
+    const dark = row.map((each) => (each ? '#' : ' ')).join('');
+    return Array.from(dark.matchAll(/#+/g), ({ index, 0: { length } }) => `M${index} ${y}h${length}v1h-${length}z`);
+  });
   return html`<svg
     class="qr"
     role="img"
@@ -15,6 +18,6 @@ export function qrCode(text: string, label: string): Html {
     viewBox="0 0 ${size} ${size}"
     shape-rendering="crispEdges"
   >
-    <path d="${squares.join('')}" />
+    <path d="${bars.join('')}" />
   </svg>`;
 }
