@@ -22,6 +22,7 @@ import { publicStatusOperations } from './joining/public-status-api.ts';
 import { wakePolicyOperations } from './joining/wake-policy-api.ts';
 import { modOperations } from './mods/api.ts';
 import { modpackOperations } from './mods/set-modpack.ts';
+import { accountAccessOperations } from './operators/access-api.ts';
 import { accountOperations } from './operators/accounts-api.ts';
 import { accountInvitationOperations } from './operators/invitations-api.ts';
 import { operatorMachineOperations } from './operators/machines-api.ts';
@@ -30,6 +31,7 @@ import { proxyOperations } from './operators/proxies-api.ts';
 import { accountSecondFactorOperations } from './operators/second-factor-api.ts';
 import { orphanOperations } from './operators/orphans-api.ts';
 import { operatorServerOperations } from './operators/servers-api.ts';
+import { recoveryOperations } from './people/accounts/session-api.ts';
 import { connectedAppOperations } from './people/apps/api.ts';
 import { clientOperations } from './people/apps/clients-api.ts';
 import { deviceGrantOperations } from './people/grants/api.ts';
@@ -112,6 +114,7 @@ const CONTROL = [
   accountOperations,
   accountSecondFactorOperations,
   accountInvitationOperations,
+  accountAccessOperations,
   ledgerOperations,
   orphanOperations,
   prometheusOperations,
@@ -120,6 +123,7 @@ const CONTROL = [
 /** All operations of the dashboard. */
 const SESSION = [
   signInOperations,
+  recoveryOperations,
   secondFactorOperations,
   sessionListOperations,
   keyOperations,

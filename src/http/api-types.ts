@@ -2471,6 +2471,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/operator/accounts/{accountId}:setOperator": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make an account an operator, or end that
+         * @description Its user may run this installation from now on, or may not any more, with open sessions and keys too. Only for a session whose password was given in the last quarter of an hour (`ProvePassword`): a leaked key gets no further.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["SetAccountOperator"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/accounts/{accountId}:makeResetLink": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Help somebody to another password
+         * @description Makes a link with which the account’s user chooses another password within a day, once, and sends it to their address; where no mail is set up, pass it on. Until then nothing changes. Only for a session whose password was given in the last quarter of an hour (`ProvePassword`): a leaked key gets no further.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["MakeResetLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/operator/ledger:reconcile": {
         parameters: {
             query?: never;
@@ -2753,6 +2797,46 @@ export interface paths {
          * @description Takes the token of the link in the letter. It works once, for a day, in any browser.
          */
         post: operations["VerifyEmail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/me:requestPasswordReset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for a link to choose another password with
+         * @description Sends it to the address, where that has an account; the answer is the same where it has none. The link works for half an hour, once, for ResetPassword.
+         */
+        post: operations["RequestPasswordReset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/me:resetPassword": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Choose another password
+         * @description Takes the token of the link. All sessions of the user end, and none begins: sign in. API keys, connected apps and the second factor stay. A letter tells of it.
+         */
+        post: operations["ResetPassword"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5699,6 +5783,11 @@ export interface components {
              * @default 0
              */
             maxServers: number;
+            /**
+             * @description Its user may run this installation.
+             * @default false
+             */
+            operator: boolean;
         };
         OperatorAccountDetail: {
             account: components["schemas"]["OperatorAccount"];
@@ -5834,6 +5923,30 @@ export interface components {
             /** Format: date-time */
             expiresAt: string | null;
         };
+        SetAccountOperatorRequest: {
+            /** @default false */
+            operator?: boolean;
+            /** @description For the audit log. */
+            reason: string;
+        };
+        MakeResetLinkRequest: {
+            /** @description For the audit log. */
+            reason: string;
+        };
+        MakeResetLinkResponse: {
+            /**
+             * @description It is told this once.
+             * @default
+             */
+            link: string;
+            /** Format: date-time */
+            expiresAt: string | null;
+            /**
+             * @description A letter with it is on its way; false: there is no mail server, pass it on.
+             * @default false
+             */
+            sent: boolean;
+        };
         ReconcileLedgerResponse: {
             /** @default [] */
             mismatches: {
@@ -5931,6 +6044,14 @@ export interface components {
         };
         VerifyEmailRequest: {
             token: string;
+        };
+        RequestPasswordResetRequest: {
+            /** Format: email */
+            email: string;
+        };
+        ResetPasswordRequest: {
+            token: string;
+            password: string;
         };
         SecondFactor: {
             /**
@@ -10087,6 +10208,82 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    SetAccountOperator: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Account id. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "operator": true,
+                 *       "reason": "Runs it while I am away"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetAccountOperatorRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the only operator stays one. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    MakeResetLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Account id. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Forgot it; known by voice"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MakeResetLinkRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MakeResetLinkResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     ReconcileLedger: {
         parameters: {
             query?: never;
@@ -10436,6 +10633,74 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RequestPasswordReset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RequestPasswordResetRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: mail must be set up here: where it is not, an operator makes the link (MakeResetLink). */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ResetPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResetPasswordRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the link must not have been used, nor be too old. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];

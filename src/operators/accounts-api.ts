@@ -42,6 +42,7 @@ const Account = z
     servers: reply.int32.describe('How many it has, asleep or awake.'),
     maxRamMb: reply.int32.describe('In force.'),
     maxServers: reply.int32.describe('In force; 0: no limit.'),
+    operator: reply.flag.describe('Its user may run this installation.'),
   })
   .meta({ id: 'OperatorAccount' });
 

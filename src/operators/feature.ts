@@ -11,6 +11,7 @@ import type { ServerView } from '../servers/api/view.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Sftp } from '../sftp/sftp.ts';
 import type { Feature } from '../web/feature.ts';
+import { accountAccessOperations } from './access-api.ts';
 import { accountOperations } from './accounts-api.ts';
 import { accountInvitationOperations } from './invitations-api.ts';
 import { operatorMachineOperations } from './machines-api.ts';
@@ -79,6 +80,7 @@ export function operatorFeature(options: OperatorFeatureOptions): { machines: Ma
         ...accountOperations({ ...people, accountLimits, disk, servers, suspensions, withLock: createKeyedMutex() }),
         ...accountSecondFactorOperations(people),
         ...accountInvitationOperations(people),
+        ...accountAccessOperations(people),
         ...orphanOperations({ orphans, clock }),
       ],
       pages(serve) {
@@ -88,7 +90,7 @@ export function operatorFeature(options: OperatorFeatureOptions): { machines: Ma
       panel(panel) {
         mountNodes(panel);
         mountAccounts(panel);
-        mountAccount(panel);
+        mountAccount(panel, people);
         mountOrphans(panel);
         mountProxies(panel);
         mountApps(panel);

@@ -7,12 +7,15 @@ export interface ListedAccount extends AccountRow {
   email: string;
   balanceMicros: number;
   servers: number;
+  /** One of its users is an operator. */
+  operator: boolean;
 }
 
 const SELECT = `SELECT a."id", a."name", a."createdAt",
     COALESCE((SELECT MIN(u."email") FROM "users" u WHERE u."accountId" = a."id"), '') AS "email",
     COALESCE(w."balanceMicros", 0) AS "balanceMicros",
-    (SELECT COUNT(*) FROM "servers" s WHERE s."accountId" = a."id") AS "servers"
+    (SELECT COUNT(*) FROM "servers" s WHERE s."accountId" = a."id") AS "servers",
+    EXISTS (SELECT 1 FROM "users" u WHERE u."accountId" = a."id" AND u."operator") AS "operator"
   FROM "accounts" a LEFT JOIN "wallets" w ON w."accountId" = a."id"`;
 
 /** At most `limit` accounts by id, those behind `after` ('' for the first) that have `search` in id, name or a user's address. */
@@ -33,9 +36,9 @@ export async function findListedAccount(db: Sql, id: string): Promise<ListedAcco
   return (await db.query<Stored>(`${SELECT} WHERE a."id" = $1`, [id])).map(listed)[0];
 }
 
-/** PostgreSQL counts in int8, which its driver may give as text. */
-type Stored = Omit<ListedAccount, 'servers'> & { servers: number | string };
+/** PostgreSQL counts in int8, which its driver may give as text; SQLite has no booleans. */
+type Stored = Omit<ListedAccount, 'servers' | 'operator'> & { servers: number | string; operator: number | boolean };
 
 function listed(row: Stored): ListedAccount {
-  return { ...row, servers: Number(row.servers) };
+  return { ...row, servers: Number(row.servers), operator: Boolean(row.operator) };
 }

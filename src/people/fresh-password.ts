@@ -1,4 +1,4 @@
-import type { SessionPrincipal } from '../http/principal.ts';
+import type { Principal, SessionPrincipal } from '../http/principal.ts';
 import type { Visitor } from '../http/session/visitor.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
@@ -6,7 +6,7 @@ import { tryPassword } from './password-tries.ts';
 import { verifyPassword } from './passwords.ts';
 import type { People } from './people.ts';
 import { getUser } from './rows.ts';
-import { proveBrowserSession } from './browser-session-rows.ts';
+import { getBrowserSession, proveBrowserSession } from './browser-session-rows.ts';
 
 /** For how long a password that was given is believed in what hands out access. */
 export const PASSWORD_FRESH_MS = 15 * MINUTE_MS;
@@ -24,6 +24,18 @@ export function requireFreshPassword(principal: Pick<SessionPrincipal, 'provedAt
   if (isPasswordFresh(principal, now)) return;
   const message = 'Enter your password once more: it is asked for again a quarter of an hour after you gave it.';
   throw new StatusError('PERMISSION_DENIED', 'PASSWORD_REQUIRED', message);
+}
+
+/**
+ * The same for operations of the API that hand out access: only for a session, whose password was given lately, also in this very
+ * request. PERMISSION_DENIED SESSION_ONLY or PASSWORD_REQUIRED.
+ */
+export async function requireProvedSession({ store, clock }: People, principal: Principal): Promise<void> {
+  if (principal.kind !== 'session') {
+    const message = 'Only somebody who is signed in with a browser may do this, so that a leaked key gets no further.';
+    throw new StatusError('PERMISSION_DENIED', 'SESSION_ONLY', message);
+  }
+  requireFreshPassword((await getBrowserSession(store, principal.sessionId)) ?? principal, clock.now());
 }
 
 /**

@@ -6,6 +6,8 @@ import type { Log } from '../kernel/log.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
+import { mountPasswordReset } from './accounts/password-reset-pages.ts';
+import { recoveryOperations } from './accounts/session-api.ts';
 import { connectedAppOperations } from './apps/api.ts';
 import { authenticateApp } from './apps/app-tokens.ts';
 import { clientOperations } from './apps/clients-api.ts';
@@ -103,6 +105,7 @@ function peopleFeature(people: People, grants: Grants): Feature {
     operations: [...whoAmIOperations({ findUser: (id) => getUser(store, id) }), ...clientOperations(people)],
     sessionOperations: [
       ...signInOperations(people),
+      ...recoveryOperations(people),
       ...secondFactorOperations(people),
       ...sessionListOperations(people),
       ...keyOperations(people),
@@ -115,6 +118,7 @@ function peopleFeature(people: People, grants: Grants): Feature {
       mountHome(serve, people);
       mountSignIn(serve, people);
       mountSignInCode(serve, people);
+      mountPasswordReset(serve, people);
       mountVerifyEmail(serve, people);
       mountDevice(serve, granting);
       mountProfile(serve, people);

@@ -4,6 +4,7 @@ import { StatusError } from '../kernel/status.ts';
 import type { Store } from '../store/store.ts';
 import { recordAudit } from './audit/audit.ts';
 import { deleteOtherBrowserSessions } from './browser-session-rows.ts';
+import { deleteAllEmailTokens } from './mail/token-rows.ts';
 import { hashPassword } from './passwords.ts';
 import { type UserRow, findFirstOperator, getUserByEmail, replacePassword } from './rows.ts';
 import { removeSecondFactorHere } from './second-factor/removal.ts';
@@ -21,6 +22,7 @@ export async function resetPassword(store: Store, clock: Clock, email?: string):
   await store.write(async (tx) => {
     if (!(await replacePassword(tx, user.id, user.passwordHash, passwordHash))) throw notFound(email);
     await deleteOtherBrowserSessions(tx, user.id, '');
+    await deleteAllEmailTokens(tx, user.id);
     const { accountId } = user;
     const by = { userId: '', through: 'the machine itself' };
     await recordAudit(tx, by, { action: 'session.resetPassword', accountId, at: clock.now() });

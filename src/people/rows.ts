@@ -80,6 +80,21 @@ export async function isOperatorAccount(db: Sql, accountId: string): Promise<boo
   return rows.some(({ operator }) => Boolean(operator));
 }
 
+/** Whose account it is; undefined for one that is not there. */
+export async function findUserOfAccount(db: Sql, accountId: string): Promise<UserRow | undefined> {
+  const sql = 'SELECT * FROM "users" WHERE "accountId" = $1 ORDER BY "createdAt", "id" LIMIT 1';
+  return (await db.query<StoredUser>(sql, [accountId])).map(userRow)[0];
+}
+
+export async function countOperators(db: Sql): Promise<number> {
+  const [row] = await db.query<{ count: number | string }>('SELECT COUNT(*) AS "count" FROM "users" WHERE "operator"');
+  return Number(row?.count ?? 0);
+}
+
+export async function setUserOperator(tx: Tx, userId: string, operator: boolean): Promise<void> {
+  await tx.manager.update(users, { id: userId }, { operator });
+}
+
 /** The operator who was there first; undefined where there is none. */
 export async function findFirstOperator(db: Sql): Promise<UserRow | undefined> {
   const sql = 'SELECT * FROM "users" WHERE "operator" ORDER BY "createdAt", "id" LIMIT 1';

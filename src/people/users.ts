@@ -7,6 +7,7 @@ import { invitedEmail, useInvitation } from './accounts/invitations.ts';
 import { auditActorOf, recordAudit } from './audit/audit.ts';
 import { type SignedIn, deviceToKeep, enter, entered } from './entering.ts';
 import { linkNeeded } from './mail/sign-up-links.ts';
+import { deleteEmailTokens } from './mail/token-rows.ts';
 import { newVerification, postVerification } from './mail/verification.ts';
 import { stranger, tryPassword } from './password-tries.ts';
 import { hashPassword, isOutdated, verifyPassword } from './passwords.ts';
@@ -140,6 +141,9 @@ export async function changePassword(
       if (!(await replacePassword(tx, userId, before, after))) throw wrongPassword();
       await proveBrowserSession(tx, sessionId, clock.now());
       const ended = await deleteOtherBrowserSessions(tx, userId, sessionId);
+      // A link that somebody else may have had sent is void, and so is an address that they wanted.
+      await deleteEmailTokens(tx, userId, 'reset');
+      await deleteEmailTokens(tx, userId, 'change');
       const detail = `${ended} other sessions ended`;
       await recordAudit(tx, auditActorOf(principal), {
         action: 'session.changePassword',

@@ -2,6 +2,8 @@ import { access, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { balance, post } from '../../src/billing/ledger.ts';
+import { PASSWORD_FRESH_MS } from '../../src/people/fresh-password.ts';
+import { hashPassword } from '../../src/people/passwords.ts';
 import { closeBrowser } from '../support/browser.ts';
 import { needs } from '../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
@@ -151,6 +153,30 @@ test('orphans are removed one by one; somebody is let in by a link that is shown
   t.notRegex(cancelled, /Open invitations/);
   t.regex(await sent(it, '/operator/accounts/cancel-invitation', { invitation }), /There is no such invitation/);
   t.regex((await it.get('/operator/proxies')).text, /edge[^]*0\.0\.0\.0:25565[^]*linked[^]*1\.0\.0\+abc/);
+});
+
+test('another operator is made and unmade, and somebody helped to another password, each with a reason and the own password', async (t) => {
+  const it = await office(t);
+  const access = (what: string, more: object = {}) =>
+    sent(it, `${ACCOUNT}/access`, { do: what, reason: 'Helps me', ...more });
+  t.regex(await access('make-operator', { reason: '' }), /id="access-reason-wrong">is required/);
+  t.regex(await access('make-operator'), /They run this installation from now on[^]*operator<\/span>/);
+  t.regex((await it.get('/operator/accounts')).text, /acc_other[^]*operator<\/span>/);
+  t.regex(await access('end-operator'), /no operator any more, from this moment/);
+  const own = { do: 'end-operator', reason: 'Enough' };
+  t.regex(await sent(it, '/operator/accounts/acc_test/access', own), /role="alert">This is the only operator/);
+  const made = await access('reset-link');
+  t.regex(made, /<code>http:\S+\/sign-in\/new-password\?token=[\w-]{43}<\/code>/);
+  t.is(it.letters.at(-1)?.to, 'stranger@example.com');
+  t.notRegex((await it.get(ACCOUNT)).text, /name="password"/);
+  await it.clock.advance(PASSWORD_FRESH_MS);
+  t.regex((await it.get(ACCOUNT)).text, /name="password"/);
+  t.regex(await access('make-operator'), /Enter your password once more[^]*value="Helps me"/);
+  t.regex(await access('make-operator', { password: 'wrong password' }), /This is not your password/);
+  await it.store.write(async (tx) =>
+    tx.run('UPDATE "users" SET "passwordHash" = $1 WHERE "id" = $2', [await hashPassword('correct horse'), 'usr_test']),
+  );
+  t.regex(await access('make-operator', { password: 'correct horse' }), /They run this installation/);
 });
 
 test('by keyboard: an app is registered, disabled and enabled again', async (t) => {

@@ -1,6 +1,7 @@
 import { badAmount } from '../../billing/pages/amount.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import { microsOf, usdText } from '../../kernel/money.ts';
+import type { People } from '../../people/people.ts';
 import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -12,6 +13,7 @@ import { timeTag } from '../../web/panel/time.ts';
 import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
+import { accessCard, changeAccess } from './access.ts';
 import { diskText, quotaForm, setQuota } from './disk-quota.ts';
 import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
 import { removeSecondFactor, secondFactorCard } from './second-factor.ts';
@@ -29,7 +31,7 @@ const KINDS = [
 ] as const;
 
 /** One account: its money, limits and servers, with what an operator can do about each. */
-export function mountAccount(panel: Panel): void {
+export function mountAccount(panel: Panel, people: People): void {
   mountOperatorPage(panel, {
     path: '/operator/accounts/:accountId',
     show: accountPage,
@@ -40,6 +42,7 @@ export function mountAccount(panel: Panel): void {
       suspend: setSuspended('SuspendServer', 'suspended'),
       unsuspend: setSuspended('UnsuspendServer', 'unsuspended'),
       'second-factor': removeSecondFactor,
+      access: changeAccess(people),
     },
     done: {
       credited: 'It is booked. The owner reads the note in the ledger.',
@@ -47,6 +50,8 @@ export function mountAccount(panel: Panel): void {
       quota: 'The disk quota holds from now on.',
       suspended: 'It saves and stops, and nothing wakes it.',
       unsuspended: 'It may wake again.',
+      'made-operator': 'They run this installation from now on, as you do.',
+      'ended-operator': 'They are no operator any more, from this moment on.',
       'second-factor': 'The password alone signs them in now. A letter tells them.',
     },
   });
@@ -75,7 +80,8 @@ async function accountPage(request: PanelRequest): Promise<Page> {
             </ul>`
       }
     </section>
-    ${creditCard(request)} ${limitsCard(request, detail)} ${detail.secondFactor && secondFactorCard(request)}`;
+    ${creditCard(request)} ${limitsCard(request, detail)} ${accessCard(request, account)}
+    ${detail.secondFactor && secondFactorCard(request)}`;
   return operatorPage(title, '/operator/accounts', { head, main });
 }
 

@@ -76,10 +76,11 @@ function accountTable(accounts: readonly Account[]): Html {
     </thead>
     <tbody>
       ${accounts.map(
-        ({ accountId, name, email, balanceMicros, servers, maxServers, maxRamMb, createdAt }) =>
+        ({ accountId, name, email, operator, balanceMicros, servers, maxServers, maxRamMb, createdAt }) =>
           html`<tr>
             <th scope="row">
               <a href="${PATH}/${accountId}"><bdi>${plainName(name) || accountId}</bdi></a>
+              ${operator && html`<span class="tag good">operator</span>`}
               <small><code>${accountId}</code></small>
             </th>
             <td data-label="E-mail"><bdi>${plainName(email, 254) || '–'}</bdi></td>

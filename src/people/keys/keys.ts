@@ -83,6 +83,11 @@ export async function revokeKey(
   return revoked;
 }
 
+/** To be called where it has changed what a user is: their keys are read anew. */
+export function forgetKeysOf(store: Store, userId: string): void {
+  memoryOf(store).forget(({ principal }) => principal.userId === userId);
+}
+
 async function read(store: Store, hash: string): Promise<Known | undefined> {
   const row = await getKeyByHash(store, hash);
   if (!row || row.revokedAt !== null) return undefined;

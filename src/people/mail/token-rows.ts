@@ -32,13 +32,17 @@ export const emailTokens = new EntitySchema<EmailTokenRow>({
 /** Adds a token; with it expired ones go, and those of the user for the same purpose beyond the newest few. */
 export async function insertEmailToken(tx: Tx, row: EmailTokenRow, kept: number, now: number): Promise<void> {
   await tx.manager.insert(emailTokens, row);
-  await tx.run('DELETE FROM "email_tokens" WHERE "expiresAt" <= $1', [now]);
+  await deleteExpiredEmailTokens(tx, now);
   await tx.run(
     `DELETE FROM "email_tokens" WHERE "userId" = $1 AND "purpose" = $2 AND "hash" NOT IN
        (SELECT "hash" FROM "email_tokens" WHERE "userId" = $1 AND "purpose" = $2
         ORDER BY "expiresAt" DESC, ("hash" = $3) DESC LIMIT $4)`,
     [row.userId, row.purpose, row.hash, kept],
   );
+}
+
+export async function deleteExpiredEmailTokens(tx: Tx, now: number): Promise<void> {
+  await tx.run('DELETE FROM "email_tokens" WHERE "expiresAt" <= $1', [now]);
 }
 
 export async function getEmailToken(db: Sql, hash: string): Promise<EmailTokenRow | undefined> {

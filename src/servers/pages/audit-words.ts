@@ -174,5 +174,8 @@ const WHAT: Record<string, string> = {
   'account.setSpendCap': 'changed the spend cap',
   'account.spendCapReached': 'found the spend cap reached',
   'account.invite': 'invited somebody to the service',
+  'account.makeOperator': 'made them an operator',
+  'account.endOperator': 'ended their being an operator',
+  'account.makeResetLink': 'made a link for another password',
   'account.cancelInvitation': 'took an invitation to the service back',
 };

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { line, message, reply } from '../http/fields.ts';
+import { Nothing } from '../http/nothing.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import { setOperator } from '../people/accounts/operators.ts';
+import { makeResetLink } from '../people/accounts/password-reset.ts';
+import type { People } from '../people/people.ts';
+
+const of = {
+  scope: 'operator',
+  tag: 'operator',
+  params: message({
+    accountId: z
+      .string()
+      .regex(/^[\w-]{1,64}$/)
+      .describe('Account id.'),
+  }),
+} as const;
+
+const BY_SESSION =
+  'Only for a session whose password was given in the last quarter of an hour (`ProvePassword`): a leaked key gets no further.';
+
+const reason = line(256).trim().min(1, 'is required').describe('For the audit log.');
+
+const setAccountOperator = (people: People) =>
+  operation({
+    ...of,
+    id: 'SetAccountOperator',
+    method: 'post',
+    path: '/v1/operator/accounts/{accountId}:setOperator',
+    summary: 'Make an account an operator, or end that',
+    description: `Its user may run this installation from now on, or may not any more, with open sessions and keys too. ${BY_SESSION}`,
+    precondition: 'the only operator stays one.',
+    body: message({ operator: z.boolean().default(false), reason }).meta({ id: 'SetAccountOperatorRequest' }),
+    example: { operator: true, reason: 'Runs it while I am away' },
+    reply: Nothing,
+    async run({ principal, params: { accountId }, body }) {
+      await setOperator(people, principal, accountId, body);
+      return {};
+    },
+  });
+
+const makeResetLinkOperation = (people: People) =>
+  operation({
+    ...of,
+    id: 'MakeResetLink',
+    method: 'post',
+    path: '/v1/operator/accounts/{accountId}:makeResetLink',
+    summary: 'Help somebody to another password',
+    description:
+      'Makes a link with which the account’s user chooses another password within a day, once, and sends it to their address; where ' +
+      `no mail is set up, pass it on. Until then nothing changes. ${BY_SESSION}`,
+    body: message({ reason }).meta({ id: 'MakeResetLinkRequest' }),
+    example: { reason: 'Forgot it; known by voice' },
+    reply: z
+      .object({
+        link: reply.text.describe('It is told this once.'),
+        expiresAt: reply.timestamp,
+        sent: reply.flag.describe('A letter with it is on its way; false: there is no mail server, pass it on.'),
+      })
+      .meta({ id: 'MakeResetLinkResponse' }),
+    async run({ principal, params: { accountId }, body: { reason } }) {
+      return makeResetLink(people, principal, accountId, reason);
+    },
+  });
+
+/** What operators do about who gets in as whom. */
+export const accountAccessOperations = (people: People): readonly Operation[] => [
+  setAccountOperator(people),
+  makeResetLinkOperation(people),
+];

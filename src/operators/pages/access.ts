@@ -1,0 +1,59 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import type { People } from '../../people/people.ts';
+import { passwordAgain, proved } from '../../people/proved.ts';
+import { type Html, html } from '../../web/html.ts';
+import { filling } from '../../web/panel/fields.ts';
+import { panelForm } from '../../web/panel/form.ts';
+import type { Outcome, PanelRequest } from '../../web/panel/panel.ts';
+import type { Form } from '../../web/serve.ts';
+import { plainName } from '../../web/text.ts';
+import { operatorPage, reasonField } from './frame.ts';
+import { linkCard } from './invitations.ts';
+
+type Account = ReplyOf<'GetAccount'>['account'];
+
+/** Who gets in as whom: another password, and the rank of an operator. Either is done with the password given lately. */
+export function accessCard(request: PanelRequest, { operator }: Account): Html {
+  const filled = filling(request, 'access');
+  const form = html`${reasonField(filled, 'Goes into the audit log.')}
+    ${passwordAgain(request, request.failed === 'access' ? request.problem : undefined)}
+    <div class="actions">
+      <button type="submit" name="do" value="reset-link">Make a link for another password</button>
+      ${
+        operator
+          ? html`<button class="danger" type="submit" name="do" value="end-operator">
+              They are no operator any more
+            </button>`
+          : html`<button class="second" type="submit" name="do" value="make-operator">Make them an operator</button>`
+      }
+    </div>`;
+  return html`<section class="card">
+    <h2>Access ${operator && html`<span class="tag good">operator</span>`}</h2>
+    <p>
+      The link lets them choose another password within a day; until then nothing changes.
+      ${operator ? 'They run this installation, as you do.' : 'Operators run this installation, as you do: every account, every server, its machine.'}
+    </p>
+    ${panelForm(request, 'access', form)}
+  </section>`;
+}
+
+/** Does what the button says. The link is shown this once. */
+export function changeAccess(people: People) {
+  return async function access(request: PanelRequest, form: Form): Promise<Outcome> {
+    const { accountId = '' } = request.params;
+    const reason = form.get('reason') ?? '';
+    await proved(people, request, form);
+    if (form.get('do') !== 'reset-link') {
+      const operator = form.get('do') === 'make-operator';
+      await request.call('SetAccountOperator', { accountId }, { operator, reason });
+      return operator ? 'made-operator' : 'ended-operator';
+    }
+    const made = await request.call('MakeResetLink', { accountId }, { reason });
+    const { account } = await request.call('GetAccount', { accountId });
+    const main = linkCard(
+      html`A link for <bdi>${plainName(account.email, 254)}</bdi> to choose another password`,
+      made,
+    );
+    return operatorPage('Accounts', '/operator/accounts', { main });
+  };
+}

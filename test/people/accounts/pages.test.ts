@@ -1,0 +1,107 @@
+import test, { type ExecutionContext } from 'ava';
+import { closeBrowser } from '../../support/browser.ts';
+import { needs } from '../../support/needs.ts';
+import { PHONE, type PanelUnderTest, accessible, openPanel } from '../../support/panel.ts';
+
+test.after.always(closeBrowser);
+
+const STEVE = { email: 'steve@example.org', password: 'correct horse' };
+
+const linkIn = (text = '') => /http:\S+/g.exec(text.slice(text.indexOf(':\n\n')))?.[0] ?? '';
+
+/** Steve has an account. */
+async function panel(t: ExecutionContext, config: object = {}): Promise<PanelUnderTest> {
+  const it = await openPanel(t, { config });
+  await (await it.browser()).ok('POST', '/v1/session/me:signUp', STEVE);
+  it.letters.splice(0);
+  return it;
+}
+
+/** A visitor's browser without a script: keeps the page it is on, and sends its forms. */
+async function visitor({ origin }: PanelUnderTest) {
+  let cookie = '';
+  const get = async (path: string) => {
+    const answer = await fetch(new URL(path, origin), { headers: { cookie, accept: 'text/html' } });
+    cookie ||= answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+    return { status: answer.status, text: await answer.text() };
+  };
+  const submit = async (page: string, path: string, fields: Record<string, string>) => {
+    const csrf = /name="csrf" value="([^"]+)"/.exec((await get(page)).text)?.[1] ?? '';
+    const answer = await fetch(new URL(path, origin), {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { cookie, origin, accept: 'text/html' },
+      body: new URLSearchParams({ csrf, ...fields }),
+    });
+    return { status: answer.status, to: answer.headers.get('location'), text: await answer.text() };
+  };
+  return { get, submit };
+}
+
+test('without a script: a forgotten password, from the page of signing in to a new one', async (t) => {
+  const it = await panel(t);
+  const { get, submit } = await visitor(it);
+  t.regex((await get('/sign-in')).text, /href="\/sign-in\/forgotten"/);
+  const ask = (email: string) => submit('/sign-in/forgotten', '/sign-in/forgotten', { email });
+  const wrong = await ask('ste ve');
+  t.is(wrong.status, 422);
+  t.regex(wrong.text, /value="ste ve"[^]*aria-invalid="true"/);
+  const [known, unknown] = [await ask(STEVE.email), await ask('nobody@example.org')];
+  t.deepEqual(known, unknown);
+  t.regex((await get(known.to ?? '')).text, /If this address has an account here/);
+  t.is(it.letters.length, 1);
+  const link = linkIn(it.letters[0]?.text);
+  t.is((await get('/sign-in/new-password?token=nonsense')).status, 400);
+  t.regex((await get(link)).text, /All your browsers are signed out/);
+  const token = new URL(link).searchParams.get('token') ?? '';
+  const choose = (password: string) => submit(link, '/sign-in/new-password', { token, password });
+  t.regex((await choose('short')).text, /id="password-problem"/);
+  t.is((await choose('battery staple')).to, '/sign-in/new-password/done');
+  t.regex((await get('/sign-in/new-password/done')).text, /Sign in with the new password/);
+  t.regex((await get(link)).text, /This link does not work/);
+  t.is((await submit('/sign-in', '/sign-in', { ...STEVE, password: 'battery staple' })).to, '/servers');
+});
+
+test('without a mail server the page says who can help', async (t) => {
+  const it = await panel(t, { mail: false });
+  const { get, submit } = await visitor(it);
+  const page = (await get('/sign-in/forgotten')).text;
+  t.regex(page, /an operator can give you a link[^]*npm run reset-password/);
+  t.notRegex(page, /name="email"/);
+  t.is((await submit('/sign-in', '/sign-in/forgotten', { email: STEVE.email })).status, 400);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`invited, and the password forgotten, ${colorScheme}: nothing keeps anybody out`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await openPanel(t, { config: { signup: 'closed' } });
+    await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [true, 'usr_test']));
+    const invited = await it.submit('/operator/accounts/invite', { email: 'alex@example.org' });
+    const invitation = /<code>(http:[^<]+)<\/code>/.exec(await invited.text())?.[1] ?? '';
+    const { page } = await it.open('/operator/accounts', { ...PHONE, colorScheme });
+    await page.context().clearCookies();
+    await page.goto(`${it.origin}/sign-in`);
+    await page.getByRole('link', { name: 'Forgotten your password?' }).click();
+    await accessible(t, page);
+    await page.getByLabel('E-mail address of your account').fill('owner@example.com');
+    await page.keyboard.press('Enter');
+    await page.getByText('If this address has an account here').waitFor();
+    await accessible(t, page);
+    await page.goto(linkIn(it.letters.at(-1)?.text));
+    await accessible(t, page);
+    await page.getByLabel('New password').fill('battery staple');
+    await page.keyboard.press('Enter');
+    await page.getByText('Sign in with the new password').waitFor();
+    await accessible(t, page);
+    await page.goto(invitation);
+    t.is(await page.getByLabel('E-mail address').inputValue(), 'alex@example.org');
+    await accessible(t, page);
+    await page.getByLabel('Password').fill('correct horse');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${it.origin}/servers`);
+    await page.context().clearCookies();
+    await page.goto(invitation);
+    await page.getByText('This link has been used or taken back').waitFor();
+    await accessible(t, page);
+  });
+}

@@ -1,0 +1,183 @@
+import test, { type ExecutionContext } from 'ava';
+import { PASSWORD_FRESH_MS } from '../../../src/people/fresh-password.ts';
+import { LOGIN_RULES } from '../../../src/people/login-limits.ts';
+import { type ApiTestOptions, api } from '../../support/api-harness.ts';
+
+const STEVE = { email: 'steve@example.org', password: 'correct horse' };
+const NEW = 'battery staple';
+const HALF_HOUR_MS = 30 * 60_000;
+
+const tokenIn = (text = '') => /new-password\?token=([\w-]{43})/.exec(text)?.[1] ?? '';
+
+/** Steve has an account, and is signed in with `steve`. */
+async function scene(t: ExecutionContext, options: ApiTestOptions = {}) {
+  const it = await api(t, options);
+  const steve = await it.browser();
+  const me = await steve.ok('POST', '/v1/session/me:signUp', STEVE);
+  it.letters.splice(0);
+  const stranger = await it.browser();
+  const ask = (email = STEVE.email) =>
+    stranger.call('POST', '/v1/session/me:requestPasswordReset', { body: { email } });
+  const reset = (token: string, password = NEW) =>
+    stranger.call('POST', '/v1/session/me:resetPassword', { body: { token, password } });
+  const signIn = async (password: string) =>
+    (await it.browser()).call('POST', '/v1/session/me:signIn', { body: { ...STEVE, password } });
+  return { ...it, steve, me, ask, reset, signIn, token: () => tokenIn(it.letters.at(-1)?.text) };
+}
+
+/** The same with `usr_test` as an operator who is signed in, and how they are called. */
+async function office(t: ExecutionContext, options: ApiTestOptions = {}) {
+  const it = await scene(t, options);
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [true, 'usr_test']));
+  const operator = await it.browser('usr_test');
+  const path = `/v1/operator/accounts/${String(it.me['accountId'])}`;
+  const op = (verb: string, body: object) => operator.call('POST', `${path}:${verb}`, { body });
+  return { ...it, operator, op, path };
+}
+
+test('a forgotten password is replaced by a link, once; every browser is signed out, and a letter tells', async (t) => {
+  const it = await scene(t);
+  const { key } = await it.mint(['account:read'], { userId: String(it.me['userId']) });
+  t.is((await it.ask('  Steve@EXAMPLE.org')).status, 200);
+  t.like(it.letters[0], { to: STEVE.email, subject: 'Choose another password for Dormouse' });
+  const token = it.token();
+  t.is((await it.reset('x'.repeat(43))).reason, 'LINK_INVALID');
+  t.is((await it.reset(token, 'short')).reason, 'INVALID_FIELD');
+  t.is((await it.reset(token)).status, 200);
+  t.is(it.letters.length, 2);
+  t.like(it.letters[1], { to: STEVE.email, subject: 'Your Dormouse password was changed' });
+  t.is((await it.steve.call('GET', '/v1/session/me')).reason, 'SESSION_REQUIRED');
+  t.is((await it.call('GET', '/v1/whoami', { key })).status, 200, 'keys go on');
+  t.is((await it.signIn(STEVE.password)).reason, 'SIGN_IN_FAILED');
+  t.is((await it.signIn(NEW)).status, 200);
+  t.is((await it.reset(token)).reason, 'LINK_INVALID', 'once');
+});
+
+test('whether an address has an account is not told', async (t) => {
+  const it = await scene(t);
+  const [known, unknown] = [await it.ask(), await it.ask('nobody@example.org')];
+  t.deepEqual([known.status, known.text], [unknown.status, unknown.text]);
+  t.deepEqual(
+    it.letters.map(({ to }) => to),
+    [STEVE.email],
+  );
+  const until = async (email: string) => {
+    let n = 0;
+    while ((await it.ask(email)).status === 200) n++;
+    return n;
+  };
+  t.is(await until('nobody@example.org'), LOGIN_RULES.mail.burst - 2, 'by where they are asked from');
+  t.is((await it.ask()).reason, 'TOO_MANY_ATTEMPTS');
+});
+
+test('a link works for half an hour; a newer password or address voids it', async (t) => {
+  const it = await scene(t);
+  await it.ask();
+  const late = it.token();
+  await it.clock.jump(it.clock.now() + HALF_HOUR_MS);
+  t.is((await it.reset(late)).reason, 'LINK_INVALID');
+  await it.ask();
+  const first = it.token();
+  await it.ask();
+  const second = it.token();
+  t.is((await it.reset(first)).status, 200, 'of several letters any will do');
+  t.is((await it.reset(second)).reason, 'LINK_INVALID', 'and then none');
+  await it.ask();
+  const changed = { current: NEW, replacement: 'a third password' };
+  await it.steve.ok('POST', '/v1/session/me:signIn', { ...STEVE, password: NEW });
+  await it.steve.ok('POST', '/v1/session/me:changePassword', changed);
+  t.is((await it.reset(it.token())).reason, 'LINK_INVALID');
+  await it.ask();
+  const token = it.token();
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "email" = $1 WHERE "email" = $2', ['x@y.z', STEVE.email]));
+  t.is((await it.reset(token)).reason, 'LINK_INVALID');
+});
+
+test('a link to confirm an address sets no password, and the other way round', async (t) => {
+  const it = await scene(t);
+  await it.steve.ok('POST', '/v1/session/me:sendVerification');
+  const verification = /verify-email\?token=([\w-]+)/.exec(it.letters.at(-1)?.text ?? '')?.[1] ?? '';
+  t.is((await it.reset(verification)).reason, 'LINK_INVALID');
+  await it.ask();
+  const body = { token: it.token() };
+  t.is((await it.steve.call('POST', '/v1/session/me:verifyEmail', { body })).reason, 'LINK_INVALID');
+  t.is((await it.steve.call('POST', '/v1/session/me:verifyEmail', { body: { token: verification } })).status, 200);
+  t.is((await it.reset(it.token())).status, 200);
+});
+
+test('without a mail server nobody is sent a link: who can help is said, and an operator has the link to pass on', async (t) => {
+  const it = await office(t, { config: { mail: false } });
+  const refused = await it.ask();
+  t.deepEqual([refused.status, refused.reason], [400, 'MAIL_NOT_SET']);
+  t.regex(refused.text, /npm run reset-password/);
+  const { json } = await it.op('makeResetLink', { reason: 'Forgot it' });
+  t.false(json['sent']);
+  const token = tokenIn(String(json['link']));
+  t.is((await it.reset(token)).status, 200);
+  t.deepEqual(it.letters, []);
+  t.false(it.logged.join('').includes(token));
+});
+
+test('an operator helps somebody to another password, with a session that has just given its own', async (t) => {
+  const it = await office(t);
+  const { key } = await it.mint(['operator']);
+  const body = { reason: 'Known by voice' };
+  t.is((await it.call('POST', `${it.path}:makeResetLink`, { key, body })).reason, 'SESSION_ONLY');
+  t.is((await it.op('makeResetLink', {})).reason, 'INVALID_FIELD');
+  const { json } = await it.op('makeResetLink', body);
+  t.true(json['sent']);
+  t.is(it.letters.at(-1)?.to, STEVE.email);
+  t.is(tokenIn(String(json['link'])), it.token());
+  t.is((await it.signIn(STEVE.password)).status, 200, 'nothing has changed yet');
+  await it.clock.jump(it.clock.now() + PASSWORD_FRESH_MS);
+  t.is((await it.op('makeResetLink', body)).reason, 'PASSWORD_REQUIRED');
+  t.is((await it.reset(it.token())).status, 200);
+  const unknown = await it.operator.call('POST', '/v1/operator/accounts/acc_none:setOperator', { body });
+  t.is(unknown.reason, 'PASSWORD_REQUIRED');
+  const stored = JSON.stringify(await it.store.query('SELECT * FROM "audit"'));
+  t.regex(stored, /account\.makeResetLink[^}]*session; Known by voice/);
+  t.regex(stored, /session\.resetPassword[^}]*"link"/);
+});
+
+test('another account’s user is made an operator and stops being one, at once; the last one stays', async (t) => {
+  const it = await office(t);
+  const { key } = await it.mint(['operator', 'account:read'], {
+    userId: String(it.me['userId']),
+    accountId: String(it.me['accountId']),
+  });
+  const may = async () => [
+    (await it.call('GET', '/v1/operator/accounts', { key })).status,
+    (await it.steve.call('GET', '/v1/operator/accounts')).status,
+    (await it.operator.ok('GET', it.path))['account'],
+  ];
+  const steve = (operator: boolean) => ({ email: STEVE.email, operator });
+  const shown = async (expected: unknown[], operator: boolean) => {
+    const [byKey, bySession, account] = await may();
+    t.deepEqual([byKey, bySession], expected);
+    t.like(account, steve(operator));
+  };
+  await shown([403, 403], false);
+  const body = { operator: true, reason: 'Helps me' };
+  const operators = await it.mint(['operator']);
+  t.is((await it.call('POST', `${it.path}:setOperator`, { key: operators.key, body })).reason, 'SESSION_ONLY');
+  t.is((await it.steve.call('POST', `${it.path}:setOperator`, { body })).status, 403, 'nobody makes themselves one');
+  t.is((await it.op('setOperator', body)).status, 200);
+  await shown([200, 200], true);
+  t.is((await it.op('setOperator', body)).status, 200, 'twice is once');
+  t.is((await it.op('setOperator', { operator: false, reason: 'Has left' })).status, 200);
+  await shown([403, 403], false);
+  const own = await it.operator.call('POST', '/v1/operator/accounts/acc_test:setOperator', {
+    body: { operator: false, reason: 'I have had enough' },
+  });
+  t.is(own.reason, 'LAST_OPERATOR');
+  const entries = await it.store.query<{ action: string; detail: string }>(
+    `SELECT * FROM "audit" WHERE "action" LIKE 'account.%Operator' ORDER BY "id"`,
+  );
+  t.deepEqual(
+    entries.map(({ action, detail }) => [action, detail]),
+    [
+      ['account.makeOperator', 'session; Helps me'],
+      ['account.endOperator', 'session; Has left'],
+    ],
+  );
+});
