@@ -148,7 +148,7 @@ export const settings = {
     'OPERATORS_NEED_SECOND_FACTOR',
     kind.flag,
     'false',
-    'An operator signed in without one sets it up before anything that only operators may do.',
+    'Operators set one up before their session may do what only operators may.',
   ),
   backupQuotaMb: setting(
     'BACKUP_QUOTA_MB',

@@ -60,7 +60,7 @@ function overviewPage(request: SignedInRequest, problem?: Problem): Page {
         <dd><code>${accountId}</code></dd>
         ${
           operator &&
-          html`<dt>Rank</dt>
+          html`<dt>Role</dt>
             <dd>Operator of this installation</dd>`
         }
       </dl>
@@ -81,7 +81,7 @@ function overviewPage(request: SignedInRequest, problem?: Problem): Page {
       <form method="post" action="/profile/password">
         ${csrfField(request.csrf)}
         <input type="text" name="username" value="${email}" autocomplete="username" hidden />
-        ${textField({ ...field, name: 'current', label: 'Present password', autocomplete: 'current-password' })}
+        ${textField({ ...field, name: 'current', label: 'Current password', autocomplete: 'current-password' })}
         ${textField({
           ...field,
           name: 'replacement',

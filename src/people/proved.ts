@@ -12,7 +12,7 @@ import { PASSWORD_BYTES } from './users.ts';
 export function passwordAgain(
   { principal, now }: SignedInRequest,
   problem: Problem | undefined,
-  hint = 'As this gives access away, and you signed in a while ago.',
+  hint = 'This gives access to your account, and you signed in a while ago.',
 ): Html | undefined {
   if (isPasswordFresh(principal, now)) return undefined;
   return html`<input type="text" name="username" value="${principal.email}" autocomplete="username" hidden />

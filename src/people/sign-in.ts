@@ -126,7 +126,7 @@ function signInPage(
 ): Page {
   const main = html`<section class="card narrow">
     <h1>Sign in</h1>
-    ${next.startsWith('/device') && html`<p>Sign in to go on with connecting your device.</p>`}
+    ${next.startsWith('/device') && html`<p>Sign in to continue connecting your device.</p>`}
     ${firstRun !== undefined && firstRunNote(firstRun, request)} ${problemNote(problem)}
     <form method="post" action="/sign-in">
       ${csrfField(request.csrf)}${hidden('next', next)} ${textField({ ...EMAIL, value: email, problem })}
@@ -173,11 +173,11 @@ function requestPage(request: PageRequest, { email, next, problem }: Draft): Pag
 /** The same whether or not the address has an account: the letter says it. */
 function requestedPage({ next }: Draft): Page {
   const main = html`<section class="card narrow">
-    <h1>Look into your mail</h1>
-    <p>We have written to this address what comes next. You can close this page.</p>
+    <h1>Check your mail</h1>
+    <p>We have sent a letter to this address that says what to do next. You can close this page.</p>
     ${signInHint(next)}
   </section>`;
-  return { title: 'Look into your mail', main };
+  return { title: 'Check your mail', main };
 }
 
 function closedPage({ next, problem, invitation }: Draft): Page {
@@ -202,7 +202,7 @@ function newAccountPage(request: PageRequest, { email, next, invitation, problem
   const hint = `At least ${PASSWORD_BYTES.least} characters; a short sentence is easiest to keep in mind.`;
   const main = html`<section class="card narrow">
     <h1>Make an account</h1>
-    ${next.startsWith('/device') && html`<p>Once you have an account, you go on with connecting your device.</p>`}
+    ${next.startsWith('/device') && html`<p>Once you have an account, you can connect your device.</p>`}
     ${problemNote(problem)}
     <form method="post" action="/sign-up">
       ${csrfField(request.csrf)}${hidden('next', next)}${invitation !== '' && hidden('invitation', invitation)}

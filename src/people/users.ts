@@ -161,5 +161,5 @@ function signInFailed(): StatusError {
 }
 
 function wrongPassword(): StatusError {
-  return new StatusError('PERMISSION_DENIED', 'WRONG_PASSWORD', 'The present password is wrong.');
+  return new StatusError('PERMISSION_DENIED', 'WRONG_PASSWORD', 'Your current password is wrong.');
 }

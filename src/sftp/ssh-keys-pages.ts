@@ -36,7 +36,7 @@ export function mountSshKeys(serve: Serve, people: SshKeyPages): void {
     if (name === '') {
       return listPage(request, {
         ...draft,
-        problem: invalid('name', 'Give the key a name, so that you know it again.'),
+        problem: invalid('name', 'Give the key a name by which you will recognise it.'),
       });
     }
     try {
@@ -63,7 +63,7 @@ export function mountSshKeys(serve: Serve, people: SshKeyPages): void {
         </p>
         ${
           keys.length === 0
-            ? html`<p class="empty">There is none yet.</p>`
+            ? html`<p class="empty">You have none yet.</p>`
             : html`<ul class="list">
                 ${keys.map((key) => keyItem(request, key))}
               </ul>`

@@ -25,12 +25,12 @@ test('a device is let in: sign up on a phone, type the code, approve; the token 
   const tab = await openTab(t, { ...PHONE, javaScriptEnabled: false });
   const { page } = tab;
   await page.goto(device.verification_uri);
-  t.regex(await page.innerText('main'), /Sign in to go on with connecting your device/);
+  t.regex(await page.innerText('main'), /Sign in to continue connecting your device/);
   await page.click('text=Make an account');
   await fillIn(page, 'alex@example.org');
   t.is(page.url(), device.verification_uri);
   await page.fill('#code', device.user_code.toLowerCase().replace('-', ' '));
-  await press(page, 'Go on');
+  await press(page, 'Continue');
 
   const consent = await page.innerText('main');
   const named = [
@@ -123,7 +123,7 @@ test('after five wrong codes even the right one has to wait', async (t) => {
   for (let i = 0; i < 5; i++) {
     await page.goto(`${site.origin}/device`);
     await page.fill('#code', `BCDF-GHJ${'KLMNP'[i]}`);
-    await press(page, 'Go on');
+    await press(page, 'Continue');
     t.regex(await page.innerText('main'), /No device waits with this code/);
   }
   const refused = await page.goto(device.verification_uri_complete);
@@ -134,7 +134,7 @@ test('after five wrong codes even the right one has to wait', async (t) => {
   await page.goto(`${site.origin}/device`);
   const another = await site.startDevice();
   await page.fill('#code', another.user_code);
-  await press(page, 'Go on');
+  await press(page, 'Continue');
   t.regex(await page.innerText('main'), /full access/);
 });
 
@@ -269,7 +269,7 @@ test('an address is confirmed by its letter, and invitations to it can be answer
   t.is(new URL(page.url()).pathname, '/servers/lobby');
   await page.goto(`${site.origin}/profile/invitations`);
   await page.getByRole('button', { name: 'Decline Arena' }).click();
-  t.regex(await page.innerText('main'), /There is none at the moment/);
+  t.regex(await page.innerText('main'), /You have none at the moment/);
   await page.goto(`${site.origin}/profile/keys`);
   t.deepEqual(
     await page.locator('input[name=server]').evaluateAll((all) => all.map((each) => each.getAttribute('value'))),

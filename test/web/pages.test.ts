@@ -521,7 +521,7 @@ test('sign-up by letter answers alike whether or not the address has an account'
   const unknown = await ask('new@example.org');
   t.deepEqual(known, unknown);
   t.like(unknown, { status: 200, session: false });
-  t.regex(unknown.text, /Look into your mail/);
+  t.regex(unknown.text, /Check your mail/);
   const [told, linked] = site.letters;
   t.like(told, { to: 'owner@example.com', subject: 'You have an account at Dormouse' });
   t.notRegex(told?.text ?? '', /invitation=/);
@@ -538,7 +538,7 @@ test('sign-up by letter answers alike whether or not the address has an account'
   // What somebody types without a link makes no account, whatever the address.
   for (const email of ['owner@example.com', 'other@example.org']) {
     const reply = await post(site, '/sign-up', { ...(await form()), email, password: PASSWORD }, {});
-    t.regex(await reply.text(), /Look into your mail/);
+    t.regex(await reply.text(), /Check your mail/);
   }
   const before = await site.store.query('SELECT * FROM "users"');
   t.is(before.length, 1);

@@ -81,7 +81,7 @@ function codePage(code: string, problem?: Problem): Page {
         problem,
         more: html`class="code" autocapitalize="characters" spellcheck="false"`,
       })}
-      <button type="submit">Go on</button>
+      <button type="submit">Continue</button>
     </form>
     <p class="aside">Did somebody send you a code? Do not type it here: it would let them in.</p>
   </section>`;
@@ -91,7 +91,7 @@ function codePage(code: string, problem?: Problem): Page {
 function approvedPage(): Page {
   const main = html`<section class="card narrow">
     <h1>Your device is connected</h1>
-    <p>Go back to it: it goes on by itself within a few seconds. You can close this page.</p>
+    <p>Go back to it: it continues by itself within a few seconds. You can close this page.</p>
     <p>
       Apps show up under <a href="/profile/apps">Connected apps</a>, the command line under
       <a href="/profile/keys">API keys</a>. There you can end their access at any time.
@@ -103,7 +103,7 @@ function approvedPage(): Page {
 function declinedPage(): Page {
   const main = html`<section class="card narrow">
     <h1>Declined</h1>
-    <p>Nothing was connected, and the code is of no more use. You can close this page.</p>
+    <p>Nothing was connected, and the code no longer works. You can close this page.</p>
   </section>`;
   return { title: 'Declined', main };
 }

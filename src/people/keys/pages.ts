@@ -68,7 +68,7 @@ export function mountKeys(serve: Serve, people: People): void {
         </p>
         ${
           keys.length === 0
-            ? html`<p class="empty">There is none yet.</p>`
+            ? html`<p class="empty">You have none yet.</p>`
             : html`<ul class="list">
                 ${keys.map((key) => keyItem(request, key, names))}
               </ul>`
@@ -128,7 +128,7 @@ function newKeyPage(request: SignedInRequest, { key, name }: NewKey): Page {
     <div class="field">
       <label for="key">The key</label>
       <p class="hint" id="key-hint">
-        Press in the box, select all (Ctrl + A, or ⌘ + A), and copy (Ctrl + C, or ⌘ + C).
+        Click in the box, select all (Ctrl + A, or ⌘ + A), and copy (Ctrl + C, or ⌘ + C).
       </p>
       <textarea id="key" class="secret" aria-describedby="key-hint" rows="2" readonly spellcheck="false">
 ${key}</textarea>

@@ -32,7 +32,7 @@ export function mountVerifyEmail(serve: Serve, people: People): void {
 function askPage(request: PageRequest, token: string): Page {
   const main = html`<section class="card narrow">
     <h1>Confirm your address</h1>
-    <p>One press, and we know that mail to this address reaches you.</p>
+    <p>Press the button to confirm that mail to this address reaches you.</p>
     <form method="post" action="/verify-email">
       ${csrfField(request.csrf)}${hidden('token', token)}
       <button type="submit">Confirm my address</button>

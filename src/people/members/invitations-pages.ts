@@ -14,7 +14,7 @@ const DONE: Record<string, string> = {
 
 const ROLES: Record<MemberRole, string> = {
   member:
-    'As a member you may do everything but delete the server, see to its members and its bill, and read the passwords of its database and SFTP.',
+    'As a member you may do everything but delete the server, manage its members and its bill, and read the passwords of its database and SFTP.',
   limited: 'With limited access you may start and stop the server, and see its logs and players.',
 };
 
@@ -31,12 +31,12 @@ export function mountInvitations(serve: Serve, services: MemberServices): void {
         ${
           !request.principal.emailVerified &&
           html`<p class="note warn">
-            Invitations show up once your address is confirmed. <a href="/profile">Have a letter sent</a>.
+            Invitations show up once your address is confirmed. <a href="/profile">Send the letter again</a>.
           </p>`
         }
         ${
           invitations.length === 0
-            ? html`<p class="empty">There is none at the moment.</p>`
+            ? html`<p class="empty">You have none at the moment.</p>`
             : html`<ul class="list">
                 ${invitations.map((invitation) => invitationItem(request, invitation))}
               </ul>`
