@@ -14,20 +14,20 @@ export function setAlarm(
   tell: (event: ServerEvent) => void,
   findings?: () => Promise<Failure>,
 ): () => void {
-  const over = new AbortController();
-  const ring = (failure?: Failure) => {
-    if (!over.signal.aborted) tell({ type: 'ALARM', at: clock.now(), ...(failure && { failure }) });
-  };
-  const cancel = clock.at(at, () => {
+  let cancel = clock.at(at, () => {
     if (findings === undefined) ring();
-    else void soon(findings).then(ring);
+    else void find(findings);
   });
-  return () => {
-    cancel();
-    over.abort();
-  };
+  return () => cancel();
 
-  async function soon(find: () => Promise<Failure>): Promise<Failure | undefined> {
-    return await withTimeout(find(), FINDING_MS, { clock, signal: over.signal }).catch(() => undefined);
+  function ring(failure?: Failure): void {
+    tell({ type: 'ALARM', at: clock.now(), ...(failure && { failure }) });
+  }
+
+  async function find(found: () => Promise<Failure>): Promise<void> {
+    const over = new AbortController();
+    cancel = () => over.abort();
+    const failure = await withTimeout(found(), FINDING_MS, { clock, signal: over.signal }).catch(() => undefined);
+    if (!over.signal.aborted) ring(failure);
   }
 }

@@ -24,6 +24,9 @@ const LOG_RETRY_MS = 1_000;
 /** As many of the newest lines as a diagnosis reads. */
 const KEPT_LINES = 2_000;
 
+/** Made once: an abort makes an error with a stack of its own where it is given none. */
+const READY = new Error('the game is ready, or will not be');
+
 /** The game ended before it was ready. */
 export class GameEnded extends Error {
   readonly exit: Exit | null;
@@ -75,7 +78,7 @@ export async function untilReady(waiting: Waiting): Promise<void> {
       ports.untilWrong(signal),
     ]);
   } finally {
-    over.abort();
+    over.abort(READY);
   }
 }
 
