@@ -14,6 +14,7 @@ import { removeSecondFactor, resetPassword } from './people/reset-password.ts';
 import { homeAddressOf, welcomeText } from './people/welcome.ts';
 import { startFailure } from './start-failure.ts';
 import { acquireLease } from './store/lease.ts';
+import { backupService, restoreService } from './store/service-backup.ts';
 import { type Store, openStore } from './store/store.ts';
 import { systemdUnit } from './systemd-unit.ts';
 import { TABLES } from './tables.ts';
@@ -27,6 +28,9 @@ const COMMANDS: Readonly<Record<string, (config: Config, argument: string | unde
   '--openapi': async (config) => `${JSON.stringify(openapiDocument(config, describeApi()), null, 2)}\n`,
   '--drain': async ({ dataDir }) => ((await drainChild(dataDir)) ? DRAINING : 'No proxy runs on.\n'),
   '--migrate': (config) => withStore(config, async () => 'The database is up to date.\n'),
+  '--backup-service': (config, target) =>
+    backUp(config, target || `dormouse-${new Date().toISOString().slice(0, 10)}.tar.gz`),
+  '--restore-service': restore,
   '--reset-password': (config, email) => withStore(config, (store) => resetPassword(store, systemClock, email)),
   '--remove-second-factor': (config, email) =>
     withStore(config, (store) => removeSecondFactor(store, systemClock, email)),
@@ -68,6 +72,18 @@ async function withStore<Result>(config: Config, work: (store: Store) => Promise
   await lease.release();
   await store.close();
   return result;
+}
+
+async function backUp({ dataDir, databaseUrl }: Config, target: string): Promise<string> {
+  await backupService({ dataDir, databaseUrl, envFile: ENV_FILE }, target, Date.now());
+  return `${target} holds the database, the keys and what ${ENV_FILE} sets: keep it as safe as these. The files of servers are in ${dataDir}/servers, and their backups in ${dataDir}/backups: copy them too.\n`;
+}
+
+async function restore({ dataDir, databaseUrl }: Config, archive = ''): Promise<string> {
+  if (archive === '') throw new ConfigError('Name the file: npm run restore-service FILE');
+  const { madeAt, settings } = await restoreService({ dataDir, databaseUrl, envFile: ENV_FILE }, archive);
+  const written = settings === undefined ? '' : ` Its settings are in ${settings}.`;
+  return `Restored as it was at ${madeAt}.${written} Put servers' files back into ${dataDir}/servers, and backups into ${dataDir}/backups; then npm start.\n`;
 }
 
 /** Stops what runs, or is about to, when the process is told to end. */
@@ -128,6 +144,7 @@ async function version(): Promise<string> {
 /** The folder that all of this lies in. */
 const HOME = join(import.meta.dirname, '..');
 
+const ENV_FILE = '.env';
 const SAME_SIGNAL_MS = 300;
 
 const DRAINING = 'The proxy takes nobody new, and ends when its last player has left.\n';
@@ -141,6 +158,8 @@ Usage: npm start                       the service
        npm start -- --migrate          brings the database up to date
        npm start -- --openapi          prints the description of the API
        npm start -- --drain            has a proxy that runs on end with its last player
+       npm run backup-service [FILE]   the database, keys and settings as one file; the service may run
+       npm run restore-service FILE    back from it, where there is no installation
        npm run reset-password [EMAIL]  a new password for an operator, or for EMAIL; stop the service first
        npm run remove-second-factor [EMAIL]  the same for who has lost phone and recovery codes
 

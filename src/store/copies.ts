@@ -14,15 +14,19 @@ export async function copyBefore(database: string, migration: string, source: Da
   const copy = `${database}.before-${migration}`;
   const draft = `${copy}.tmp`;
   await rm(draft, { force: true });
-  // SQLite takes an empty file, and would make one that everybody reads.
-  await (await open(draft, 'wx', 0o600)).close();
-  await source.query('VACUUM INTO $1', [draft]);
-  await using file = await open(draft, 'r+');
-  await file.sync();
+  await copyInto(draft, source);
   await rename(draft, copy);
   await syncDirectory(dirname(database));
   const copies = await copiesOf(database);
   for (const { path } of copies.slice(0, -MOST)) await rm(path, { force: true });
+}
+
+/** Copies an SQLite database to a new file of its owner's, as it is at one instant, whoever writes to it meanwhile. */
+export async function copyInto(target: string, source: DataSource): Promise<void> {
+  // SQLite takes an empty file, and would make one that everybody reads.
+  await using file = await open(target, 'wx', 0o600);
+  await source.query('VACUUM INTO $1', [target]);
+  await file.sync();
 }
 
 /** The copy that a release which knows these migrations starts on; undefined where there is none. */

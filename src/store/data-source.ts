@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DataSource, type DataSourceOptions, type EntitySchema } from 'typeorm';
 import { migrations } from '../../migrations/index.ts';
+import { copyInto } from './copies.ts';
 import { exact } from './exact.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
@@ -61,6 +62,26 @@ export async function openDataSources(url: string, tables: Tables): Promise<Data
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Copies an SQLite database that others may use meanwhile to a new file. */
+export async function copySqlite(file: string, target: string): Promise<void> {
+  const source = await connect({ type: 'sqlite', database: file, driver: await untraced() });
+  try {
+    await copyInto(target, source);
+  } finally {
+    await source.destroy();
+  }
+}
+
+/** Whether a database of PostgreSQL has no tables yet. */
+export async function isEmptyPostgres(url: string): Promise<boolean> {
+  const source = await connect({ type: 'postgres', url, connectTimeoutMS: 10_000, installExtensions: false });
+  try {
+    return !(await source.createQueryRunner().hasTable('migrations'));
+  } finally {
+    await source.destroy();
+  }
 }
 
 async function openSqlite(

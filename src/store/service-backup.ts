@@ -1,0 +1,249 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import { type Pack, extract, pack } from 'tar-stream';
+import { z } from 'zod';
+import { readIfThere, syncDirectory, writeAtomic } from '../kernel/atomic-file.ts';
+import { StatusError } from '../kernel/status.ts';
+import { MIB } from '../kernel/units.ts';
+import { copySqlite, isEmptyPostgres, openDataSources } from './data-source.ts';
+
+/** Where an installation keeps what is its own: all but the folders of its servers and their backups. */
+export interface ServiceFiles {
+  dataDir: string;
+  databaseUrl: string;
+  /** Settings in a file; what the environment sets is nobody's to copy. */
+  envFile: string;
+}
+
+/** What a service's backup says of itself; the first file of the archive. */
+const Manifest = z.object({
+  format: z.literal(1),
+  /** When it was made. RFC 3339. */
+  madeAt: z.iso.datetime(),
+  database: z.enum(['sqlite', 'postgres']),
+});
+type Manifest = z.infer<typeof Manifest>;
+
+const MANIFEST = 'manifest.json';
+const DATABASE = 'database';
+/** Of the data directory. */
+const KEYS = ['secret.key', 'ssh_host_ed25519_key', 'proxy.token'];
+const ENV = 'env';
+/** Of all but the database. */
+const MOST_BYTES = MIB;
+
+/**
+ * Writes the database, keys and settings as one archive (tar, gzip) to `target`, readable by its owner alone; at any moment
+ * there is a whole archive or none. The service may run meanwhile: the database is taken as it is at one instant. Rejects with a
+ * StatusError that says what to do.
+ */
+export async function backupService(
+  { dataDir, databaseUrl, envFile }: ServiceFiles,
+  target: string,
+  now: number,
+): Promise<void> {
+  const made = resolve(target);
+  if (await isThere(made)) throw refusal(`${made} is there already. Name another file.`);
+  const file = sqliteFile(databaseUrl);
+  if (file !== undefined && !(await isThere(file)))
+    throw refusal(`There is no database at ${file}: DATA_DIR or DATABASE_URL is another one.`);
+  // Beside the archive, where there has to be room for it anyway.
+  const draft = await mkdtemp(join(dirname(made), '.dormouse-backup-'));
+  try {
+    const database = join(draft, DATABASE);
+    if (file === undefined) await dump(databaseUrl, draft, database);
+    else await copySqlite(file, database);
+    const manifest: Manifest = {
+      format: 1,
+      madeAt: new Date(now).toISOString(),
+      database: file === undefined ? 'postgres' : 'sqlite',
+    };
+    const tar = pack();
+    const written = writeAtomic(made, tar.pipe(createGzip()), { draft: join(draft, 'archive') });
+    const fed = (async () => {
+      tar.entry({ name: MANIFEST, mode: 0o600 }, JSON.stringify(manifest));
+      for (const name of KEYS) await add(tar, name, join(dataDir, name));
+      await add(tar, ENV, envFile);
+      await add(tar, DATABASE, database);
+      tar.finalize();
+    })();
+    await Promise.all([written, fed.catch((error: Error) => tar.destroy(error))]);
+    await syncDirectory(dirname(made));
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Puts what `backupService` has written in its place, the database last: ended in between, it can be done again. Only where
+ * there is no installation yet. Resolves with when it was made, and where its settings are now. Rejects with a StatusError that says
+ * what to do, and then no database was made.
+ */
+export async function restoreService(
+  { dataDir, databaseUrl, envFile }: ServiceFiles,
+  archive: string,
+): Promise<{ madeAt: string; settings: string | undefined }> {
+  if (!(await isThere(archive))) throw refusal(`There is no file ${archive}.`);
+  const file = sqliteFile(databaseUrl);
+  const isFree = file === undefined ? await isEmptyPostgres(databaseUrl) : !(await isThere(file));
+  if (!isFree)
+    throw refusal(
+      `${file ?? 'The database of DATABASE_URL'} is in use by an installation. Restore where there is none, or move it away first.`,
+    );
+  await mkdir(dataDir, { recursive: true, mode: 0o750 });
+  const draft = await mkdtemp(join(dataDir, '.dormouse-restore-'));
+  try {
+    await unpack(archive, draft);
+    const manifest = await manifestIn(draft, archive);
+    if ((manifest.database === 'sqlite') !== (file !== undefined)) {
+      const wanted =
+        manifest.database === 'sqlite'
+          ? 'leave DATABASE_URL empty'
+          : 'set DATABASE_URL to an empty PostgreSQL database';
+      throw refusal(
+        `The archive holds a database of ${manifest.database === 'sqlite' ? 'SQLite' : 'PostgreSQL'}: ${wanted}.`,
+      );
+    }
+    await refuseOtherKeys(draft, dataDir);
+    for (const name of KEYS) await move(join(draft, name), join(dataDir, name));
+    const settings = (await isThere(envFile)) ? `${envFile}.restored` : envFile;
+    const hasSettings = await move(join(draft, ENV), settings);
+    await syncDirectory(dataDir);
+    const database = join(draft, DATABASE);
+    if (file === undefined) {
+      await load(databaseUrl, draft, database);
+      await forgetLease(databaseUrl);
+    } else {
+      await forgetLease(`sqlite:${database}`);
+      await mkdir(dirname(file), { recursive: true });
+      await move(database, file);
+      await syncDirectory(dirname(file));
+    }
+    return { madeAt: manifest.madeAt, settings: hasSettings ? settings : undefined };
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+async function add(tar: Pack, name: string, path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (!found) return;
+  const entry = tar.entry({ name, size: found.size, mode: 0o600 });
+  // A file of keys that is being replaced is one or the other; it is never being written.
+  await pipeline(createReadStream(path, { end: Math.max(0, found.size - 1) }), entry);
+}
+
+/** Only files that a backup has, each once; a file that is cut off, or no archive, is refused. */
+async function unpack(archive: string, folder: string): Promise<void> {
+  const entries = extract();
+  const names = new Set([MANIFEST, ENV, DATABASE, ...KEYS]);
+  const read = (async () => {
+    for await (const entry of entries) {
+      const { name, type, size } = entry.header;
+      if (type !== 'file' || !names.delete(name) || (name !== DATABASE && size > MOST_BYTES)) throw noBackup(archive);
+      await using file = await open(join(folder, name), 'wx', 0o600);
+      await file.writeFile(entry as AsyncIterable<Buffer>);
+      await file.sync();
+    }
+  })();
+  try {
+    await Promise.all([pipeline(createReadStream(archive), createGunzip(), entries), read]);
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? error : noBackup(archive, error);
+  }
+}
+
+async function manifestIn(folder: string, archive: string): Promise<Manifest> {
+  const text = (await readIfThere(join(folder, MANIFEST)))?.toString() ?? '';
+  const read = Manifest.safeParse(parsed(text));
+  if (!read.success || !(await isThere(join(folder, DATABASE)))) throw noBackup(archive);
+  return read.data;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keys that are the same are of a restore that was ended in between. */
+async function refuseOtherKeys(folder: string, dataDir: string): Promise<void> {
+  for (const name of KEYS) {
+    const [own, restored] = await Promise.all([readIfThere(join(dataDir, name)), readIfThere(join(folder, name))]);
+    if (own && restored && !own.equals(restored))
+      throw refusal(`${join(dataDir, name)} is another installation's. Move it away first.`);
+  }
+}
+
+/** Whoever ran the installation when it was backed up does not run this one. */
+async function forgetLease(databaseUrl: string): Promise<void> {
+  const sources = await openDataSources(databaseUrl, []);
+  try {
+    await sources.writer.query('DELETE FROM "leases"');
+  } finally {
+    await sources.close();
+  }
+}
+
+async function move(from: string, to: string): Promise<boolean> {
+  if (!(await isThere(from))) return false;
+  // The settings may lie on another disk.
+  await rename(from, to).catch(() => copyFile(from, to));
+  return true;
+}
+
+const isThere = async (path: string) => (await stat(path).catch(() => undefined)) !== undefined;
+
+/** Undefined: it is no file. */
+function sqliteFile(databaseUrl: string): string | undefined {
+  return databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
+}
+
+const dump = (url: string, folder: string, target: string) =>
+  postgresTool('pg_dump', url, folder, ['--format=custom', '--no-owner', '--no-privileges', `--file=${target}`]);
+
+const load = (url: string, folder: string, source: string) =>
+  postgresTool('pg_restore', url, folder, [
+    '--exit-on-error',
+    '--single-transaction',
+    '--no-owner',
+    '--no-privileges',
+    source,
+  ]);
+
+/** PostgreSQL's own programs know all its versions' formats. The password goes by a file: arguments are everybody's to read. */
+async function postgresTool(name: string, url: string, folder: string, args: string[]): Promise<void> {
+  const address = new URL(url);
+  const passwords = join(folder, 'passwords');
+  const password = decodeURIComponent(address.password).replaceAll(/[\\:]/g, String.raw`\$&`);
+  address.password = '';
+  if (password !== '') {
+    await writeAtomic(passwords, `*:*:*:*:${password}\n`);
+    address.searchParams.set('passfile', passwords);
+  }
+  const child = spawn(name, [`--dbname=${address.href}`, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(0, MOST_BYTES)));
+  const [code] = (await once(child, 'close').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    throw refusal(
+      `There is no ${name} here: install PostgreSQL's client programs (postgresql-client), of the server's version or later.`,
+    );
+  })) as [number | null];
+  if (code !== 0) throw refusal(`${name} failed: ${said.trim().split('\n')[0] ?? ''}`);
+}
+
+function noBackup(archive: string, cause?: unknown): StatusError {
+  return refusal(`${basename(archive)} is no whole backup of a service.`, cause);
+}
+
+function refusal(message: string, cause?: unknown): StatusError {
+  return new StatusError('FAILED_PRECONDITION', 'SERVICE_BACKUP', message, { cause });
+}
