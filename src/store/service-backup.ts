@@ -90,25 +90,14 @@ export async function restoreService(
 ): Promise<{ madeAt: string; settings: string | undefined }> {
   if (!(await isThere(archive))) throw refusal(`There is no file ${archive}.`);
   const file = sqliteFile(databaseUrl);
-  const isFree = file === undefined ? await isEmptyPostgres(databaseUrl) : !(await isThere(file));
-  if (!isFree)
-    throw refusal(
-      `${file ?? 'The database of DATABASE_URL'} is in use by an installation. Restore where there is none, or move it away first.`,
-    );
+  if (file !== undefined && (await isThere(file))) throw inUse(file);
   await mkdir(dataDir, { recursive: true, mode: 0o750 });
   const draft = await mkdtemp(join(dataDir, '.dormouse-restore-'));
   try {
     await unpack(archive, draft);
     const manifest = await manifestIn(draft, archive);
-    if ((manifest.database === 'sqlite') !== (file !== undefined)) {
-      const wanted =
-        manifest.database === 'sqlite'
-          ? 'leave DATABASE_URL empty'
-          : 'set DATABASE_URL to an empty PostgreSQL database';
-      throw refusal(
-        `The archive holds a database of ${manifest.database === 'sqlite' ? 'SQLite' : 'PostgreSQL'}: ${wanted}.`,
-      );
-    }
+    requireKind(manifest, file === undefined ? 'postgres' : 'sqlite');
+    if (file === undefined && !(await isEmptyPostgres(databaseUrl))) throw inUse('The database of DATABASE_URL');
     await refuseOtherKeys(draft, dataDir);
     for (const name of KEYS) await move(join(draft, name), join(dataDir, name));
     const settings = (await isThere(envFile)) ? `${envFile}.restored` : envFile;
@@ -171,6 +160,15 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function requireKind({ database }: Manifest, kind: Manifest['database']): void {
+  if (database === kind) return;
+  throw refusal(
+    database === 'sqlite'
+      ? 'The archive holds a database of SQLite: leave DATABASE_URL empty.'
+      : 'The archive holds a database of PostgreSQL: set DATABASE_URL to an empty PostgreSQL database.',
+  );
 }
 
 /** Keys that are the same are of a restore that was ended in between. */
@@ -238,6 +236,10 @@ async function postgresTool(name: string, url: string, folder: string, args: str
     );
   })) as [number | null];
   if (code !== 0) throw refusal(`${name} failed: ${said.trim().split('\n')[0] ?? ''}`);
+}
+
+function inUse(what: string): StatusError {
+  return refusal(`${what} is in use by an installation. Restore where there is none, or move it away first.`);
 }
 
 function noBackup(archive: string, cause?: unknown): StatusError {
