@@ -1,4 +1,6 @@
 import { KIB } from '../kernel/units.ts';
+import { SANDBOX } from './container.ts';
+
 /** How well a game keeps its pace: ticks a second (20 are wanted), and how long one takes on average, in ms. */
 export interface TickStats {
   tps: number;
@@ -23,7 +25,12 @@ export function tickCommands({ core, version }: { core: string; version: string 
   const name = core.toLowerCase();
   if (TPS_AND_MSPT.has(name)) return ['tps', 'mspt'];
   if (name === 'forge' || name === 'neoforge') return [`${name} tps`];
-  return knowsTickQuery(version) ? ['tick query'] : [];
+  return name === SANDBOX || knowsTickQuery(version) ? ['tick query'] : [];
+}
+
+/** Whether a game of this software and version can be asked for its pace at all. */
+export function tellsTicks(game: { core: string; version: string }): boolean {
+  return tickCommands(game).length > 0;
 }
 
 /** What the replies say; undefined where one is missing, or is something else. */

@@ -470,7 +470,7 @@ export interface paths {
         put?: never;
         /**
          * Set where alerts go
-         * @description A webhook of a chat platform, at a public https address. Empty: alerts are off. Where its name leads is looked at with each call alone; the audit log says when one was given up.
+         * @description A webhook of a chat platform, at a public https address. Empty: alerts are off. Where its name leads is looked at with each call alone; the audit log says when one was given up. Of low TPS alerts tell only where the game tells its pace: see `ticksAvailable` of GetServerMetrics.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -4298,6 +4298,11 @@ export interface components {
              * @default []
              */
             series: components["schemas"]["MetricSample"][];
+            /**
+             * @description False: `tps` and `mspt` are not available and stay 0, and no alert of low TPS is ever sent. Paper and its like, Forge, NeoForge and the sandbox tell their pace in any version, all others from Minecraft 1.20.3 on.
+             * @default false
+             */
+            ticksAvailable: boolean;
         };
         MetricSample: {
             /**

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { tellsTicks } from '../game/tick-stats.ts';
 import { reply, rfc3339 } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';
 import { ServerParams } from '../servers/api/messages.ts';
@@ -38,6 +39,10 @@ const ServerMetrics = z
       .array(MetricSample)
       .default([])
       .describe('One for each minute in which it ran, of the last 24 h, oldest first.'),
+    ticksAvailable: reply.flag.describe(
+      'False: `tps` and `mspt` are not available and stay 0, and no alert of low TPS is ever sent. Paper and its like, Forge, ' +
+        'NeoForge and the sandbox tell their pace in any version, all others from Minecraft 1.20.3 on.',
+    ),
   })
   .meta({ id: 'ServerMetrics' });
 
@@ -58,7 +63,9 @@ const getServerMetrics = ({ serverOperation, metrics, store }: Needs) =>
       const slowSince = (await findIncident(store, params.id))?.openedAt ?? null;
       const latest = server.state === 'running' ? metrics.latest(params.id, server.context.readyAt ?? 0) : undefined;
       const players = server.context.live.players ?? 0;
-      return { ...latest?.sample, players, live: latest?.live ?? false, slowSince, series };
+      const { type: core, version } = server.row;
+      const ticksAvailable = tellsTicks({ core, version });
+      return { ...latest?.sample, players, live: latest?.live ?? false, slowSince, series, ticksAvailable };
     },
   });
 

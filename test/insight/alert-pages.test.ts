@@ -29,6 +29,14 @@ test('a webhook is set, tried and taken away; what is none is refused with what 
   t.is(entries.filter(({ detail }) => detail.endsWith('set, test alert')).length, 1);
 });
 
+test('who sets a webhook for a game that cannot tell its pace reads that no alert of it will come', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { type: 'fabric', version: '1.19.2' });
+  t.regex((await it.get(PAGE)).text, /can never be told of this server: Fabric 1\.19\.2 does not tell its pace/);
+  await it.servers.patch('castle', { version: '1.20.4' });
+  t.notRegex((await it.get(PAGE)).text, /does not tell its pace/);
+});
+
 test('a test alert names its server, and is told from a true one', (t) => {
   const message = { id: 'dlv_1', serverId: 'castle', serverName: 'Castle', notice: { event: 'test', at: 0 } } as const;
   t.like(webhookBody(HOOK, message), {

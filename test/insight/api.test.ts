@@ -56,6 +56,7 @@ test('tick figures: which commands, and that no reply takes long or throws', (t)
   t.is(asked('neoforge', '1.21.1'), 'neoforge tps');
   for (const version of ['1.20.3', '1.20.4', '1.21', '26.1', '24w14a']) t.is(asked('vanilla', version), 'tick query');
   for (const version of ['1.20', '1.20.2', '1.8.9']) t.is(asked('fabric', version), '');
+  t.is(asked('sandbox', '1.8.8'), 'tick query');
   fc.assert(fc.property(fc.array(fc.string({ unit: 'binary' })), (replies) => void readTickStats(replies)));
   const spentMs = cpuTime();
   for (const bit of ['TPS from last ', 'Overall: ', 'Average time per tick: 1', 'Server tick times (', '§', '1'])
@@ -67,7 +68,8 @@ test('metrics: nothing is known of a sleeping server; a running one is read each
   const it = await api(t);
   const path = '/v1/servers/abc/metrics';
   await it.create('abc');
-  const none = { cpuPercent: -1, memUsedMb: 0, memLimitMb: 0, mspt: 0, tps: 0, players: 0, live: false, series: [] };
+  const zero = { cpuPercent: -1, memUsedMb: 0, memLimitMb: 0, mspt: 0, tps: 0, players: 0, live: false, series: [] };
+  const none = { ...zero, ticksAvailable: true };
   t.deepEqual(await it.ok('GET', path), none as Record<string, unknown>);
   let reply = TICK_QUERY;
   const asked: string[] = [];
@@ -127,6 +129,18 @@ test('metrics: nothing is known of a sleeping server; a running one is read each
   const asleep = await it.ok('GET', path);
   t.like(asleep, { cpuPercent: -1, live: false, players: 0 });
   t.is((asleep['series'] as unknown[]).length, before + 3);
+});
+
+test('metrics: a game that cannot be asked for its pace is told from one that does not answer', async (t) => {
+  const it = await api(t);
+  const available = async (id: string, type: string, version: string) => {
+    await it.create(id, { type, version });
+    return (await it.ok('GET', `/v1/servers/${id}/metrics`))['ticksAvailable'];
+  };
+  t.is(await available('old', 'vanilla', '1.20.2'), false);
+  t.is(await available('new', 'vanilla', '1.20.3'), true);
+  t.is(await available('paper', 'paper', '1.16.5'), true);
+  t.is(await available('sandbox', 'sandbox', '1.8.8'), true);
 });
 
 test('metrics: nobody waits for a game that hangs; a beat that is left out is said', async (t) => {

@@ -115,6 +115,18 @@ test('a failed start says why, with the lines that show it, and is tried again b
   t.regex(text, /href="\/servers\/castle\/settings">Give it more RAM/);
 });
 
+test('ticks of a game that cannot tell them are not available, and have no empty chart', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { type: 'vanilla', version: '1.19.2' });
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  await it.clock.advance(61_000);
+  await it.until(async () => /Memory<\/dt>/.test((await it.get('/servers/castle')).text));
+  const { text } = await it.get('/servers/castle');
+  t.regex(text, /Ticks<\/dt>\s*<dd>not available/);
+  t.notRegex(text, /data-figure="ticks"/);
+});
+
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`the front page with players, charts and alerts, ${colorScheme}: nothing keeps anybody out`, async (t) => {
     if (!(await needs(t, 'chromium'))) return;

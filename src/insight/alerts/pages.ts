@@ -3,6 +3,7 @@ import type { Page } from '../../web/page-request.ts';
 import { filling, lineField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
+import { softwareName } from '../../servers/pages/create.ts';
 import { SAVED, settingsPage } from '../../servers/pages/settings/frame.ts';
 
 /** Where a server's alerts go. */
@@ -27,8 +28,9 @@ export function mountAlertPages(panel: Panel): void {
   });
 }
 
-function alertsPage(request: ServerRequest): Page {
-  const { alertWebhookUrl } = request.server;
+async function alertsPage(request: ServerRequest): Promise<Page> {
+  const { id, alertWebhookUrl, type, version } = request.server;
+  const { ticksAvailable } = await request.call('GetServerMetrics', { id });
   const field = {
     name: 'url',
     label: 'Webhook',
@@ -45,6 +47,13 @@ function alertsPage(request: ServerRequest): Page {
       A message where you read it, when the server is too slow for its players and when it recovers, when the game hangs
       or had to be killed, and when the spend cap is reached.
     </p>
+    ${
+      !ticksAvailable &&
+      html`<p class="note warn">
+        That it is too slow can never be told of this server: ${softwareName(type)} ${version} does not tell its pace.
+        Paper does in any version, and all software from Minecraft 1.20.3 on. All other alerts come.
+      </p>`
+    }
     ${panelForm(request, 'save', html`${lineField(filling(request, 'save'), field)}<button type="submit">Save</button>`)}
     ${alertWebhookUrl !== '' && buttonForm(request, 'test', 'Send a test alert')}
   </section>`;

@@ -95,7 +95,8 @@ const setServerAlertWebhook = (needs: Needs) =>
     summary: 'Set where alerts go',
     description:
       'A webhook of a chat platform, at a public https address. Empty: alerts are off. Where its name leads is looked at with ' +
-      'each call alone; the audit log says when one was given up.',
+      'each call alone; the audit log says when one was given up. Of low TPS alerts tell only where the game tells its pace: see ' +
+      '`ticksAvailable` of GetServerMetrics.',
     body: message({
       url: WebhookUrl.default(''),
       test: z

@@ -68,7 +68,7 @@ async function overviewPage(request: ServerRequest): Promise<Page> {
     <section class="card">
       <h2>The last 24 hours</h2>
       <div class="charts" data-charts="${BROWSER_PREFIX}/v1/servers/${id}/metrics" data-keep hidden>
-        ${CHARTS.map(
+        ${CHARTS.filter(([figure]) => figure !== 'ticks' || metrics.ticksAvailable).map(
           ([figure, label]) =>
             html`<figure>
               <figcaption>${label} <output></output></figcaption>
@@ -102,9 +102,11 @@ const CHARTS = [
   ['processor', 'Processor'],
 ] as const;
 
-function figures({ tps, mspt, memUsedMb, memLimitMb, cpuPercent }: ReplyOf<'GetServerMetrics'>): Html | undefined {
+function figures(metrics: ReplyOf<'GetServerMetrics'>): Html | undefined {
+  const { tps, mspt, memUsedMb, memLimitMb, cpuPercent, ticksAvailable } = metrics;
   if (memLimitMb === 0 && tps === 0) return undefined;
   return html`<dl class="facts">
+    ${!ticksAvailable && fact('Ticks', html`not available <small>this software tells its pace from 1.20.3 on</small>`)}
     ${tps > 0 && fact('Ticks', html`${tps.toFixed(1)} per s <small>${mspt.toFixed(1)} ms each</small>`)}
     ${memLimitMb > 0 && fact('Memory', html`${Math.round(memUsedMb)} MB <small>of ${Math.round(memLimitMb)} MB</small>`)}
     ${cpuPercent >= 0 && fact('Processor', `${Math.round(cpuPercent)} %`)}
