@@ -102,6 +102,8 @@ export interface Joined {
   inside: number;
   /** Logging in, or too young to tell. */
   knocking: number;
+  /** How long ago one was last inside, where none is now; absent: none was, of whom it was not told then. */
+  insideMsAgo?: number | undefined;
 }
 
 /** Is told who is there, so that no game goes to sleep under its players. */

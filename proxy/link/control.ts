@@ -20,6 +20,8 @@ import {
   type Hello,
   LINK_PROTOCOL,
   MOST_PLAYERS,
+  MOST_VISITED,
+  VISIT_MS,
   inParts,
 } from './messages.ts';
 import { Mirror } from './mirror.ts';
@@ -66,6 +68,8 @@ export class Control implements Routes, Wake, Presence {
   readonly #later: (run: () => void) => void;
   readonly #mirror = new Mirror();
   readonly #joined = new Map<string, Joined>();
+  /** When somebody was last inside, epoch ms, the latest last: whoever has left before it could be told was there all the same. */
+  readonly #visitedAt = new Map<string, number>();
   readonly #changed = new Set<string>();
   readonly #wakes: Wakes;
   readonly #firstWhole = Promise.withResolvers<void>();
@@ -122,6 +126,7 @@ export class Control implements Routes, Wake, Presence {
   }
 
   changed(serverId: string, joined: Joined): void {
+    if (joined.inside > 0 || (this.#joined.get(serverId)?.inside ?? 0) > 0) this.#noteVisit(serverId);
     if (joined.inside + joined.knocking > 0) this.#joined.set(serverId, joined);
     else this.#joined.delete(serverId);
     this.#changed.add(serverId);
@@ -219,7 +224,7 @@ export class Control implements Routes, Wake, Presence {
     session.isWelcome = true;
     this.#mirror.begin();
     this.#changed.clear();
-    this.#tell(this.#joined.keys());
+    this.#tell(new Set([...this.#joined.keys(), ...this.#visitedAt.keys()]));
     this.#send({ type: 'whole' });
     this.#lastStats = '';
     this.tellStats();
@@ -252,9 +257,23 @@ export class Control implements Routes, Wake, Presence {
     const here = [...ids].map((id) => {
       const { inside, knocking } = this.#joined.get(id) ?? { inside: 0, knocking: 0 };
       const players = this.#proxy?.players(id).slice(0, MOST_PLAYERS) ?? [];
-      return { id, inside, knocking, players };
+      return { id, inside, knocking, players, insideMsAgo: inside > 0 ? undefined : this.#visitMsAgo(id) };
     });
     for (const servers of inParts(here)) this.#send({ type: 'here', servers });
+  }
+
+  #noteVisit(serverId: string): void {
+    this.#visitedAt.delete(serverId);
+    this.#visitedAt.set(serverId, this.#now());
+    for (const id of this.#visitedAt.keys()) {
+      if (this.#visitedAt.size <= MOST_VISITED && (this.#visitMsAgo(id) ?? 0) <= VISIT_MS) break;
+      this.#visitedAt.delete(id);
+    }
+  }
+
+  #visitMsAgo(serverId: string): number | undefined {
+    const at = this.#visitedAt.get(serverId);
+    return at === undefined ? undefined : Math.max(0, this.#now() - at);
   }
 
   #send(message: FromProxy): boolean {

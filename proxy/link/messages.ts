@@ -22,6 +22,10 @@ export const MESSAGE_UNITS = 32 * 1024;
 /** Of one server, in a message: counts are exact all the same. */
 export const MOST_PLAYERS = 2_000;
 
+/** Servers of which a proxy remembers a visit, and for how long. */
+export const MOST_VISITED = 10_000;
+export const VISIT_MS = 60 * 60_000;
+
 /** Wakes that one proxy may have asked for at a time. */
 export const MOST_WAKES = 10_000;
 
@@ -36,6 +40,8 @@ export interface Here {
   id: string;
   inside: number;
   knocking: number;
+  /** As `Joined` has it: a visit between two messages, or while the service was away. */
+  insideMsAgo?: number | undefined;
   /** At most MOST_PLAYERS of them. */
   players: Player[];
 }

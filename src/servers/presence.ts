@@ -14,13 +14,18 @@ export interface Presence extends PresencePort {
 
 const NOBODY: JoinedPlayers = { inside: 0, knocking: 0, insideAt: null };
 
+function latest(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
+}
+
 export function createPresence(clock: Clock): Presence {
   const known = new Map<string, JoinedPlayers>();
   let awaited = 0;
   return {
-    changed(serverId, { inside, knocking }: Joined) {
+    changed(serverId, { inside, knocking, insideMsAgo }: Joined) {
       const before = known.get(serverId) ?? NOBODY;
-      const insideAt = inside > 0 || before.inside > 0 ? clock.now() : before.insideAt;
+      const visitedAt = insideMsAgo === undefined ? before.insideAt : clock.now() - insideMsAgo;
+      const insideAt = inside > 0 || before.inside > 0 ? clock.now() : latest(before.insideAt, visitedAt);
       if (inside + knocking === 0 && insideAt === null) known.delete(serverId);
       else known.set(serverId, { inside, knocking, insideAt });
     },

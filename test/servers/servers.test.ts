@@ -238,6 +238,23 @@ test('a player whom the game does not count yet is not thrown out, and a visit b
   t.deepEqual(w.presence.of('lobby'), { inside: 0, knocking: 0, insideAt: null }, 'a run is forgotten with its end');
 });
 
+test('a player who was in for a moment has come in, told late or not; who was not let in has not', async (t) => {
+  const w = await world(t);
+  const endOf = async (id: string, insideMsAgo: number | undefined) => {
+    await w.create(id);
+    await w.command(id, 'JOIN', STEVE);
+    await w.reach(id, 'running');
+    await w.clock.advance(60_000);
+    w.presence.changed(id, { inside: 0, knocking: 0, insideMsAgo });
+    await w.reach(id, 'hibernated', 900_000);
+    const { transitions } = (await w.servers.inspect(id))!;
+    return JSON.parse(transitions.find(({ to }) => to === 'stopping')!.cause) as { id: string };
+  };
+  t.like(await endOf('visited', 2_000), { id: 'idle' });
+  t.like(await endOf('woken', undefined), { id: 'false_wake' });
+  t.like(await endOf('before', 3_600_000), { id: 'false_wake' }, 'in another run');
+});
+
 test('a server whose files are worked on says so, since when and what it is, also behind a kill', async (t) => {
   let arrived = 0;
   const latch = Promise.withResolvers<void>();

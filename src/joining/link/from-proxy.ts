@@ -44,7 +44,15 @@ const Message = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('here'),
     servers: z
-      .array(z.object({ id: serverId, inside: count, knocking: count, players: z.array(player).max(MOST_PLAYERS) }))
+      .array(
+        z.object({
+          id: serverId,
+          inside: count,
+          knocking: count,
+          insideMsAgo: total.optional(),
+          players: z.array(player).max(MOST_PLAYERS),
+        }),
+      )
       .max(10_000),
   }),
   z.object({ type: z.literal('whole') }),

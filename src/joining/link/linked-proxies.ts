@@ -197,7 +197,8 @@ export class LinkedProxies {
     const before = new Set(proxy.players(id).map(({ ip }) => ip));
     if (here && here.inside + here.knocking > 0) proxy.here.set(id, here);
     else proxy.here.delete(id);
-    this.#options.presence.changed(id, this.#joined(id));
+    const insideMsAgo = here?.insideMsAgo;
+    this.#options.presence.changed(id, { ...this.#joined(id), ...(insideMsAgo !== undefined && { insideMsAgo }) });
     for (const player of proxy.players(id)) {
       if (before.has(player.ip)) continue;
       before.add(player.ip);
