@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { encodeFrame, encodeString } from './codec.ts';
 import type { LegacyStatus } from './legacy.ts';
 import { LiveStatus } from './live-status.ts';
@@ -5,7 +6,7 @@ import { STATUS_JSON_UNITS, type StatusAnswer, field, parseStatus, pingStatus } 
 import type { Route } from './ports.ts';
 import type { Timings } from './settings.ts';
 import { cleanText, plainText, toComponent, wordsOf } from './text.ts';
-import { TEXTS } from './texts.ts';
+import { PHASES, TEXTS } from './texts.ts';
 
 /** Two lines of 128 characters, each with a colour and all formats of its own. */
 const MOTD_UNITS = 8_192;
@@ -14,6 +15,8 @@ const VERSION_UNITS = 64;
 /** Frames kept per route, for as long as the route is the current one; clients speak about one protocol a year. */
 const MAX_FRAMES = 32;
 const MAX_LIVE_ANSWERS = 2_000;
+/** For a server that has shown none of its own: a dormouse, asleep. */
+export const ASLEEP_ICON = `data:image/png;base64,${readFileSync(new URL('asleep.png', import.meta.url)).toString('base64')}`;
 const FAVICON = /^data:image\/png;base64,[A-Za-z0-9+/=]+$/;
 /** Fields of a live status that stay true while the server is down; the last ones are dropped first to save room. */
 const KEPT_FIELDS = ['enforcesSecureChat', 'previewsChat', 'favicon', 'modinfo', 'forgeData'] as const;
@@ -107,6 +110,7 @@ export function asleepStatus(route: Route, protocol: number): string {
     const value = field(last.json, name);
     if (value !== undefined && (name !== 'favicon' || isFavicon(value))) fields.push([name, value]);
   }
+  if (!fields.some(([name]) => name === 'favicon')) fields.push(['favicon', ASLEEP_ICON]);
   for (;;) {
     const json = JSON.stringify(Object.fromEntries(fields));
     if (json.length <= STATUS_JSON_UNITS || fields.length === needed) return json;
@@ -176,10 +180,19 @@ function overlay(route: Route): string {
 
 function progress(what: string, route: Route): string {
   if (route.percent < 0) return what;
-  const phase = plainText(cleanText(route.phase, PHASE_UNITS)).replaceAll('\n', ' ').trim();
-  const percent = Math.round(Math.min(100, Math.max(0, route.percent)));
-  const eta = route.etaSeconds === null ? '' : `, about ${duration(route.etaSeconds)}`;
-  return `${what}§7${phase ? `: ${phase}` : ''} ${percent} %${eta}`;
+  const percent = Math.round(Math.min(100, route.percent));
+  const done = [phaseOf(route), percent > 0 ? `${percent} %` : ''].filter(Boolean).join(' ');
+  const eta = route.etaSeconds === null ? '' : `about ${duration(route.etaSeconds)}`;
+  const more = [done, eta].filter(Boolean).join(', ');
+  return more === '' ? what : `${what}§7: ${more}`;
+}
+
+/** In the middle of a sentence; '' for the first, which says no more than that it starts. */
+function phaseOf({ phase }: Route): string {
+  if (phase === 'starting') return '';
+  const words = PHASES.get(phase);
+  if (words !== undefined) return words.charAt(0).toLowerCase() + words.slice(1);
+  return plainText(cleanText(phase, PHASE_UNITS)).replaceAll('\n', ' ').trim();
 }
 
 function duration(seconds: number): string {

@@ -25,6 +25,14 @@ export const TEXTS = {
   silent: '§cDoes not answer right now',
 } as const;
 
+/** What a start is at, by the service's words for it. */
+export const PHASES: ReadonlyMap<string, string> = new Map([
+  ['starting', 'Starting'],
+  ['loading_mods', 'Loading its mods'],
+  ['generating_world', 'Preparing its world'],
+  ['ready', 'Almost ready'],
+]);
+
 /** For players whose client is of another version than the one that the server takes. */
 export function versionText(versionName: string): string {
   return `This server plays Minecraft ${versionName}, and your game is another version. Choose ${versionName} in your launcher (Installations → New installation), then join again.`;

@@ -1,6 +1,7 @@
 import { PROTOCOL } from '../handshake.ts';
 import type { Route } from '../ports.ts';
 import { cleanText, plainText, toComponent } from '../text.ts';
+import { PHASES } from '../texts.ts';
 import type { NbtCompound } from './nbt.ts';
 import { componentNbt } from './packets.ts';
 
@@ -27,12 +28,6 @@ const BODY_WIDTH = 300;
 const BAR_PARTS = 40;
 const ORDINALS = new Intl.PluralRules('en', { type: 'ordinal' });
 const ENDINGS: Partial<Record<Intl.LDMLPluralRule, string>> = { one: 'st', two: 'nd', few: 'rd' };
-const PHASES = new Map([
-  ['starting', 'Starting'],
-  ['loading_mods', 'Loading its mods'],
-  ['generating_world', 'Preparing its world'],
-  ['ready', 'Almost ready'],
-]);
 
 /** The server's name and description, how far its start is, and who else waits for it. */
 export function waitingDialog(view: WaitingView): NbtCompound {

@@ -23,7 +23,9 @@ import { etaSeconds } from '../servers/start-time.ts';
 import type { JoinPolicy } from './join-policy.ts';
 import { Line } from './line.ts';
 import type { RouteFeed } from './link/teller.ts';
+import { kickOf, refusalOf } from './refusals.ts';
 import type { WakePolicy } from './wake-policies.ts';
+import { watchWakeability } from './wakeability.ts';
 
 export interface RoutingOptions {
   servers: Servers;
@@ -59,6 +61,8 @@ export function createRouting({
   sleepers,
 }: RoutingOptions): Routes & Wake & { feed: RouteFeed; close(): void } {
   const routes = new Map<string, Route>();
+  /** The same without what is against a wake just now. */
+  const plain = new Map<string, Route>();
   const listeners = new Set<(host: string) => void>();
   const names = new Map<string, string>();
   const ages = new Map<string, number>();
@@ -66,13 +70,31 @@ export function createRouting({
   let oldest: string | undefined;
   const nameOf = (hostname: string) => `${hostname}.${publicHost}`.toLowerCase();
 
+  const wakeability = watchWakeability({
+    servers,
+    sleepers: () => [...plain.values()].flatMap(({ serverId, state }) => (state === 'hibernated' ? [serverId] : [])),
+    changed: (id) => show(names.get(id) ?? ''),
+    clock,
+    log,
+  });
+
   for (const sleeper of sleepers) {
     names.set(sleeper.id, nameOf(sleeper.hostname));
     ages.set(sleeper.id, sleeper.createdAt);
-    routes.set(nameOf(sleeper.hostname), sleepingRoute(sleeper, joinPolicy.policyOf(sleeper.id)));
+    set(nameOf(sleeper.hostname), sleepingRoute(sleeper, joinPolicy.policyOf(sleeper.id)));
   }
+
   function set(name: string, route: Route | undefined): void {
+    if (route === undefined) plain.delete(name);
+    else plain.set(name, route);
+    show(name);
+  }
+
+  function show(name: string): void {
+    const known = plain.get(name);
+    const route = known && withRefusal(known, wakeability.lineOf(known.serverId));
     const before = routes.get(name);
+    if (before === undefined && route === undefined) return;
     // A reading that changes nothing here is no news: answers are kept by their route.
     if (before !== undefined && route !== undefined && isSame(before, route)) return;
     if (route === undefined) routes.delete(name);
@@ -157,7 +179,9 @@ export function createRouting({
           await line.enter({ serverId, since, signal, wake, tell: (place) => inLine.tell(place) });
         }
       } catch (error) {
-        throw error instanceof StatusError ? refusalOf(error) : error;
+        if (!(error instanceof StatusError)) throw error;
+        if (routes.get(names.get(serverId) ?? '')?.state === 'hibernated') wakeability.refused(serverId, error);
+        throw refusalOf(error);
       }
       log.info({ server: serverId, player: player.name, protocol: player.protocol }, 'a player joins');
       const now = await servers.until(serverId, settled, signal);
@@ -167,6 +191,7 @@ export function createRouting({
 
     close() {
       unobserve();
+      wakeability.close();
       line.close();
     },
   };
@@ -187,42 +212,6 @@ function kickText({ row, state, context }: ServerNow): string {
   if (state === 'installing') return `${row.name} is being set up. Come back in a few minutes.`;
   return `${row.name} was put to sleep. Join again to wake it.`;
 }
-
-function refusalOf(error: unknown): JoinRefused {
-  const text = refusalWords(error) ?? 'This server cannot be woken right now. Try again in a minute.';
-  return new JoinRefused(text, { cause: error });
-}
-
-/** What a player reads of a rule that is against a wake; undefined: of this one nothing more than that. */
-function refusalWords(error: unknown): string | undefined {
-  if (!(error instanceof StatusError)) return undefined;
-  const isForEver = error.options.metadata?.['fits'] === 'never';
-  return (isForEver ? NEVER[error.reason] : undefined) ?? REFUSALS[error.reason];
-}
-
-/** Where waiting does not help. */
-const NEVER: Record<string, string> = {
-  MAX_RAM: 'This server is set to more memory than its owner may use: its owner has to give it less.',
-  NODE_CAPACITY: 'This server is set to more memory than there is here: its owner has to give it less.',
-};
-
-const REFUSALS: Record<string, string> = {
-  MAX_SERVERS: 'Too many servers of this owner are awake. Try again when one of them sleeps.',
-  MAX_RAM: 'The other servers of this owner use all its memory. Try again when one of them sleeps.',
-  NODE_CAPACITY: 'All places here are taken right now. Try again in a few minutes.',
-  INSUFFICIENT_FUNDS: 'This server has to rest: its owner has to top up first.',
-  SPEND_CAP_REACHED: 'This server rests for this month; its owner can wake it sooner.',
-  QUOTA_EXCEEDED: 'The disk of this server is full: its owner has to make room before it can wake.',
-  ACCOUNT_DISK_EXCEEDED: 'The servers of this owner fill their disk: room has to be made before this one can wake.',
-  UPLOADED_CODE_NOT_ALLOWED: 'Servers of this type are not run here; its owner knows more.',
-  SERVER_SUSPENDED: 'This server is closed for now by those who run this place; its owner knows more.',
-  NODE_DRAINED: 'Servers are not started here right now. Try again later.',
-  WAKES_USED_UP: 'This server has been woken often enough for today. Come back tomorrow, or ask its owner.',
-  SERVER_NOT_FOUND: 'This server is no more.',
-  SERVER_INSTALLING: 'This server is being set up. Come back in a few minutes.',
-  SERVER_INSTALL_FAILED: 'This server is not set up yet; its owner has to look at it.',
-  SERVER_START_FAILED: 'This server has a problem and needs its owner.',
-};
 
 function isSame(one: Route, other: Route): boolean {
   const { address, ...rest } = one;
@@ -286,6 +275,12 @@ function asleep(policy: WakePolicy, state: string): Pick<Route, 'asleepMotd' | '
   };
 }
 
+/** A sleeping server as the list shows it while a rule keeps everybody from waking it. What its owner says of it stays. */
+function withRefusal(route: Route, line: string | undefined): Route {
+  if (line === undefined || route.state !== 'hibernated' || route.asleepLine !== '') return route;
+  return { ...route, motd: route.asleepMotd || route.motd, asleepMotd: '', asleepLine: line };
+}
+
 /** Clients with mods of their own agree on them with the game, on a connection that nobody else has answered. */
 /** Nobody else is let in: the start would be for nothing. */
 function onlyProtocol({
@@ -313,7 +308,7 @@ function maxPlayers(properties: Record<string, string>): number {
 function refusalText(now: ServerNow, at: number): string {
   const { row, state, context } = now;
   if (state === 'installing') return kickText(now);
-  if (state === 'install_failed') return REFUSALS['SERVER_INSTALL_FAILED'] ?? '';
+  if (state === 'install_failed') return kickOf('SERVER_INSTALL_FAILED') ?? '';
   const { silentSince = null } = context.live;
   if (state !== 'running' || silentSince === null || at - silentSince < SILENT_MS) return '';
   return `${row.name} does not answer right now.\nIf it stays so it is started again. Try again in a few minutes.`;

@@ -2,6 +2,7 @@ import type { Cause, ServerCommand, ServerEvent, ServerLimits } from '../../mach
 import type { StepListener } from '../actors/machine-step.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
+import { StatusError } from '../kernel/status.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { type ServerStep, recordStep } from '../people/audit/audit.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -64,6 +65,8 @@ export interface Servers {
    * once it has stopped. With CREATE, one that is refused leaves no server behind. Returns the cancellation.
    */
   checkWakes(check: WakeCheck, commands?: readonly CheckedCommand[]): () => void;
+  /** What those who are asked before a wake have against a player's join now; undefined: nothing, or nobody is asked. */
+  refusal(id: string): Promise<StatusError | undefined>;
   /** Says what the machines make happen and what is stored with their steps: once, before the first command and `restore`. */
   provide(parts: ServerParts): void;
   /** Brings every server that is not at rest back to life. */
@@ -158,6 +161,16 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
     follow: (listener) => actors.feed.follow(listener),
     until,
     checkWakes: wakeChecks.add,
+    async refusal(id) {
+      const now = await get(id);
+      try {
+        for (const check of now ? wakeChecks.before('JOIN', now.state) : []) (await check(now!.row))(now!);
+      } catch (error) {
+        if (error instanceof StatusError) return error;
+        throw error;
+      }
+      return undefined;
+    },
     provide: parts.provide,
     restore: async () => actors.restore(await listServersNotAtRest(store)),
     live: () => actors.live(),

@@ -5,7 +5,7 @@ import mc from 'minecraft-protocol';
 import { encodeFrame, encodeString } from '../../proxy/codec.ts';
 import { pingStatus } from '../../proxy/ping.ts';
 import type { Timings } from '../../proxy/settings.ts';
-import { asleepStatus } from '../../proxy/status.ts';
+import { ASLEEP_ICON, asleepStatus } from '../../proxy/status.ts';
 import { fixture, fixtures } from './fixtures.ts';
 import {
   EVER_MS,
@@ -95,8 +95,14 @@ test('a resting status stands on the last live one, without players', (t) => {
   t.is(words(starting), 'A Minecraft server\n§6Starting§7: Preparing spawn 42 %, about 13 s');
   t.is(
     words({ state: 'installing', percent: 400, etaSeconds: 300 }),
-    'A Minecraft server\n§6Installing§7 100 %, about 5 min',
+    'A Minecraft server\n§6Installing§7: 100 %, about 5 min',
   );
+  const line = (change: Parameters<typeof route>[0]) => words({ state: 'starting', ...change }).split('\n')[1];
+  t.is(line({ phase: 'starting' }), '§6Starting');
+  t.is(line({ phase: 'starting', etaSeconds: 9 }), '§6Starting§7: about 9 s');
+  t.is(line({ phase: 'loading_mods' }), '§6Starting§7: loading its mods');
+  t.is(line({ phase: 'generating_world', percent: 34 }), '§6Starting§7: preparing its world 34 %');
+  t.is(line({ phase: 'starting', percent: -1 }), '§6Starting');
   t.is(words({ state: 'stopping', motd: '§aHi' }), '§aHi\n§7Saving and going to sleep');
   t.is(words({ state: 'install_failed' }), 'A Minecraft server\n§cThis server needs its owner');
   t.is(words({ state: 'hibernated', refusal: 'Out of funds' }), 'A Minecraft server\n§7Not available right now');
@@ -109,7 +115,7 @@ test('whatever the owner or the game wrote, a resting status is one that clients
   const motd = '","x":{"\u0000\u2028\ud800' + 'é§l'.repeat(5_000);
   const status = asleepStatus(route({ motd, lastStatus: '{"players":', versionName: 'v'.repeat(9_999) }), 767);
   t.true(status.length < 32_767);
-  t.deepEqual(Object.keys(JSON.parse(status) as Status), ['version', 'players', 'description']);
+  t.deepEqual(Object.keys(JSON.parse(status) as Status), ['version', 'players', 'description', 'favicon']);
   const huge = {
     ...(JSON.parse(LAST) as Status),
     forgeData: { d: 'd'.repeat(20_000) },
@@ -123,7 +129,16 @@ test('whatever the owner or the game wrote, a resting status is one that clients
   const deep = `{"players":{"max":60},"forgeData":${'['.repeat(15_000)}${']'.repeat(15_000)}}`;
   t.is((JSON.parse(asleepStatus(route({ lastStatus: deep }), 767)) as Status).players.online, 0);
   const bad = { ...huge, forgeData: null, favicon: 'https://example.com/x.png' };
-  t.is((JSON.parse(asleepStatus(route({ lastStatus: JSON.stringify(bad) }), 767)) as Status).favicon, undefined);
+  t.is((JSON.parse(asleepStatus(route({ lastStatus: JSON.stringify(bad) }), 767)) as Status).favicon, ASLEEP_ICON);
+});
+
+test('a sleeping server that has no icon of its own shows a small one of ours', (t) => {
+  const { favicon = '' } = JSON.parse(asleepStatus(route({}), 767)) as Status;
+  t.is(favicon, ASLEEP_ICON);
+  const png = Buffer.from(favicon.replace('data:image/png;base64,', ''), 'base64');
+  t.is(png.subarray(1, 4).toString(), 'PNG');
+  t.deepEqual([png.readUInt32BE(16), png.readUInt32BE(20)], [64, 64], 'clients take no other size');
+  t.true(png.length <= 2_048);
 });
 
 test('each state shows within one ping, to real clients', async (t) => {

@@ -1,0 +1,99 @@
+/**
+ * Promises: of a sleeping server that a rule keeps from being woken, what the server list says of it, soon after that has become
+ * so. Never wakes anything, and never costs more than a few looks at the rules in a second, however many servers sleep.
+ */
+import { isTagged } from '../../machines/server.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { every } from '../kernel/every.ts';
+import type { Log } from '../kernel/log.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { Servers } from '../servers/servers.ts';
+import { refusalLine } from './refusals.ts';
+
+export interface WakeabilityOptions {
+  servers: Pick<Servers, 'observe' | 'refusal'>;
+  /** Ids of all servers that sleep. */
+  sleepers: () => readonly string[];
+  /** The line of this server is another one now. */
+  changed: (serverId: string) => void;
+  clock: Clock;
+  log: Log;
+}
+
+export interface Wakeability {
+  /** The line in place of how to wake it; undefined: nothing is known to be against that. */
+  lineOf(serverId: string): string | undefined;
+  /** A player was just refused. */
+  refused(serverId: string, error: StatusError): void;
+  close(): void;
+}
+
+const LOOK_MS = 15_000;
+/** Servers of which the rules are asked in one round: few installations have more, and a large one is not to be slowed by it. */
+const MOST_A_ROUND = 50;
+
+/** Asks about each sleeping server in turn, and at once about one that falls asleep or is changed. */
+export function watchWakeability(options: WakeabilityOptions): Wakeability {
+  const { servers, sleepers, changed, clock, log } = options;
+  const lines = new Map<string, string>();
+  /** To be asked about next, ahead of their turn. */
+  const soon = new Set<string>();
+  let turn = 0;
+  let isLooking = false;
+  let closed = false;
+
+  function set(id: string, line: string | undefined): void {
+    if (lines.get(id) === line) return;
+    if (line === undefined) lines.delete(id);
+    else lines.set(id, line);
+    changed(id);
+  }
+
+  async function ask(id: string): Promise<void> {
+    try {
+      const refusal = await servers.refusal(id);
+      if (!closed) set(id, refusal && refusalLine(refusal));
+    } catch (err) {
+      log.debug({ server: id, err }, 'whether a sleeping server can be woken is not known');
+    }
+  }
+
+  async function look(ids: Iterable<string>): Promise<void> {
+    if (isLooking) return;
+    isLooking = true;
+    for (const id of ids) if (!closed) await ask(id);
+    for (const id of soon) {
+      soon.delete(id);
+      if (!closed) await ask(id);
+    }
+    isLooking = false;
+  }
+
+  /** Those of whom something is said come first: it may have become untrue. */
+  function inTurn(): string[] {
+    const all = sleepers();
+    const told = [...lines.keys()].slice(0, MOST_A_ROUND / 2);
+    const rest = Math.min(all.length, MOST_A_ROUND - told.length);
+    const next = Array.from({ length: rest }, (_, index) => all[(turn + index) % all.length]!);
+    turn = all.length === 0 ? 0 : (turn + rest) % all.length;
+    return [...new Set([...told, ...next])];
+  }
+
+  const cancel = every(clock, LOOK_MS, () => void look(inTurn()));
+  const unobserve = servers.observe((id, now) => {
+    if (now === null || isTagged(now.state, 'awake')) return set(id, undefined);
+    if (now.state !== 'hibernated') return;
+    if (soon.size < MOST_A_ROUND) soon.add(id);
+    void look([]);
+  });
+
+  return {
+    lineOf: (serverId) => lines.get(serverId),
+    refused: (serverId, error) => set(serverId, refusalLine(error)),
+    close() {
+      closed = true;
+      cancel();
+      unobserve();
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import test from 'ava';
+import { createRouting } from '../../src/joining/routing.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { StatusError } from '../../src/kernel/status.ts';
+import { listRoutes } from '../../src/servers/rows.ts';
+import { OPEN_POLICY } from '../support/join-policy.ts';
+import { world } from '../support/world.ts';
+
+const HOST = 'lobby.play.example';
+
+test('the list says why a sleeping server cannot be woken, as long as that is so', async (t) => {
+  const it = await world(t);
+  let reason = '';
+  it.servers.checkWakes(async () => () => {
+    if (reason !== '') throw new StatusError('FAILED_PRECONDITION', reason, 'No.');
+  });
+  await it.create('lobby', { motd: 'The Lobby' });
+  const { servers, clock } = it;
+  const policy = { ...OPEN_POLICY.policyOf('lobby') };
+  const routing = createRouting({
+    servers,
+    clock,
+    log: createLog({ level: 'silent' }),
+    publicHost: 'play.example',
+    sleepers: await listRoutes(it.store),
+    joinPolicy: { ...OPEN_POLICY, policyOf: () => policy },
+  });
+  t.teardown(() => routing.close());
+  const shown = () => {
+    const { motd = '', asleepMotd = '', asleepLine = '' } = routing.lookup(HOST) ?? {};
+    return { motd, asleepMotd, asleepLine };
+  };
+  const becomes = async (line: RegExp) => {
+    await it.until(async () => {
+      await clock.advance(15_000);
+      return line.test(shown().asleepLine);
+    });
+    t.regex(shown().asleepLine, line);
+  };
+  const usual = shown();
+  t.is(usual.asleepLine, '');
+  reason = 'INSUFFICIENT_FUNDS';
+  await becomes(/its owner has to top up first$/);
+  reason = 'SERVER_SUSPENDED';
+  await becomes(/Closed for now$/);
+  policy.asleepMotd = 'Asleep. Friends may wake me.';
+  await servers.patch('lobby', {});
+  t.deepEqual(shown(), { motd: 'Asleep. Friends may wake me.', asleepMotd: '', asleepLine: '§7Closed for now' });
+  reason = '';
+  await becomes(/^$/);
+  t.is(shown().asleepMotd, 'Asleep. Friends may wake me.');
+  t.deepEqual(it.engine.boots, [], 'asking wakes nothing');
+
+  // Whoever comes before it was asked about finds it out.
+  reason = 'NODE_DRAINED';
+  const steve = { name: 'Steve', uuid: null, ip: '127.0.0.1', protocol: 769 };
+  const refused = await t.throwsAsync(routing.wake('lobby', steve, new AbortController().signal));
+  t.is(refused.message, 'Servers are not started here right now. Try again later.');
+  t.regex(shown().asleepLine, /nothing is started here right now$/);
+  reason = '';
+  await routing.wake('lobby', steve, new AbortController().signal).catch(() => {});
+  t.is(shown().asleepLine, '', 'awake, nothing is said of it');
+
+  policy.maintenanceText = 'We move';
+  reason = 'NODE_DRAINED';
+  await it.command('lobby', 'KILL');
+  await it.reach('lobby', 'hibernated');
+  await clock.advance(30_000);
+  t.regex(shown().asleepLine, /We move/, 'what its owner says comes first');
+});
