@@ -69,7 +69,7 @@ test('metrics: nothing is known of a sleeping server; a running one is read each
   const path = '/v1/servers/abc/metrics';
   await it.create('abc');
   const zero = { cpuPercent: -1, memUsedMb: 0, memLimitMb: 0, mspt: 0, tps: 0, players: 0, live: false, series: [] };
-  const none = { ...zero, ticksAvailable: true };
+  const none = { ...zero, slowSince: null, ticksAvailable: true };
   t.deepEqual(await it.ok('GET', path), none as Record<string, unknown>);
   let reply = TICK_QUERY;
   const asked: string[] = [];

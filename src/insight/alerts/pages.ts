@@ -3,7 +3,7 @@ import type { Page } from '../../web/page-request.ts';
 import { filling, lineField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
-import { softwareName } from '../../servers/pages/create.ts';
+import { softwareName } from '../../servers/pages/software.ts';
 import { SAVED, settingsPage } from '../../servers/pages/settings/frame.ts';
 
 /** Where a server's alerts go. */
