@@ -6,7 +6,7 @@ import { isTagged } from '../../machines/server.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
 import type { Log } from '../kernel/log.ts';
-import { StatusError } from '../kernel/status.ts';
+import type { StatusError } from '../kernel/status.ts';
 import type { Servers } from '../servers/servers.ts';
 import { refusalLine } from './refusals.ts';
 
