@@ -25,7 +25,7 @@ WORKDIR /opt/dormouse
 # Reached through published ports, so it listens on more than this container's loopback.
 ENV NODE_ENV=production HTTP_HOST=0.0.0.0 DATA_DIR=/data
 # A new volume takes over whose folder this is.
-RUN install -d -m 750 -o node -g node /data
+RUN mkdir -m 750 /data && chown node:node /data
 COPY --from=modules /opt/dormouse/node_modules node_modules
 COPY package.json LICENSE* ./
 COPY machines machines

@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import Docker from 'dockerode';
+import { joinBot } from '../support/bot.ts';
+import { freePort } from '../support/service.ts';
+import { needs } from '../support/needs.ts';
+import { STAND_INS, buildStandIn } from '../support/stand-in-image.ts';
+
+const SOCKET = process.env['DOCKER_SOCKET'] ?? '/var/run/docker.sock';
+const PATIENCE_MS = 180_000;
+const VERSION = '1.20.4';
+
+test('the image runs by itself: healthy, joined, and started again on its volume with all that was built', async (t) => {
+  if (!(await needs(t, 'docker'))) return;
+  t.timeout(900_000);
+  const docker = new Docker({ socketPath: SOCKET });
+  const tag = `dormouse-alone-${randomBytes(4).toString('hex')}`;
+  t.teardown(() => docker.getImage(tag).remove({ force: true }));
+  await buildStandIn(docker, tag);
+  await docker.createVolume({ Name: tag });
+  t.teardown(() => docker.getVolume(tag).remove());
+  const ports = { http: await freePort(), players: await freePort() };
+  const player = { port: ports.players, version: VERSION, timeoutMs: PATIENCE_MS };
+
+  const first = await started(t, docker, tag, ports);
+  await until('the first is healthy', async () => (await first.inspect()).State.Health?.Status === 'healthy');
+  const { email, password, apiKey } = JSON.parse(await printed(first, ['cat', '/data/first-run.json'])) as Record<
+    'email' | 'password' | 'apiKey',
+    string
+  >;
+  t.regex(email, /@/);
+  const log = (await first.logs({ stdout: true, stderr: true })).toString();
+  t.true(log.includes('docker exec <its name> cat /data/first-run.json'), log);
+  for (const secret of [password, apiKey]) t.false(log.includes(secret));
+
+  await call('POST', '/v1/servers', {
+    name: 'Lobby',
+    version: VERSION,
+    ramMb: 512,
+    properties: { gamemode: 'creative' },
+  });
+  const ann = await joinBot({ ...player, name: 'Ann' });
+  await ann.placeBlock({ x: 2, y: 4, z: 1 }, 'stone');
+  await first.stop({ t: 150 });
+  t.is((await first.inspect()).State.ExitCode, 0);
+  t.is(await ann.ended, 'Server closed');
+  await first.remove({ v: true });
+
+  const second = await started(t, docker, tag, ports);
+  await until('the second answers', async () => (await fetch(`${origin()}/readyz`)).ok);
+  const { servers } = (await call('GET', '/v1/servers')) as { servers: { id: string; state: string }[] };
+  t.deepEqual(
+    servers.map(({ id, state }) => [id, state]),
+    [['lobby', 'hibernated']],
+  );
+  const ben = await joinBot({ ...player, name: 'Ben' });
+  t.is(await ben.blockAt({ x: 2, y: 4, z: 1 }), 'stone');
+  await ben.end();
+  await second.stop({ t: 150 });
+  t.is((await second.inspect()).State.ExitCode, 0);
+
+  function origin(): string {
+    return `http://127.0.0.1:${ports.http}`;
+  }
+
+  async function call(method: string, path: string, body?: object): Promise<unknown> {
+    const answer = await fetch(origin() + path, {
+      method,
+      headers: { 'x-api-key': apiKey },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return JSON.parse(text) as unknown;
+  }
+});
+
+/** As by `docker run -p … -p … -v <volume>:/data <image>`, with nothing else said. */
+async function started(
+  t: ExecutionContext,
+  docker: Docker,
+  tag: string,
+  ports: { http: number; players: number },
+): Promise<Docker.Container> {
+  const published = (port: number) => [{ HostIp: '127.0.0.1', HostPort: String(port) }];
+  const container = await docker.createContainer({
+    Image: tag,
+    HostConfig: {
+      Binds: [...STAND_INS, `${tag}:/data`],
+      PortBindings: { '8080/tcp': published(ports.http), '25565/tcp': published(ports.players) },
+    },
+  });
+  t.teardown(async () => {
+    if (!t.passed) t.log(String(await container.logs({ stdout: true, stderr: true, tail: 30 }).catch(String)));
+    await container.remove({ force: true, v: true }).catch(() => undefined);
+  });
+  await container.start();
+  return container;
+}
+
+/** What a program in the container prints. */
+async function printed(container: Docker.Container, command: string[]): Promise<string> {
+  const execution = await container.exec({ Cmd: command, AttachStdout: true, Tty: true });
+  let text = '';
+  for await (const chunk of await execution.start({ Tty: true })) text += String(chunk);
+  return text;
+}
+
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + PATIENCE_MS; ; await delay(500)) {
+    if (await holds().catch(() => false)) return;
+    if (performance.now() > end) throw new Error(`${what}: not within ${PATIENCE_MS} ms`);
+  }
+}

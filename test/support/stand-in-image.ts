@@ -1,0 +1,59 @@
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { globSync, readFileSync, realpathSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type Docker from 'dockerode';
+
+const ROOT = join(import.meta.dirname, '../..');
+const NODE = realpathSync(process.execPath);
+const LIBRARIES = ['/usr/lib:/usr/lib:ro', '/usr/lib:/lib:ro', '/lib64:/lib64:ro'];
+
+/**
+ * What stands in for the image's base and for the modules of its first stage, neither of which can be had without a registry:
+ * to be mounted, as this machine has it.
+ */
+export const STAND_INS = [
+  ...LIBRARIES,
+  `${NODE}:/usr/local/bin/node:ro`,
+  `${join(ROOT, 'node_modules')}:/opt/dormouse/node_modules:ro`,
+];
+
+/**
+ * Builds the last stage of the Dockerfile, line by line as it stands, under `tag`; but on nothing except busybox and a user `node`
+ * in place of its base. Needs Debian's busybox-static.
+ */
+export async function buildStandIn(docker: Docker, tag: string): Promise<void> {
+  const context = await mkdtemp(join(tmpdir(), 'dormouse-build-'));
+  try {
+    const base = join(context, 'base');
+    for (const folder of ['bin', 'etc', 'opt/dormouse/node_modules', 'tmp', 'usr/local/bin'])
+      await mkdir(join(base, folder), { recursive: true });
+    await cp('/bin/busybox', join(base, 'bin/busybox'));
+    for (const applet of ['sh', 'mkdir', 'chown', 'cat']) await symlink('busybox', join(base, 'bin', applet));
+    await writeFile(join(base, 'etc/passwd'), 'root:x:0:0::/:/bin/sh\nnode:x:1000:1000::/tmp:/bin/sh\n');
+    await writeFile(join(base, 'etc/group'), 'root:x:0:\nnode:x:1000:\n');
+    const [, , stage = ''] = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').split(/^FROM .*\n/m);
+    const lines = stage.replace(/^COPY --from=modules .*\n/m, '');
+    const started =
+      'FROM scratch\nENV PATH=/usr/local/bin:/bin\nCOPY base/ /\nRUN ["/bin/busybox", "chmod", "1777", "/tmp"]\n';
+    await writeFile(join(context, 'Dockerfile'), `${started}${lines}`);
+    for (const [, names = ''] of lines.matchAll(/^COPY (.+) \S+$/gm)) {
+      for (const name of names.split(' ').flatMap((each) => globSync(each, { cwd: ROOT })))
+        await cp(join(ROOT, name), join(context, name), { recursive: true });
+    }
+    await built(docker, context, tag);
+  } finally {
+    await rm(context, { recursive: true });
+  }
+}
+
+async function built(docker: Docker, context: string, tag: string): Promise<void> {
+  const output = await docker.buildImage({ context, src: ['.'] }, { t: tag, networkmode: 'none', forcerm: true });
+  await new Promise<void>((resolve, reject) => {
+    let failure: Error | undefined;
+    const onEvent = ({ error }: { error?: string }) => {
+      if (error !== undefined) failure = new Error(error);
+    };
+    docker.modem.followProgress(output, (error) => (error || failure ? reject(error ?? failure!) : resolve()), onEvent);
+  });
+}
