@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { chown, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import Docker from 'dockerode';
-import { parse } from 'yaml';
 import { joinRaw } from '../support/bot.ts';
+import { type ComposeService, composed } from '../support/compose.ts';
 import { freePort } from '../support/service.ts';
 import { needs } from '../support/needs.ts';
 
@@ -20,35 +19,6 @@ const CODE = ['package.json', 'machines', 'migrations', 'proxy', 'src', 'node_mo
 const LIBRARIES = ['/usr/lib:/usr/lib:ro', '/usr/lib:/lib:ro', '/lib64:/lib64:ro'];
 const HOME = '/opt/dormouse';
 const PATIENCE_MS = 180_000;
-
-/** As much of a service of `compose.yaml` as an engine has to be told. */
-interface ComposeService {
-  image: string;
-  entrypoint?: string[];
-  network_mode: string;
-  user: string;
-  environment: Record<string, string | number | null>;
-  group_add?: string[];
-  volumes?: (string | { source: string; target: string })[];
-  tmpfs?: string[];
-  cap_drop: string[];
-  security_opt: string[];
-  read_only: boolean;
-  init: boolean;
-}
-
-/** The file's own containers with these variables, as `docker compose` would make them but for the image. */
-function composed(variables: Record<string, string>): Record<string, ComposeService> {
-  const text = readFileSync(join(ROOT, 'compose.yaml'), 'utf8').replaceAll(
-    /\$\{([A-Z_]+)(?::([?-])([^}]*))?\}/g,
-    (_, name: string, kind: string | undefined, rest = '') => {
-      const value = variables[name];
-      if (value === undefined && kind === '?') throw new Error(`${name}: ${rest}`);
-      return value ?? (kind === '-' ? rest : '');
-    },
-  );
-  return (parse(text, { merge: true }) as { services: Record<string, ComposeService> }).services;
-}
 
 async function run(docker: Docker, name: string, service: ComposeService, extra: Record<string, string>) {
   const code = CODE.map((each) => `${join(ROOT, each)}:${HOME}/${each}:ro`);
