@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -11,6 +9,7 @@ import { readIfThere, syncDirectory, writeAtomic } from '../kernel/atomic-file.t
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { copySqlite, isEmptyPostgres, openDataSources } from './data-source.ts';
+import { dumpPostgres, loadPostgres } from './postgres-programs.ts';
 
 /** Where an installation keeps what is its own: all but the folders of its servers and their backups. */
 export interface ServiceFiles {
@@ -56,7 +55,7 @@ export async function backupService(
   const draft = await mkdtemp(join(dirname(made), '.dormouse-backup-'));
   try {
     const database = join(draft, DATABASE);
-    if (file === undefined) await dump(databaseUrl, draft, database);
+    if (file === undefined) await dumpPostgres(databaseUrl, draft, database);
     else await copySqlite(file, database);
     const manifest: Manifest = {
       format: 1,
@@ -105,7 +104,7 @@ export async function restoreService(
     await syncDirectory(dataDir);
     const database = join(draft, DATABASE);
     if (file === undefined) {
-      await load(databaseUrl, draft, database);
+      await loadPostgres(databaseUrl, draft, database);
       await forgetLease(databaseUrl);
     } else {
       await forgetLease(`sqlite:${database}`);
@@ -202,40 +201,6 @@ const isThere = async (path: string) => (await stat(path).catch(() => undefined)
 /** Undefined: it is no file. */
 function sqliteFile(databaseUrl: string): string | undefined {
   return databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
-}
-
-const dump = (url: string, folder: string, target: string) =>
-  postgresTool('pg_dump', url, folder, ['--format=custom', '--no-owner', '--no-privileges', `--file=${target}`]);
-
-const load = (url: string, folder: string, source: string) =>
-  postgresTool('pg_restore', url, folder, [
-    '--exit-on-error',
-    '--single-transaction',
-    '--no-owner',
-    '--no-privileges',
-    source,
-  ]);
-
-/** PostgreSQL's own programs know all its versions' formats. The password goes by a file: arguments are everybody's to read. */
-async function postgresTool(name: string, url: string, folder: string, args: string[]): Promise<void> {
-  const address = new URL(url);
-  const passwords = join(folder, 'passwords');
-  const password = decodeURIComponent(address.password).replaceAll(/[\\:]/g, String.raw`\$&`);
-  address.password = '';
-  if (password !== '') {
-    await writeAtomic(passwords, `*:*:*:*:${password}\n`);
-    address.searchParams.set('passfile', passwords);
-  }
-  const child = spawn(name, [`--dbname=${address.href}`, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(0, MOST_BYTES)));
-  const [code] = (await once(child, 'close').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-    throw refusal(
-      `There is no ${name} here: install PostgreSQL's client programs (postgresql-client), of the server's version or later.`,
-    );
-  })) as [number | null];
-  if (code !== 0) throw refusal(`${name} failed: ${said.trim().split('\n')[0] ?? ''}`);
 }
 
 function inUse(what: string): StatusError {
