@@ -93,17 +93,17 @@ test('while a registry is out of reach the page says so, and shows what is there
 
 test('a pack says before what it does, and is installed; the page then tells how to be rid of it', async (t) => {
   const it = await panel(t, { type: 'vanilla', version: '1.21.1' });
-  t.regex(await it.text(), /vanilla takes neither mods nor plugins/);
+  t.regex(await it.text(), /Vanilla takes neither mods nor plugins/);
   const content = await mrpack({ dependencies: { minecraft: '1.20.1', 'fabric-loader': '0.16.9' } });
   const version = { id: 'pk1', content, gameVersions: ['1.20.1'], filename: 'p.mrpack' };
   it.registry.project('Pack', [version], { project_type: 'modpack' });
   const found = await it.form('find', { query: '', kind: 'modpack', source: 'modrinth' });
-  t.regex(found.text, /a backup is made first.*in place of vanilla 1\.21\.1/s);
+  t.regex(found.text, /a backup is made first.*in place of Vanilla 1\.21\.1/s);
   t.is((await it.form('pack', { projectId: 'pack', source: 'modrinth' })).to, `${PATH}?done=pack`);
   await reachSlowly(it, 'abc', 'hibernated');
   const page = await it.text();
   t.regex(page, /<bdi>pack<\/bdi> from Modrinth, version <code>pk1<\/code>/);
-  t.regex(page, /fabric 1\.20\.1/);
+  t.regex(page, /Fabric 1\.20\.1/);
   t.regex(page, /restore the <a href="\/servers\/abc\/backups">backup<\/a>/);
 });
 

@@ -24,7 +24,7 @@ test('the front page says what the server does and what comes next', async (t) =
   release();
   await it.reach('castle', 'running');
   const running = (await it.get('/servers/castle')).text;
-  t.regex(running, /Keep awake for 1 h[\s\S]*Nobody is in right now/);
+  t.regex(running, /Keep awake for <\/span>1 h[\s\S]*Nobody is in right now/);
   t.notRegex(running, /What woke it today/);
 });
 
@@ -46,7 +46,7 @@ test('its owner reads how long it was awake, who woke it, and what that cost', a
   await it.clock.advance(60 * 60_000);
   const { text } = await it.get('/servers/castle');
   t.regex(text, /Today \(UTC\)[\s\S]*1 h <small>0\.01 USD[\s\S]*What woke it today[\s\S]*<bdi>Steve<\/bdi> joined/);
-  t.regex((await it.get('/servers')).text, /512 MB · 0\.01 USD this month/);
+  t.regex((await it.get('/servers')).text, /512 MB<\/span> · <span class="piece">0\.01 USD this month/);
 });
 
 test('what is wrong now stands among the alerts as long as it is; what is about money, for its owner', async (t) => {

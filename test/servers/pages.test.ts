@@ -17,6 +17,7 @@ test('the list shows of each server what it is, what it does, and why', async (t
   );
   t.regex(castle, /The &lt;b&gt;Castle&lt;\/b&gt;/);
   t.regex(castle, /awake/);
+  t.regex(castle, /Sandbox 1\.21\.4/);
   t.regex(castle, /<bdi>Steve<\/bdi> joined/);
   t.regex(castle, /2 GB/);
   t.regex(castle, /data-copy="castle\.[^"]+"/);

@@ -1,6 +1,7 @@
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import { confirmed } from '../../web/form.ts';
+import { softwareText } from '../../servers/pages/software.ts';
 import { type Html, html } from '../../web/html.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
@@ -74,11 +75,6 @@ function stateTag(state: string): Html | undefined {
 function about({ kind, state, sizeBytes, treeBytes, ...software }: Backup): string[] {
   const sizes = state === 'ready' ? [`${sizeText(sizeBytes)}, ${sizeText(treeBytes)} unpacked`] : [];
   return [KINDS[kind] ?? kind, ...sizes, softwareText(software)].filter((part) => part !== '');
-}
-
-/** `paper 1.21.4`; '' while it is not known. */
-function softwareText({ type, version }: Pick<Backup, 'type' | 'version'>): string {
-  return `${type} ${version}`.trim();
 }
 
 function actions(request: ServerRequest, backup: Backup, isRestored: boolean): (Html | false)[] {

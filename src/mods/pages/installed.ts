@@ -1,5 +1,6 @@
 import type { ReplyOf } from '../../http/calls.ts';
 import { confirmed } from '../../web/form.ts';
+import { softwareName, softwareText } from '../../servers/pages/software.ts';
 import { type Html, html } from '../../web/html.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
@@ -29,7 +30,8 @@ export function installedCard(request: ServerRequest, mods: readonly ServerMod[]
             ${
               takesOf(server)
                 ? 'Nothing was added yet.'
-                : `${server.type} takes neither mods nor plugins. Fabric, NeoForge and Paper do, among others: the software is chosen in the settings.`
+                : html`${softwareName(server.type)} takes neither mods nor plugins. Paper takes plugins, Fabric and
+                    NeoForge take mods: <a href="/servers/${server.id}/settings/version">change the software</a>.`
             }
           </p>`
     }
@@ -46,7 +48,7 @@ export function packCard(request: ServerRequest, mayChange: boolean): Html | fal
     <h2>Mod pack</h2>
     <p>
       <bdi>${ref}</bdi> from ${sourceName(source)}${version !== '' && html`, version <code>${version}</code>`}. It
-      decides on the server's software: ${server.type} ${server.version}.
+      decides on the server's software: ${softwareText(server)}.
     </p>
     <p>To be without it again, restore the ${backups} that was made before it was installed.</p>
     ${
@@ -67,7 +69,7 @@ export function packText({ server }: ServerRequest): string {
     server.modpackPlatform === ''
       ? ''
       : ' Files of the pack that is there now give way, but for those that were changed since.';
-  return `Where there is a world, a backup is made first. Then the pack's files are put in place, and the server runs the loader and the Minecraft version that the pack names, in place of ${server.type} ${server.version}.${before} The server has to be asleep.`;
+  return `Where there is a world, a backup is made first. Then the pack's files are put in place, and the server runs the loader and the Minecraft version that the pack names, in place of ${softwareText(server)}.${before} The server has to be asleep.`;
 }
 
 export function sourceName(source: string): string {

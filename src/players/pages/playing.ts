@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/calls.ts';
+import { face } from '../../servers/pages/face.ts';
 import { hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { filling, lineField } from '../../web/panel/fields.ts';
@@ -28,14 +29,16 @@ export function playingCard({ here, server }: ServerRequest, lists: Lists, mayCh
             <thead>
               <tr>
                 <th scope="col">Player</th>
-                ${mayChange && html`<th scope="col">Do</th>`}
+                ${mayChange && html`<th scope="col">What to do</th>`}
               </tr>
             </thead>
             <tbody>
               ${lists.online.map(
                 (name) =>
                   html`<tr>
-                    <th scope="row"><bdi>${plainName(name)}</bdi></th>
+                    <th scope="row">
+                      <span class="head-of">${face(name)}<bdi>${plainName(name)}</bdi></span>
+                    </th>
                     ${
                       mayChange &&
                       html`<td>

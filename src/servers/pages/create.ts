@@ -38,19 +38,22 @@ async function createPage(request: PanelRequest): Promise<Page> {
     request.call('GetSpendCap', { accountId }),
   ]);
   const offered = templates.filter(({ serverType }) => cores.some(({ type }) => type === serverType));
-  const template = offered.find(({ id }) => id === request.query.get('template'));
+  // The first where nothing was asked for.
+  const template = request.query.has('software')
+    ? undefined
+    : (offered.find(({ id }) => id === request.query.get('template')) ?? offered[0]);
   const wanted = template?.serverType ?? request.query.get('software') ?? '';
   const core = cores.find(({ type }) => type === wanted) ?? cores[0];
   const asked = { template, software: core?.type ?? '', versions: core?.versions ?? [] };
   const mostMb = Math.min(maxRamMb, Number(capacity.ramUsableMb));
   const filled = filling(request, 'create');
+  const chosen = new URLSearchParams(template ? { template: template.id } : { software: asked.software });
   const main = html`<div class="card head">
       <p class="kicker"><a href="/servers">Servers</a></p>
       <h1>New server</h1>
     </div>
     <section class="card">
-      <h2>Template or software</h2>
-      <p class="hint">A template brings its settings along.</p>
+      <h2>What to play</h2>
       ${choices(
         offered.map(({ id, name, description }) => ({
           name,
@@ -60,22 +63,24 @@ async function createPage(request: PanelRequest): Promise<Page> {
         })),
         'Templates',
       )}
-      <p class="hint">Or take some software as it is.</p>
-      ${choices(
-        cores.map(({ type }) => ({
-          name: softwareName(type),
-          about: aboutSoftware(type),
-          query: { software: type },
-          here: !template && type === asked.software,
-        })),
-        'Software',
-      )}
+      <details ${!template && html`open`}>
+        <summary>Or choose the software yourself</summary>
+        ${choices(
+          cores.map(({ type }) => ({
+            name: softwareName(type),
+            about: aboutSoftware(type),
+            query: { software: type },
+            here: !template && type === asked.software,
+          })),
+          'Software',
+        )}
+      </details>
     </section>
-    <section class="card">
+    <section class="card" id="make">
       <h2>${template?.name ?? softwareName(asked.software)}</h2>
       <p>${template?.description ?? aboutSoftware(asked.software)}</p>
       ${panelForm(
-        request,
+        { ...request, query: chosen },
         'create',
         html`${lineField(filled, { name: 'name', label: 'Name', maxlength: 64, hint: 'For people. Its address is made of it, too.' })}
           ${versionField(filled, asked)}
@@ -101,7 +106,7 @@ function choices(all: readonly Choice[], label: string): Html {
       ${all.map(
         ({ name, about, query, here }) =>
           html`<li>
-            <a href="/servers/new?${new URLSearchParams(query).toString()}" ${here && html`aria-current="true"`}
+            <a href="/servers/new?${new URLSearchParams(query).toString()}#make" ${here && html`aria-current="true"`}
               >${name}</a
             >
             <small>${about}</small>
@@ -136,7 +141,7 @@ function ramField(
   return choiceField(filled, {
     name: 'ramMb',
     label: 'RAM',
-    hint: 'Can be changed later.',
+    hint: 'With the price of an hour awake. Can be changed later.',
     value: String(value),
     options: sizeOptions(sizes, perGbHourMicros),
   });

@@ -121,7 +121,8 @@ async function firstForm(request: PanelRequest): Promise<Html> {
   const { templates } = await request.call('ListTemplates', {});
   const filled = filling(request, 'first');
   const options = templates.map(({ id, name, description, version, ramMb }) => {
-    const what = html`${name}<small>${description} ${version}, ${ramText(ramMb)} of RAM</small>`;
+    const what = html`${name}<small>${description}</small
+      ><small>Minecraft ${version} · ${ramText(ramMb)} of RAM</small>`;
     return [id, what] as const;
   });
   return panelForm(

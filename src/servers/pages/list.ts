@@ -7,11 +7,12 @@ import { buttonForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { copyButton } from '../../web/panel/parts.ts';
 import { buttonsOf, stateTag } from '../../web/panel/state.ts';
-import { causeWords, ramText, sinceTime } from '../../web/panel/words.ts';
+import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
 import { COMMANDS } from './commands.ts';
 import { createFirst, firstSteps } from './first-server.ts';
+import { softwareText } from './software.ts';
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
 
@@ -80,27 +81,29 @@ function serverCard(request: PanelRequest, server: Summary, micros: number): Htm
       </h2>
       ${stateTag(state)}
     </div>
-    <p class="where"><code>${address}</code></p>
+    <p class="where"><code>${address}</code> ${copyButton(address, `the address of ${name}`)}</p>
     <p class="soft">
       ${playersOnline !== undefined && html`<strong>${playersText(playersOnline)}</strong> · `}${awakeText(request, server)}
     </p>
     <p class="soft">
-      ${type} ${version} ·
-      ${ramText(ramMb)}${role === 'owner' ? ` · ${usdText(micros)} this month` : ` · you are a ${role} here`}
+      ${inFacts([
+        softwareText({ type, version }),
+        ramText(ramMb),
+        role === 'owner' ? `${usdText(micros)} this month` : `you are a ${role} here`,
+      ])}
     </p>
     <div class="actions">
       ${buttonsOf(state).map(({ verb, label }) =>
         buttonForm(request, verb, html`${label}<span class="unseen"> ${name}</span>`, { fields: { id } }),
       )}
-      ${copyButton(address, `of ${name}`, 'Copy address')}
     </div>
   </li>`;
 }
 
 function awakeText(request: PanelRequest, { state, awakeSince, cause }: Summary): Html {
   if (awakeSince === undefined || cause === undefined) return html`${IDLE[state] ?? 'Costs nothing now'}`;
-  return html`${state === 'running' ? 'awake' : 'woken'} for ${sinceTime(Date.parse(awakeSince), request.now)}:
-  ${causeWords(cause, request.principal)}`;
+  const since = sinceTime(Date.parse(awakeSince), request.now);
+  return html`${state === 'running' ? 'awake' : 'woken'} for ${since}${wokenWords(cause, request.principal)}`;
 }
 
 const IDLE: Record<string, string> = {
@@ -109,6 +112,11 @@ const IDLE: Record<string, string> = {
   install_failed: 'Its software could not be installed',
   start_failed: 'Its last start failed',
 };
+
+/** Short facts beside each other, each in one piece. */
+function inFacts(facts: readonly string[]): Html[] {
+  return facts.map((each, nth) => html`${nth > 0 && ' · '}<span class="piece">${each}</span>`);
+}
 
 /** `1 playing`, `nobody playing`. */
 export function playersText(count: number): string {

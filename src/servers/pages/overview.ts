@@ -16,7 +16,7 @@ import { awakeMsIn } from './awake.ts';
 import { commandForms } from './commands.ts';
 import { face } from './face.ts';
 import { figuresByHour } from './figures.ts';
-import { softwareName } from './software.ts';
+import { softwareText } from './software.ts';
 import { whatNow } from './what-now.ts';
 
 type Usage = ReplyOf<'GetServerUsage'>;
@@ -54,16 +54,21 @@ async function overviewPage(request: ServerRequest): Promise<Page> {
     isOwner ? usageSince(request, dayStart(now)) : undefined,
     players(request),
   ]);
-  const main = html`<div class="beside-each">
-      <section class="card" data-live="now">
-        <h2>Now</h2>
-        ${whatNow(request, machine)} ${server.state === 'running' && figures(metrics)}
-      </section>
-      <section class="card" data-live="players">
-        <h2>Players</h2>
-        ${playing}
-      </section>
-      ${month && today && usageCard({ month, today, now, request })} ${alerts}
+  const main = html`<div class="columns">
+      <div>
+        <section class="card" data-live="now">
+          <h2>Now</h2>
+          ${whatNow(request, machine)} ${server.state === 'running' && figures(metrics)}
+        </section>
+        ${month && today && usageCard({ month, today, now, request })}
+      </div>
+      <div>
+        <section class="card" data-live="players">
+          <h2>Players</h2>
+          ${playing}
+        </section>
+        ${alerts} ${factsCard(server)}
+      </div>
     </div>
     <section class="card">
       <h2>The last 24 hours</h2>
@@ -77,14 +82,6 @@ async function overviewPage(request: ServerRequest): Promise<Page> {
         )}
       </div>
       <div data-live="hours">${figuresByHour(metrics.series)}</div>
-    </section>
-    <section class="card" data-live="facts">
-      <dl class="facts">
-        ${fact('Software', `${softwareName(server.type)} ${server.version}`)} ${fact('RAM', ramText(server.ramMb))}
-        ${fact('Plan', server.plan)}
-        ${fact('Files', server.diskUsageKnown ? `${server.diskUsageMb} MB` : 'not measured yet')}
-        ${fact('Made', timeTag(server.createdAt ?? 0))}
-      </dl>
     </section>`;
   return {
     title: server.name,
@@ -93,6 +90,16 @@ async function overviewPage(request: ServerRequest): Promise<Page> {
     libraries: [ASSETS.uplot],
     scripts: [ASSETS.chartsScript],
   };
+}
+
+function factsCard(server: ServerRequest['server']): Html {
+  return html`<section class="card" data-live="facts">
+    <dl class="facts">
+      ${fact('Software', softwareText(server))} ${fact('RAM', ramText(server.ramMb))} ${fact('Plan', server.plan)}
+      ${fact('Files', server.diskUsageKnown ? `${server.diskUsageMb} MB` : 'not measured yet')}
+      ${fact('Made', timeTag(server.createdAt ?? 0))}
+    </dl>
+  </section>`;
 }
 
 const CHARTS = [

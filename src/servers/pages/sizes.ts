@@ -17,6 +17,6 @@ export function priceOf(ramMb: number, perGbMicros: number): number {
 
 /** Sizes to choose from, with what an hour awake costs. */
 export function sizeOptions(sizes: readonly number[], perGbHourMicros: number): [value: string, text: string][] {
-  const price = (micros: number) => (micros === 0 ? 'free' : `${usdText(micros)} an hour awake`);
+  const price = (micros: number) => (micros === 0 ? 'free' : `${usdText(micros)} an hour`);
   return sizes.map((mb) => [String(mb), `${ramText(mb)}: ${price(priceOf(mb, perGbHourMicros))}`]);
 }

@@ -24,6 +24,11 @@ export function softwareName(type: string): string {
   return SOFTWARE[type]?.[0] ?? `${type.slice(0, 1).toUpperCase()}${type.slice(1)}`;
 }
 
+/** `Paper 1.21.8`; without a version where a pack decides that. */
+export function softwareText({ type, version }: { type: string; version: string }): string {
+  return `${softwareName(type)} ${version}`.trim();
+}
+
 /** What it is, in a sentence; '' where nothing is known of it. */
 export function aboutSoftware(type: string): string {
   return SOFTWARE[type]?.[1] ?? '';

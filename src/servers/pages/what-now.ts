@@ -4,7 +4,7 @@ import { confirmed } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
-import { causeWords, sinceTime } from '../../web/panel/words.ts';
+import { sinceTime, wokenWords } from '../../web/panel/words.ts';
 import { timeTag } from '../../web/panel/time.ts';
 
 type Machine = ReplyOf<'InspectMachine'>;
@@ -89,9 +89,12 @@ function running(request: ServerRequest, machine: Machine): Html {
     </p>
     ${
       isAtLeast(role, 'member') &&
-      html`<div class="actions">
+      html`<div class="actions small">
+        <span>Keep it awake for</span>
         ${KEEP_HOURS.map((hours) =>
-          buttonForm(request, 'keep-awake', `Keep awake for ${hours} h`, { fields: { minutes: String(hours * 60) } }),
+          buttonForm(request, 'keep-awake', html`<span class="unseen">Keep awake for </span>${hours} h`, {
+            fields: { minutes: String(hours * 60) },
+          }),
         )}
         ${kept && buttonForm(request, 'keep-awake', 'Let it sleep again', { fields: { minutes: '0' } })}
       </div>`
@@ -103,7 +106,7 @@ function wokenBy(request: ServerRequest, { transitions }: Machine): Html | undef
   const woken = transitions.find(({ from, to }) => to === 'starting' && from !== 'starting');
   if (!woken?.at) return undefined;
   return html`<p>
-    Woken ${sinceTime(Date.parse(woken.at), request.now)} ago: ${causeWords(woken.cause, request.principal)}.
+    Woken ${sinceTime(Date.parse(woken.at), request.now)} ago${wokenWords(woken.cause, request.principal)}.
   </p>`;
 }
 

@@ -1,6 +1,7 @@
 /* What a server needed in the last day, as charts: what the table below them says by the hour, by the minute. */
 const HEIGHT = 144;
 const DAY_SECONDS = 86_400;
+const LEAST_SECONDS = 3_600;
 /** Readings come once a minute. Where two are further apart the server slept, and nothing is drawn. */
 const GAP_SECONDS = 150;
 const FIGURES = {
@@ -72,7 +73,7 @@ function chart(box) {
       legend: { show: false },
       cursor: { sync: { key: 'charts' }, drag: { x: false, y: false }, points: { size: 7 } },
       scales: {
-        x: { range: () => [Date.now() / 1_000 - DAY_SECONDS, Date.now() / 1_000] },
+        x: { range: spanShown },
         y: { range: (_, low, high) => [0, Math.max(least, (high ?? 0) * 1.05)] },
       },
       axes: [
@@ -90,6 +91,14 @@ function chart(box) {
     [[], []],
     box,
   );
+}
+
+/** The last day; of a server that is younger, what there is of it, but never less than an hour. */
+function spanShown() {
+  const now = Date.now() / 1_000;
+  const first = Date.parse(samples[0]?.ts ?? '') / 1_000;
+  const from = Math.min(first - 60, now - LEAST_SECONDS);
+  return [Math.max(now - DAY_SECONDS, Number.isNaN(from) ? 0 : from), now];
 }
 
 function draw() {

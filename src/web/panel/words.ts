@@ -25,6 +25,12 @@ export function causeWords({ kind, id, note }: Cause, { userId }: { userId: stri
   }
 }
 
+/** The same behind a word on a wake: `: Steve joined`, ` by you, in the panel`, `: a schedule: 0 4 * * *`. */
+export function wokenWords(cause: Cause, reader: { userId: string }): Html {
+  const isSomebody = ['user', 'key', 'operator'].includes(cause.kind);
+  return html`${isSomebody ? ' by ' : ': '}${causeWords(cause, reader)}`;
+}
+
 /** How long something has been so; a script counts on from the `data-now` around it. */
 export function sinceTime(at: number, now: number): Html {
   return html`<time datetime="${new Date(at).toISOString()}" data-since="${at}" title="${instantText(at)}"

@@ -110,7 +110,7 @@ function propertyField(
   if (values !== undefined) {
     // Numbers stand for the same as words, and are of old files.
     const named = values.filter((each) => !/^\d$/.test(each) || each === value);
-    const none = ['', open === undefined ? 'As the game has it' : `As the game has it (${open})`] as const;
+    const none = ['', open === undefined ? 'Default' : `Default (${open})`] as const;
     return choiceField(filled, { ...field, options: [none, ...named.map((each) => [each, each] as const)] });
   }
   const more = open === undefined || open === '' ? html`` : html`placeholder="${open}"`;

@@ -1,5 +1,5 @@
 import { sandboxVersions } from '../../../engines/sandbox.ts';
-import { CORES, CUSTOM, SANDBOX } from '../../../game/container.ts';
+import { CORES, SANDBOX } from '../../../game/container.ts';
 import { missingCore } from '../../../game/core-versions.ts';
 import { compareVersions } from '../../../game/minecraft-version.ts';
 import { confirmed, hidden } from '../../../web/form.ts';
@@ -8,6 +8,7 @@ import type { Page } from '../../../web/page-request.ts';
 import { choiceField, filling } from '../../../web/panel/fields.ts';
 import { panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
+import { aboutSoftware, softwareName, softwareText } from '../software.ts';
 import { restNote, settingsPage } from './frame.ts';
 
 /** The server software and its version: chosen first, then shown with what follows from it, and done last. */
@@ -31,11 +32,12 @@ async function versionPage(request: ServerRequest): Promise<Page> {
   return settingsPage(request, 'Version', cards);
 }
 
-function packCard({ type, version }: ServerRequest['server']): Html {
+function packCard(server: ServerRequest['server']): Html {
   return html`<section class="card">
     <h2>Software and version</h2>
     <p>
-      Now <b>${type} ${version}</b>. It comes with the mod pack of this server: change the pack instead, under Mods.
+      Now <b>${softwareText(server)}</b>. It comes with the mod pack of this server: change the pack instead, under
+      Mods.
     </p>
   </section>`;
 }
@@ -50,10 +52,10 @@ async function choiceCards(request: ServerRequest): Promise<Html> {
   const filled = filling(request, '');
   return html`<section class="card">
       <h2>Software and version</h2>
-      <p>Now <b>${server.type} ${server.version}</b>. Nothing changes before you have seen what follows from it.</p>
+      <p>Now <b>${softwareText(server)}</b>. Nothing changes before you have seen what follows from it.</p>
       <form method="get" action="${here}#change">
         <div class="side">
-          ${choiceField(filled, { name: 'type', label: 'Software', value: wanted.type, options: CORES.map(nameOf) })}
+          ${choiceField(filled, { name: 'type', label: 'Software', value: wanted.type, options: CORES.map((type) => [type, softwareName(type)]) })}
           ${choiceField(filled, {
             name: 'version',
             label: 'Minecraft version',
@@ -76,10 +78,11 @@ function changeCard(request: ServerRequest, wanted: Software): Html {
   const { server } = request;
   const isSame = wanted.type === server.type && wanted.version === server.version;
   const missing = missingFor(wanted);
-  const [from, to] = [`${server.type} ${server.version}`, `${wanted.type} ${wanted.version}`];
+  const [from, to] = [softwareText(server), softwareText(wanted)];
   const button = isSame ? `Fetch the newest build of ${to}` : `Change to ${to}`;
   return html`<section class="card" id="change">
     <h2>${isSame ? html`${to}, in its newest build` : html`From ${from} to ${to}`}</h2>
+    ${wanted.type !== server.type && html`<p>${aboutSoftware(wanted.type)}</p>`}
     ${missing !== undefined && html`<p class="note bad">${missing}.</p>`} ${restNote(request)}
     <ul>
       ${whatFollows(server, wanted).map((each) => html`<li>${each}</li>`)}
@@ -121,19 +124,4 @@ function whatFollows(from: Software, to: Software): string[] {
     ...(order !== 0 && !isOther ? ['Mods and plugins may need another version too: see the page Mods.'] : []),
     'Settings that the new version does not know are left out.',
   ];
-}
-
-const NAMES: Record<string, string> = {
-  [SANDBOX]: 'Sandbox (small, built in, for trying out)',
-  vanilla: 'Vanilla (Mojang’s own)',
-  paper: 'Paper (fast, with plugins)',
-  purpur: 'Purpur (Paper with more settings)',
-  fabric: 'Fabric (mods)',
-  neoforge: 'NeoForge (mods)',
-  forge: 'Forge (mods)',
-  [CUSTOM]: 'Your own file',
-};
-
-function nameOf(type: string): [string, string] {
-  return [type, NAMES[type] ?? type.replace(/^./, (letter) => letter.toUpperCase())];
 }
