@@ -28,7 +28,6 @@ import { accountInvitationOperations } from './operators/invitations-api.ts';
 import { operatorMachineOperations } from './operators/machines-api.ts';
 import { nodeOperations } from './operators/nodes-api.ts';
 import { proxyOperations } from './operators/proxies-api.ts';
-import { accountSecondFactorOperations } from './operators/second-factor-api.ts';
 import { orphanOperations } from './operators/orphans-api.ts';
 import { operatorServerOperations } from './operators/servers-api.ts';
 import { recoveryOperations } from './people/accounts/session-api.ts';
@@ -112,7 +111,6 @@ const CONTROL = [
   operatorMachineOperations,
   clientOperations,
   accountOperations,
-  accountSecondFactorOperations,
   accountInvitationOperations,
   accountAccessOperations,
   ledgerOperations,

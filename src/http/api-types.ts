@@ -2383,28 +2383,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/operator/accounts/{accountId}:removeSecondFactor": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Switch an account's second factor off
-         * @description For somebody who has lost their app and their recovery codes: make sure that it is them who asks. They sign in with the password alone, and a letter tells them. The reason goes into that letter and into the audit log.
-         *
-         *     Needs the scope `operator`. Takes an operator's session as well.
-         */
-        post: operations["RemoveAccountSecondFactor"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/operator/accounts:invite": {
         parameters: {
             query?: never;
@@ -2509,6 +2487,28 @@ export interface paths {
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
         post: operations["MakeResetLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/accounts/{accountId}:removeSecondFactor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Switch an account's second factor off
+         * @description For somebody who has lost their app and their recovery codes: make sure it really is them who asks. The password alone signs them in from then on. The reason goes into a letter to them, too. Only for a session whose password was given in the last quarter of an hour (`ProvePassword`): a leaked key gets no further.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["RemoveAccountSecondFactor"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5883,9 +5883,6 @@ export interface components {
              */
             maxServers?: number;
         };
-        RemoveAccountSecondFactorRequest: {
-            reason: string;
-        };
         InviteAccountRequest: {
             /** Format: email */
             email: string;
@@ -5951,6 +5948,10 @@ export interface components {
              * @default false
              */
             sent: boolean;
+        };
+        RemoveAccountSecondFactorRequest: {
+            /** @description For the audit log. */
+            reason: string;
         };
         ReconcileLedgerResponse: {
             /** @default [] */
@@ -10092,48 +10093,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    RemoveAccountSecondFactor: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Account id. */
-                accountId: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "reason": "Lost phone; known by voice"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RemoveAccountSecondFactorRequest"];
-            };
-        };
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["EmptyReply"];
-                };
-            };
-            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: it must have one. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorStatus"];
-                };
-            };
-            default: components["responses"]["Error"];
-        };
-    };
     InviteAccount: {
         parameters: {
             query?: never;
@@ -10284,6 +10243,48 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MakeResetLinkResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RemoveAccountSecondFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Account id. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Lost phone; known by voice"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RemoveAccountSecondFactorRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: it must have one, and be another account than the own. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];

@@ -5,6 +5,7 @@ import { type Operation, operation } from '../http/operation.ts';
 import { setOperator } from '../people/accounts/operators.ts';
 import { makeResetLink } from '../people/accounts/password-reset.ts';
 import type { People } from '../people/people.ts';
+import { removeSecondFactorOf } from '../people/second-factor/removal.ts';
 
 const of = {
   scope: 'operator',
@@ -64,8 +65,29 @@ const makeResetLinkOperation = (people: People) =>
     },
   });
 
+const removeSecondFactor = (people: People) =>
+  operation({
+    ...of,
+    id: 'RemoveAccountSecondFactor',
+    method: 'post',
+    path: '/v1/operator/accounts/{accountId}:removeSecondFactor',
+    summary: "Switch an account's second factor off",
+    description:
+      'For somebody who has lost their app and their recovery codes: make sure it really is them who asks. The password alone signs ' +
+      `them in from then on. The reason goes into a letter to them, too. ${BY_SESSION}`,
+    precondition: 'it must have one, and be another account than the own.',
+    body: message({ reason }).meta({ id: 'RemoveAccountSecondFactorRequest' }),
+    example: { reason: 'Lost phone; known by voice' },
+    reply: Nothing,
+    async run({ principal, params: { accountId }, body }) {
+      await removeSecondFactorOf(people, principal, accountId, body.reason);
+      return {};
+    },
+  });
+
 /** What operators do about who gets in as whom. */
 export const accountAccessOperations = (people: People): readonly Operation[] => [
   setAccountOperator(people),
   makeResetLinkOperation(people),
+  removeSecondFactor(people),
 ];

@@ -29,7 +29,6 @@ import { mountNodes } from './pages/nodes.ts';
 import { mountOrphans } from './pages/orphans.ts';
 import { mountProxies } from './pages/proxies.ts';
 import { proxyOperations } from './proxies-api.ts';
-import { accountSecondFactorOperations } from './second-factor-api.ts';
 import { operatorServerOperations } from './servers-api.ts';
 import type { Suspensions } from './suspensions.ts';
 
@@ -78,7 +77,6 @@ export function operatorFeature(options: OperatorFeatureOptions): { machines: Ma
         }),
         ...operatorMachineOperations({ machines }),
         ...accountOperations({ ...people, accountLimits, disk, servers, suspensions, withLock: createKeyedMutex() }),
-        ...accountSecondFactorOperations(people),
         ...accountInvitationOperations(people),
         ...accountAccessOperations(people),
         ...orphanOperations({ orphans, clock }),

@@ -10,10 +10,11 @@ import { plainName } from '../../web/text.ts';
 import { operatorPage, reasonField } from './frame.ts';
 import { linkCard } from './invitations.ts';
 
-type Account = ReplyOf<'GetAccount'>['account'];
+type Detail = ReplyOf<'GetAccount'>;
 
-/** Who gets in as whom: another password, and the rank of an operator. Either is done with the password given lately. */
-export function accessCard(request: PanelRequest, { operator }: Account): Html {
+/** Who gets in as whom: another password, no second factor, the rights of an operator. Each is done with the password given lately. */
+export function accessCard(request: PanelRequest, { account: { accountId, operator }, secondFactor }: Detail): Html {
+  const mayRemoveFactor = secondFactor && accountId !== request.principal.accountId;
   const filled = filling(request, 'access');
   const form = html`${reasonField(filled, 'Goes into the audit log.')}
     ${passwordAgain(request, request.failed === 'access' ? request.problem : undefined)}
@@ -26,6 +27,7 @@ export function accessCard(request: PanelRequest, { operator }: Account): Html {
             </button>`
           : html`<button class="second" type="submit" name="do" value="make-operator">Make them an operator</button>`
       }
+      ${mayRemoveFactor && html`<button class="danger" type="submit" name="do" value="second-factor">Switch their second factor off</button>`}
     </div>`;
   return html`<section class="card">
     <h2>Access ${operator && html`<span class="tag good">operator</span>`}</h2>
@@ -33,6 +35,13 @@ export function accessCard(request: PanelRequest, { operator }: Account): Html {
       The link lets them choose another password within a day; until then nothing changes.
       ${operator ? 'They run this installation, as you do.' : 'Operators run this installation, as you do: every account, every server, its machine.'}
     </p>
+    ${
+      mayRemoveFactor &&
+      html`<p>
+        Signing in asks them for a code. If they have lost their phone and their recovery codes, switch it off once you
+        are sure that it really is them who asks; a letter tells them, with the reason.
+      </p>`
+    }
     ${panelForm(request, 'access', form)}
   </section>`;
 }
@@ -43,6 +52,10 @@ export function changeAccess(people: People) {
     const { accountId = '' } = request.params;
     const reason = form.get('reason') ?? '';
     await proved(people, request, form);
+    if (form.get('do') === 'second-factor') {
+      await request.call('RemoveAccountSecondFactor', { accountId }, { reason });
+      return 'second-factor';
+    }
     if (form.get('do') !== 'reset-link') {
       const operator = form.get('do') === 'make-operator';
       await request.call('SetAccountOperator', { accountId }, { operator, reason });

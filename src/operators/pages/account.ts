@@ -16,7 +16,6 @@ import { plainName } from '../../web/text.ts';
 import { accessCard, changeAccess } from './access.ts';
 import { diskText, quotaForm, setQuota } from './disk-quota.ts';
 import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
-import { removeSecondFactor, secondFactorCard } from './second-factor.ts';
 import { stateTag } from './machine-text.ts';
 
 type Detail = ReplyOf<'GetAccount'>;
@@ -41,7 +40,6 @@ export function mountAccount(panel: Panel, people: People): void {
       quota: setQuota,
       suspend: setSuspended('SuspendServer', 'suspended'),
       unsuspend: setSuspended('UnsuspendServer', 'unsuspended'),
-      'second-factor': removeSecondFactor,
       access: changeAccess(people),
     },
     done: {
@@ -80,8 +78,7 @@ async function accountPage(request: PanelRequest): Promise<Page> {
             </ul>`
       }
     </section>
-    ${creditCard(request)} ${limitsCard(request, detail)} ${accessCard(request, account)}
-    ${detail.secondFactor && secondFactorCard(request)}`;
+    ${creditCard(request)} ${limitsCard(request, detail)} ${accessCard(request, detail)} `;
   return operatorPage(title, '/operator/accounts', { head, main });
 }
 

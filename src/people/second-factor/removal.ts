@@ -1,5 +1,6 @@
 import type { Principal } from '../../http/principal.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { requireProvedSession } from '../fresh-password.ts';
 import { type AuditActor, auditActorOf, recordAudit } from '../audit/audit.ts';
 import { noticeSecondFactor } from '../mail/notices.ts';
 import type { People } from '../people.ts';
@@ -7,7 +8,8 @@ import { deleteSecondFactor, listSecondFactorUsers } from './rows.ts';
 
 /**
  * Switches the second factor of an account's users off, for who has lost app and recovery codes; a letter tells them. The
- * caller has made sure that it is them who asks. FAILED_PRECONDITION SECOND_FACTOR_OFF.
+ * caller has made sure that it is them who asks. PERMISSION_DENIED unless the caller's session has given the password lately;
+ * FAILED_PRECONDITION SECOND_FACTOR_OFF, or OWN_SECOND_FACTOR, for which a code is asked.
  */
 export async function removeSecondFactorOf(
   people: People,
@@ -15,6 +17,11 @@ export async function removeSecondFactorOf(
   accountId: string,
   reason: string,
 ): Promise<void> {
+  if (accountId === principal.accountId) {
+    const message = 'This is your own: switch it off at /profile/second-factor, with a code.';
+    throw new StatusError('FAILED_PRECONDITION', 'OWN_SECOND_FACTOR', message);
+  }
+  await requireProvedSession(people, principal);
   const users = await removed(people, auditActorOf(principal), accountId, reason);
   for (const user of users) {
     noticeSecondFactor(people, user, `An operator switched the second factor of your account off (“${reason}”)`);

@@ -155,7 +155,7 @@ test('an operator without a second factor is led to it from each page and form o
   for (const page of [...pages, account]) t.is(await lead(page), PATH, page);
   const sent: Record<string, Record<string, string>> = {
     '/operator/machines/castle': { event: 'KILL', reason: 'x' },
-    [`${account}/second-factor`]: { reason: 'x' },
+    [`${account}/access`]: { do: 'second-factor', reason: 'x' },
   };
   for (const [path, fields] of Object.entries(sent)) {
     const body = new URLSearchParams({ csrf: panel.owner.csrf, ...fields });
@@ -171,13 +171,13 @@ test('an operator switches off the second factor of who has lost everything, and
   const { accountId } = await withSecondFactor(t, panel);
   await panel.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
   const page = `/operator/accounts/${accountId}`;
-  t.regex((await panel.get(page)).text, /Make sure that it is them who asks/);
-  const refused = await panel.submit(`${page}/second-factor`, { reason: ' ' });
+  t.regex((await panel.get(page)).text, /Signing in asks them for a code/);
+  const off = (reason: string) => panel.submit(`${page}/access`, { do: 'second-factor', reason });
+  const refused = await off(' ');
   t.is(refused.status, 400);
-  t.regex(await refused.text(), /<details class="confirm" open>\s*<summary>Switch it off/);
-  const done = await panel.submit(`${page}/second-factor`, { reason: 'Lost phone' });
-  t.is(done.headers.get('location'), `${page}?done=second-factor`);
-  t.notRegex((await panel.get(page)).text, /Make sure that it is them who asks/);
+  t.regex(await refused.text(), /id="access-reason-wrong">is required/);
+  t.is((await off('Lost phone')).headers.get('location'), `${page}?done=second-factor`);
+  t.notRegex((await panel.get(page)).text, /Signing in asks them for a code/);
   await (await panel.browser()).ok('POST', '/v1/session/me:signIn', STEVE);
 });
 
