@@ -95,14 +95,16 @@ export function violationsOf({ options }: StatusError): FieldViolation[] {
 }
 
 /** A refusal of single fields: google.rpc.BadRequest. */
-export function invalidFields(
-  violations: FieldViolation[],
-  message = violations.map(({ field, description }) => `${field}: ${description}`).join('; '),
-): StatusError {
+export function invalidFields(violations: FieldViolation[], message = fieldsMessage(violations)): StatusError {
   return new StatusError('INVALID_ARGUMENT', 'INVALID_FIELD', message, {
     metadata: { fields: violations.map(({ field }) => field).join(',') },
     details: [{ '@type': `${DETAIL_TYPE}BadRequest`, fieldViolations: violations }],
   });
+}
+
+/** What programs are told of single fields where there is nothing else to say. */
+export function fieldsMessage(violations: readonly FieldViolation[]): string {
+  return violations.map(({ field, description }) => `${field}: ${description}`).join('; ');
 }
 
 /** There is nothing at this path. The same for paths whose id cannot be one. */

@@ -3,10 +3,12 @@ import { type Names, joinNames, shown } from './path.ts';
 
 type Refusal = readonly [code: Code, reason: string, sentence: string];
 
+const TAKEN = 'There is something of that name already. Choose another name, or move that away first.';
+
 const REFUSALS: Record<string, Refusal> = {
   ENOENT: ['NOT_FOUND', 'PATH_NOT_FOUND', 'There is nothing there.'],
-  EEXIST: ['ALREADY_EXISTS', 'PATH_EXISTS', 'There is something of that name already.'],
-  ENOTEMPTY: ['ALREADY_EXISTS', 'PATH_EXISTS', 'There is something of that name already.'],
+  EEXIST: ['ALREADY_EXISTS', 'PATH_EXISTS', TAKEN],
+  ENOTEMPTY: ['ALREADY_EXISTS', 'PATH_EXISTS', TAKEN],
   ENOTDIR: ['FAILED_PRECONDITION', 'NOT_A_DIRECTORY', 'A part of the path is no directory, or is a link.'],
   ELOOP: ['FAILED_PRECONDITION', 'PATH_IS_LINK', 'It is a symbolic link; these are not followed.'],
   EISDIR: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is a directory.'],

@@ -52,9 +52,14 @@ export function guardOf(names: Names): Guard {
 /** Refuses what would put something else in a protected place. PERMISSION_DENIED PATH_PROTECTED. */
 export function protectedPath(names: Names): StatusError {
   const path = shown(joinNames(names));
-  return new StatusError('PERMISSION_DENIED', 'PATH_PROTECTED', `${path} belongs to the service.`, {
-    metadata: { path },
-  });
+  return new StatusError(
+    'PERMISSION_DENIED',
+    'PATH_PROTECTED',
+    `${path} belongs to the service. Choose another name, or leave it as it is.`,
+    {
+      metadata: { path },
+    },
+  );
 }
 
 /** Properties that open the console or the management port, or could. */

@@ -1,4 +1,4 @@
-import { violationsOf } from '../http/errors.ts';
+import { fieldsMessage, violationsOf } from '../http/errors.ts';
 import { CODES, StatusError } from '../kernel/status.ts';
 import type { Page } from './page-request.ts';
 
@@ -22,8 +22,22 @@ export function invalid(field: string, message: string): Problem {
 export function problemOf(error: unknown): Problem {
   if (!(error instanceof StatusError) || error.code === 'INTERNAL') throw error;
   const { retryAfterSeconds } = error.options;
-  const wrong = Object.fromEntries(violationsOf(error).map(({ field, description }) => [field, description]));
-  return { message: error.message, status: statusOf(error), wrong, ...(retryAfterSeconds && { retryAfterSeconds }) };
+  const violations = violationsOf(error);
+  const wrong = Object.fromEntries(violations.map(({ field, description }) => [field, description]));
+  const inFields = Object.entries(wrong).map(([field, description]) => sentenceOf(field, description));
+  const message = error.message === fieldsMessage(violations) ? inFields.join(' ') : error.message;
+  return { message, status: statusOf(error), wrong, ...(retryAfterSeconds && { retryAfterSeconds }) };
+}
+
+/** What is wrong with a field, for who knows the field by its label: `Keep last must be at least 0.` */
+function sentenceOf(field: string, description: string): string {
+  // Of those that begin with a capital, each is a sentence.
+  if (!/^[a-z]/.test(description)) return description;
+  const words = field
+    .replaceAll(/[._]|(?=[A-Z])/g, ' ')
+    .toLowerCase()
+    .replaceAll(/\b(?:id|ip|mb|ram|url)\b/g, (letters) => letters.toUpperCase());
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)} ${description.replace(/\.$/, '')}.`;
 }
 
 /** The page of a form that has a problem, or none. */

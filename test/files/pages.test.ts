@@ -211,3 +211,29 @@ test('SFTP is the owner’s: switched on with a password shown once, a new one, 
   t.regex((await it.get(AT, member)).text, /The owner of the server can switch it on/);
   t.is((await it.submit(`${AT}/sftp-on`, {}, member)).status, 403);
 });
+
+test('what cannot be done with files says what to do instead', async (t) => {
+  const it = await castle(t);
+  await it.submit(`${AT}/folder`, { name: 'docs' });
+  const said = async (path: string, fields: Record<string, string>, words: RegExp) => {
+    const answer = await it.submit(`${AT}${path}`, fields);
+    t.true(answer.status >= 400, path);
+    t.regex(await answer.text(), words, path);
+  };
+  await said('/folder', { name: 'docs' }, /role="alert"[^<]*>docs: There is something[^<]*Choose another name/);
+  await said('/folder', { name: '.dormouse-x' }, /belongs to the service\. Choose another name/);
+  await said('/move', { name: 'docs', to: 'nowhere/at' }, /There is no folder nowhere\/at\. Make it first/);
+  await said('/item/rename?path=docs', { to: 'a/b/c' }, /There is no folder a\/b\. Make it first/);
+  await said('/item/copy?path=docs', { to: 'a/b/c' }, /There is no folder a\/b\. Make it first/);
+  await said('/item/rename?path=none', { to: 'other' }, /none: There is nothing there/);
+  for (const path of ['?path=none', '?path=docs/none']) {
+    const page = await it.get(AT + path);
+    t.is(page.status, 404);
+    t.regex(page.text, /no such folder[^]*href="\/servers\/castle\/files">All files/);
+  }
+  t.regex((await it.get(`${AT}?from=60`)).text, /There are no more than those before/);
+  t.regex((await it.get(`${AT}/edit?path=docs`)).text, /a folder of this name already[^]*path=docs">Open the folder/);
+  const gone = (await it.get(`${AT}/item?path=none`)).text;
+  t.regex(gone, /nothing there any more/);
+  t.notRegex(gone, /<form[^>]*\/item\//, 'and nothing is offered that cannot be done');
+});

@@ -95,7 +95,7 @@ test('what cannot be done is said by the form that was sent, with what was typed
   const refused = await it.submit(`${PAGE}/ban-address`, { on: 'true', ip: '203.0.113', reason: 'Spam' });
   t.is(refused.status, 400);
   const page = await refused.text();
-  t.regex(page, /role="alert"/);
+  t.regex(page, /role="alert">IP must be an IP address\.</);
   t.regex(page, /id="ban-address-ip"[^>]*aria-invalid="true"[^>]*value="203.0.113"/);
   t.regex(page, /id="ban-address-reason"[^>]*value="Spam"/);
   t.notRegex(page, /id="ban-reason"[^>]*value="Spam"/, 'the other form was not sent');

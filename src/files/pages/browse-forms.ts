@@ -3,7 +3,7 @@ import { StatusError } from '../../kernel/status.ts';
 import { inShort } from '../../web/panel/in-short.ts';
 import type { PanelPage, ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
-import { below, pageOf, pathOf } from './paths.ts';
+import { apart, below, pageOf, pathOf } from './paths.ts';
 
 /** No page shows more entries to tick. */
 const MOST_TICKED = 1_000;
@@ -26,7 +26,7 @@ export const BROWSE_FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
     const to = joinNames(parsePath(form.get('to') ?? ''));
     for (const name of names) {
       const path = { from: below(pathOf(request), name), to: below(to, name) };
-      await request.call('RenamePath', { id: request.server.id }, path);
+      await request.call('RenamePath', { id: request.server.id }, path).catch(inFolder(path.to));
     }
     return 'moved';
   },
@@ -63,6 +63,16 @@ export function nameIn(form: Form, field: string): string {
   const name = joinNames(parsePath(form.get(field) ?? ''));
   if (name === '') throw new StatusError('INVALID_ARGUMENT', 'NO_NAME', 'Give it a name.');
   return name;
+}
+
+/** What is not there of where something was to go is the folder. */
+export function inFolder(to: string) {
+  return (error: unknown): never => {
+    const isThere = !(error instanceof StatusError) || error.reason !== 'PATH_NOT_FOUND';
+    if (isThere || error.options.metadata?.['path'] !== to) throw error;
+    const sentence = `There is no folder ${apart(to).directory}. Make it first, or choose another.`;
+    throw new StatusError('NOT_FOUND', 'PATH_NOT_FOUND', sentence, { cause: error });
+  };
 }
 
 function ticked(form: Form): string[] {

@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/calls.ts';
+import { StatusError } from '../../kernel/status.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -15,6 +16,7 @@ import { uploadCard } from './upload-card.ts';
 /** Entries on one page, which stays below 100 KB with its scripts and styles. */
 const MOST = 60;
 const FIND_CHARS = 100;
+const NO_FOLDER = new Set(['PATH_NOT_FOUND', 'NOT_A_DIRECTORY']);
 
 /** A server's files, a directory at a time. */
 export function mountBrowse(panel: Panel): void {
@@ -42,7 +44,11 @@ async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Pa
   const find = (query.get('find') ?? '').slice(0, FIND_CHARS);
   const offset = Math.max(0, Math.floor(Number(query.get('from')) || 0));
   const part = { limit: MOST, offset, contains: find, directoriesFirst: true };
-  const listing = await call('ListFiles', { id: server.id }, { path, ...part });
+  const listing = await call('ListFiles', { id: server.id }, { path, ...part }).catch((error: unknown) => {
+    if (path !== '' && error instanceof StatusError && NO_FOLDER.has(error.reason)) return undefined;
+    throw error;
+  });
+  if (!listing) return noFolderPage(request, path);
   const main = html`<section class="card flush files" id="entries">
       <div class="bar">
         <h2>${crumbs(request, path)}</h2>
@@ -50,7 +56,7 @@ async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Pa
       </div>
       ${
         listing.entries.length === 0
-          ? html`<p class="empty">${nothing(path, find)}</p>`
+          ? html`<p class="empty">${nothing(path, find, listing.total)}</p>`
           : tickedForm(request, path, listing.entries)
       }
       ${pager(request, path, { find, offset }, listing)}
@@ -64,7 +70,18 @@ async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Pa
   };
 }
 
-function nothing(path: string, find: string): string {
+/** Where a folder was that is renamed or deleted by now, the way to those above. */
+function noFolderPage(request: ServerRequest, path: string): Page {
+  const main = html`<section class="card files">
+    <h2>${crumbs(request, path)}</h2>
+    <p class="empty">There is no such folder, or not any more.</p>
+    <p><a class="button second" href="${pageOf(request, '')}">All files</a></p>
+  </section>`;
+  return { title: 'Files', main, styles: [ASSETS.filesStyle], status: 404 };
+}
+
+function nothing(path: string, find: string, total: number): string {
+  if (total > 0) return 'There are no more than those before.';
   if (find !== '') return 'No name has that in it.';
   return path === '' ? 'Nothing is here yet: the game makes its files when it first starts.' : 'This folder is empty.';
 }

@@ -60,14 +60,18 @@ async function read({ call, server }: ServerRequest, path: string): Promise<Foun
   try {
     return textOf(await call('ReadFile', { id: server.id }, { path }), MOST_EDITED_BYTES);
   } catch (error) {
-    if (error instanceof StatusError && error.reason === 'PATH_NOT_FOUND') {
-      return { text: '', version: 'none', ends: 'lf' };
-    }
+    if (!(error instanceof StatusError)) throw error;
+    if (error.reason === 'PATH_NOT_FOUND') return { text: '', version: 'none', ends: 'lf' };
+    if (error.reason === 'NOT_A_FILE') return { why: 'folder' };
     throw error;
   }
 }
 
-function notHere(request: ServerRequest, path: string, why: 'binary' | 'large'): Html {
+function notHere(request: ServerRequest, path: string, why: 'binary' | 'large' | 'folder'): Html {
+  if (why === 'folder') {
+    return html`<p class="empty">There is a folder of this name already: choose another for the text.</p>
+      <p><a class="button second" href="${pageOf(request, path)}">Open the folder</a></p>`;
+  }
   return html`<p class="empty">
       ${
         why === 'binary'

@@ -9,7 +9,7 @@ import { inShort } from '../../web/panel/in-short.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { sizeText } from '../../web/text.ts';
-import { nameIn } from './browse-forms.ts';
+import { inFolder, nameIn } from './browse-forms.ts';
 import { crumbs } from './browse.ts';
 import { apart, downloadOf, isArchive, isEditable, pageOf, pathOf } from './paths.ts';
 
@@ -27,12 +27,14 @@ export function mountItem(panel: Panel): void {
     forms: {
       async rename(request, form) {
         const to = nameIn(form, 'to');
-        await request.call('RenamePath', { id: request.server.id }, { from: pathOf(request), to });
+        await request.call('RenamePath', { id: request.server.id }, { from: pathOf(request), to }).catch(inFolder(to));
         return { to: pageOf(request, apart(to).directory, '', { done: 'renamed' }) };
       },
       async copy(request, form) {
         const to = nameIn(form, 'to');
-        const copying = request.call('CopyPath', { id: request.server.id }, { from: pathOf(request), to });
+        const copying = request
+          .call('CopyPath', { id: request.server.id }, { from: pathOf(request), to })
+          .catch(inFolder(to));
         return { to: pageOf(request, apart(to).directory, '', { done: await inShort(copying, 'copied', 'copying') }) };
       },
       async extract(request, form) {
@@ -54,14 +56,23 @@ async function itemPage(request: ServerRequest): Promise<Page> {
   const path = pathOf(request);
   const { name } = apart(path);
   const entry = await entryAt(request, path);
-  const isDir = entry?.isDir === true;
-  const main = html`<section class="card files">
-      <h2>${crumbs(request, path)}</h2>
-      ${entry ? facts(entry) : html`<p class="empty">There is nothing there any more.</p>`}
+  const head = html`<h2>${crumbs(request, path)}</h2>`;
+  const main = entry
+    ? itemCards(request, path, entry, head)
+    : html`<section class="card files">
+        ${head}
+        <p class="empty">There is nothing there any more.</p>
+      </section>`;
+  return { title: name || 'Files', main, styles: [ASSETS.filesStyle] };
+}
+
+function itemCards(request: ServerRequest, path: string, entry: Entry, head: Html): Html {
+  const { name, isDir } = entry;
+  return html`<section class="card files">
+      ${head} ${facts(entry)}
       <div class="actions">
         ${isDir && html`<a class="button" href="${pageOf(request, path)}">Open</a>`}
         ${
-          entry &&
           !isDir &&
           isEditable(name, Number(entry.size)) &&
           html`<a class="button" href="${pageOf(request, path, '/edit')}">Edit</a>`
@@ -89,7 +100,6 @@ async function itemPage(request: ServerRequest): Promise<Page> {
         buttonForm(request, 'delete', html`Delete <bdi>${name}</bdi>`, { look: 'danger' }),
       )}
     </section>`;
-  return { title: name || 'Files', main, styles: [ASSETS.filesStyle] };
 }
 
 async function entryAt({ call, server }: ServerRequest, path: string): Promise<Entry | undefined> {

@@ -8,7 +8,7 @@ export interface Text {
 }
 
 /** A file that is read to be edited, or why it is not. */
-export type Found = Text | { why: 'binary' | 'large' };
+export type Found = Text | { why: 'binary' | 'large' | 'folder' };
 
 /** What a file holds as text: only what is UTF-8 through and through comes back as it was. */
 export function textOf({ content, truncated, version }: ReplyOf<'ReadFile'>, mostBytes: number): Found {
