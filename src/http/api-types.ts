@@ -2794,7 +2794,7 @@ export interface paths {
         put?: never;
         /**
          * Verify an e-mail address
-         * @description Takes the token of the link in the letter. It works once, for a day, in any browser.
+         * @description Takes the token of the link in the letter. It works once, for a day, in any browser. One that ChangeEmail has sent makes its address the user’s.
          */
         post: operations["VerifyEmail"];
         delete?: never;
@@ -2837,6 +2837,26 @@ export interface paths {
          * @description Takes the token of the link. All sessions of the user end, and none begins: sign in. API keys, connected apps and the second factor stay. A letter tells of it.
          */
         post: operations["ResetPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/me:changeEmail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the e-mail address
+         * @description Sends a link to the new address; once it is opened (VerifyEmail takes its token, for a day) that is the address, and a letter tells the old one. Sessions, API keys and connected apps stay. An address that has an account gets a letter that says so; the answer is the same. Where no mail is set up it is changed at once, and is not verified.
+         */
+        post: operations["ChangeEmail"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6058,6 +6078,18 @@ export interface components {
         ResetPasswordRequest: {
             token: string;
             password: string;
+        };
+        ChangeEmailRequest: {
+            /** Format: email */
+            email: string;
+            password: string;
+        };
+        ChangeEmailResponse: {
+            /**
+             * @description A letter is on its way; false: the address is changed.
+             * @default false
+             */
+            sent: boolean;
         };
         SecondFactor: {
             /**
@@ -10701,6 +10733,40 @@ export interface operations {
                 };
             };
             /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the link must not have been used, nor be too old. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ChangeEmail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeEmailRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeEmailResponse"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: it must be another address than the present one. */
             400: {
                 headers: {
                     [name: string]: unknown;

@@ -1,8 +1,11 @@
 import { csrfField, doneNote, problemNote, textField } from '../web/form.ts';
-import { html } from '../web/html.ts';
+import { type Html, html } from '../web/html.ts';
 import { type Problem, invalid, problemOf } from '../web/problem.ts';
 import type { Serve } from '../web/serve.ts';
 import type { Page, SignedInRequest } from '../web/page-request.ts';
+import { plainName } from '../web/text.ts';
+import { changeEmail } from './accounts/change-email.ts';
+import { normalizeEmail } from './mail/address.ts';
 import { resendVerification } from './mail/verification.ts';
 import type { People } from './people.ts';
 import { profilePage } from './profile-frame.ts';
@@ -10,6 +13,9 @@ import { PASSWORD_BYTES, changePassword, isPassword } from './users.ts';
 
 const DONE: Record<string, string> = {
   password: 'Your password is changed, and all other browsers are signed out. API keys and connected apps stay.',
+  'new-email':
+    'A letter is on its way to the new address. Open the link in it within a day: until then your address stays as it is.',
+  email: 'Your address is changed. Sign in with the new one from now on.',
   letter: 'A letter is on its way. Open the link in it within a day.',
 };
 
@@ -31,6 +37,22 @@ export function mountProfile(serve: Serve, people: People): void {
     }
   });
 
+  serve.submitSignedIn('/profile/email', async (request, form) => {
+    const given = form.get('email') ?? '';
+    const email = normalizeEmail(given);
+    if (email === undefined) {
+      const wrong = invalid('email', `“${plainName(given)}” is not an e-mail address.`);
+      return overviewPage(request, wrong, given);
+    }
+    try {
+      const change = { email, password: form.get('password') ?? '' };
+      const { sent } = await changeEmail(people, request.principal, change, request.visitor);
+      return { to: `/profile?done=${sent ? 'new-email' : 'email'}` };
+    } catch (error) {
+      return overviewPage(request, problemOf(error), given);
+    }
+  });
+
   serve.submitSignedIn('/profile/verify-email', async (request) => {
     try {
       await resendVerification(people, request.principal);
@@ -41,7 +63,7 @@ export function mountProfile(serve: Serve, people: People): void {
   });
 }
 
-function overviewPage(request: SignedInRequest, problem?: Problem): Page {
+function overviewPage(request: SignedInRequest, problem?: Problem, newEmail = ''): Page {
   const { email, emailVerified, accountId, operator } = request.principal;
   const hint = `At least ${PASSWORD_BYTES.least} characters.`;
   const field = { type: 'password', maxlength: PASSWORD_BYTES.most, problem } as const;
@@ -92,6 +114,35 @@ function overviewPage(request: SignedInRequest, problem?: Problem): Page {
         })}
         <button type="submit">Change password</button>
       </form>
-    </section>`;
+    </section>
+    ${emailCard(request, newEmail, problem)}`;
   return profilePage(request, 'Profile', main, problem);
+}
+
+function emailCard(request: SignedInRequest, newEmail: string, problem: Problem | undefined): Html {
+  return html`<section class="card">
+    <h2>Change your e-mail address</h2>
+    <p>You stay signed in, and <a href="/profile/keys">API keys</a> stay. Your old address is told.</p>
+    <form method="post" action="/profile/email">
+      ${csrfField(request.csrf)}
+      ${textField({
+        name: 'email',
+        label: 'New e-mail address',
+        type: 'email',
+        autocomplete: 'email',
+        maxlength: 254,
+        value: newEmail,
+        problem,
+      })}
+      ${textField({
+        name: 'password',
+        label: 'Your password',
+        type: 'password',
+        autocomplete: 'current-password',
+        maxlength: PASSWORD_BYTES.most,
+        problem,
+      })}
+      <button type="submit">Change the address</button>
+    </form>
+  </section>`;
 }

@@ -53,9 +53,12 @@ export async function insertUser(tx: Tx, row: UserRow): Promise<void> {
   try {
     await tx.manager.insert(users, { ...row, email: row.email.toLowerCase() });
   } catch (error) {
-    if (!isDuplicate(error)) throw error;
-    throw new StatusError('ALREADY_EXISTS', 'USER_EXISTS', 'This e-mail address has an account.', { cause: error });
+    throw isDuplicate(error) ? emailTaken(error) : error;
   }
+}
+
+function emailTaken(cause: unknown): StatusError {
+  return new StatusError('ALREADY_EXISTS', 'USER_EXISTS', 'This e-mail address has an account.', { cause });
 }
 
 export async function getUser(db: Sql, id: string): Promise<UserRow | undefined> {
@@ -110,6 +113,23 @@ export async function replacePassword(tx: Tx, userId: string, from: string, to: 
 /** Mail to this address has been seen to arrive. */
 export async function markEmailVerified(tx: Tx, userId: string): Promise<void> {
   await tx.manager.update(users, { id: userId }, { emailVerified: true });
+}
+
+/**
+ * Gives a user another address, in lower case, and their account where it is called by the old one. ALREADY_EXISTS where another user has
+ * it.
+ */
+export async function setUserEmail(
+  tx: Tx,
+  { id: userId, accountId, email: old }: UserRow,
+  { email, emailVerified }: Pick<UserRow, 'email' | 'emailVerified'>,
+): Promise<void> {
+  try {
+    await tx.manager.update(users, { id: userId }, { email, emailVerified });
+  } catch (error) {
+    throw isDuplicate(error) ? emailTaken(error) : error;
+  }
+  await tx.run('UPDATE "accounts" SET "name" = $1 WHERE "id" = $2 AND "name" = $3', [email, accountId, old]);
 }
 
 export async function hasUsers(db: Sql): Promise<boolean> {

@@ -186,7 +186,9 @@ const verifyEmailOperation = (people: People) =>
     method: 'post',
     path: '/v1/session/me:verifyEmail',
     summary: 'Verify an e-mail address',
-    description: 'Takes the token of the link in the letter. It works once, for a day, in any browser.',
+    description:
+      'Takes the token of the link in the letter. It works once, for a day, in any browser. One that ChangeEmail has sent makes its ' +
+      'address the user’s.',
     body: message({ token: text(128) }).meta({ id: 'VerifyEmailRequest' }),
     reply: Nothing,
     async run({ body, browser }) {

@@ -77,7 +77,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     creation,
     feature: {
       operations,
-      pageOperations: serverPageOperations(needs),
+      pageOperations: serverPageOperations({ ...needs, accessChanges: people.accessChanges }),
       panel(panel) {
         mountServerList(panel);
         // Before any server: `new` is none.

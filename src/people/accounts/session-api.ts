@@ -1,8 +1,10 @@
-import { message, text } from '../../http/fields.ts';
+import { z } from 'zod';
+import { message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import { type SessionOperation, sessionOperation } from '../../http/session/session-operation.ts';
-import { Email, NewPassword } from '../people-fields.ts';
+import { Email, NewPassword, Password } from '../people-fields.ts';
 import type { People } from '../people.ts';
+import { changeEmail } from './change-email.ts';
 import { requestPasswordReset, resetPasswordByLink } from './password-reset.ts';
 
 const requestPasswordResetOperation = (people: People) =>
@@ -43,8 +45,27 @@ const resetPasswordOperation = (people: People) =>
     },
   });
 
-/** What somebody does about a lost password. */
+const changeEmailOperation = (people: People) =>
+  sessionOperation({
+    id: 'ChangeEmail',
+    method: 'post',
+    path: '/v1/session/me:changeEmail',
+    summary: 'Change the e-mail address',
+    description:
+      'Sends a link to the new address; once it is opened (VerifyEmail takes its token, for a day) that is the address, and a letter ' +
+      'tells the old one. Sessions, API keys and connected apps stay. An address that has an account gets a letter that says so; the ' +
+      'answer is the same. Where no mail is set up it is changed at once, and is not verified.',
+    precondition: 'it must be another address than the present one.',
+    body: message({ email: Email, password: Password }).meta({ id: 'ChangeEmailRequest' }),
+    reply: z
+      .object({ sent: reply.flag.describe('A letter is on its way; false: the address is changed.') })
+      .meta({ id: 'ChangeEmailResponse' }),
+    run: async ({ principal, body, browser }) => changeEmail(people, principal, body, browser),
+  });
+
+/** What somebody does about a lost password, and another address. */
 export const recoveryOperations = (people: People): readonly SessionOperation[] => [
   requestPasswordResetOperation(people),
   resetPasswordOperation(people),
+  changeEmailOperation(people),
 ];

@@ -23,7 +23,10 @@ export function mountVerifyEmail(serve: Serve, people: People): void {
     title: 'Address confirmed',
     main: html`<section class="card narrow">
       <h1>Your address is confirmed</h1>
-      <p>Mail reaches you. Invitations to other people’s servers now show up in your profile.</p>
+      <p>
+        Mail reaches you. Invitations to other people’s servers now show up in your profile. If you have changed your
+        address, sign in with this one from now on.
+      </p>
       <p><a class="button" href="/profile">To your profile</a></p>
     </section>`,
   }));

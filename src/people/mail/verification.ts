@@ -6,6 +6,7 @@ import { addressKey } from '../../kernel/ip.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { DAY_MS } from '../../kernel/units.ts';
 import type { Tx } from '../../store/store.ts';
+import { takeEmail } from '../accounts/change-email.ts';
 import { recordAudit } from '../audit/audit.ts';
 import { type People, post } from '../people.ts';
 import { type UserRow, getUser, markEmailVerified } from '../rows.ts';
@@ -52,24 +53,29 @@ export async function resendVerification(people: People, principal: SessionPrinc
 }
 
 /**
- * Takes the token of a link, once. FAILED_PRECONDITION LINK_INVALID for one that is unknown, used or too old: those are
+ * Takes the token of a link, once: the address it was sent to is the user's and confirmed, also where they had another one. ALREADY_EXISTS
+ * USER_EXISTS where somebody else has got it meanwhile. FAILED_PRECONDITION LINK_INVALID for one that is unknown, used or too old: those are
  * not told apart. RESOURCE_EXHAUSTED for too many wrong ones from an address.
  */
 export async function verifyEmail(people: People, token: string, visitor: Visitor): Promise<void> {
   const { store, clock, loginLimits } = people;
   const attempt = loginLimits.address.take(addressKey(visitor.address));
   if (!TOKEN.test(token)) throw invalidLink();
-  await store.write(async (tx) => {
+  const tell = await store.write(async (tx) => {
     const now = clock.now();
     const row = await getEmailToken(tx, hashToken(token));
     const user = row && (await getUser(tx, row.userId));
-    if (row?.purpose !== 'verify' || row.expiresAt <= now || user?.email !== row.email) throw invalidLink();
+    if (!row || !user || row.expiresAt <= now) throw invalidLink();
+    if (row.purpose === 'change') return takeEmail(people, tx, user, row.email, now);
+    if (row.purpose !== 'verify' || user.email !== row.email) throw invalidLink();
     await markEmailVerified(tx, user.id);
     await deleteEmailTokens(tx, user.id, 'verify');
     const entry = { action: 'session.verifyEmail', accountId: user.accountId, at: now };
     await recordAudit(tx, { userId: user.id, through: 'link' }, entry);
+    return undefined;
   });
   attempt.forgive();
+  tell?.();
 }
 
 function invalidLink(): StatusError {

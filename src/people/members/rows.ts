@@ -4,6 +4,7 @@ import { StatusError } from '../../kernel/status.ts';
 import { bigint, id, maybeAt, maybeText, ofServer, text } from '../../store/columns.ts';
 import { isDuplicate } from '../../store/errors.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
+import type { UserRow } from '../rows.ts';
 
 /** `limited` may look and start; `member` may all but delete, bill and invite. The owner is the server's account. */
 export type MemberRole = Exclude<Role, 'owner'>;
@@ -127,4 +128,22 @@ export async function acceptMember(tx: Tx, id: string, userId: string, at: numbe
 
 export async function deleteMember(tx: Tx, id: string): Promise<void> {
   await tx.run('DELETE FROM "members" WHERE "id" = $1', [id]);
+}
+
+/**
+ * The user has another address from now on, also on servers that they were let into. Invitations to it that they need not answer go: to those
+ * servers and to their own.
+ */
+export async function moveMemberships(tx: Tx, user: Pick<UserRow, 'id' | 'accountId'>, email: string): Promise<void> {
+  await tx.run(
+    `DELETE FROM "members" WHERE "email" = $1 AND "acceptedAt" IS NULL AND "serverId" IN
+       (SELECT "serverId" FROM "members" WHERE "userId" = $2 UNION SELECT "id" FROM "servers" WHERE "accountId" = $3)`,
+    [email, user.id, user.accountId],
+  );
+  // Somebody who had the address before may have been let in by it.
+  await tx.run(
+    `UPDATE "members" SET "email" = $1 WHERE "userId" = $2 AND "serverId" NOT IN
+       (SELECT "serverId" FROM "members" WHERE "email" = $1)`,
+    [email, user.id],
+  );
 }

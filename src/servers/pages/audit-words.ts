@@ -149,6 +149,7 @@ const WHAT: Record<string, string> = {
   'session.lock': 'locked sign-in for a while',
   'session.changePassword': 'changed the password',
   'session.resetPassword': 'reset the password',
+  'session.changeEmail': 'changed the address',
   'session.verifyEmail': 'confirmed the address',
   'secondFactor.on': 'switched the second factor on',
   'secondFactor.off': 'switched the second factor off',

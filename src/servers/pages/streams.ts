@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { iconOf } from '../../game/status-icon.ts';
 import { Bytes, type Operation, operation } from '../../http/operation.ts';
 import { type EventSource, eventFrame } from '../../http/sse.ts';
+import type { AccessChanges } from '../../http/access-changes.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { listMemberships } from '../../people/members/rows.ts';
 import type { Store } from '../../store/store.ts';
@@ -15,6 +16,7 @@ import { drawnIcon } from './icon.ts';
 
 /** What these operations work with. */
 interface Needs {
+  accessChanges: Pick<AccessChanges, 'onAccessChange'>;
   clock: Clock;
   serverOperation: ServerOperation;
   servers: Servers;
@@ -24,7 +26,7 @@ interface Needs {
 /** An icon changes with a run of its game at most. */
 const ICON_SECONDS = 300;
 
-const streamMyServers = ({ servers, store, clock }: Needs) =>
+const streamMyServers = ({ servers, store, clock, accessChanges }: Needs) =>
   operation({
     answers: 'events',
     id: 'StreamMyServers',
@@ -38,17 +40,36 @@ const streamMyServers = ({ servers, store, clock }: Needs) =>
     reply: z.string(),
     events: { changed: z.object({ at: z.string() }) },
     async run({ principal }): Promise<EventSource> {
-      const shared = new Set((await listMemberships(store, principal.userId)).map(({ serverId }) => serverId));
+      const { userId } = principal;
+      const sharedNow = async () => new Set((await listMemberships(store, userId)).map(({ serverId }) => serverId));
+      let shared = await sharedNow();
       return {
         play(sink) {
           const seen = new Map<string, string>();
-          return servers.observe((id, now) => {
+          const changed = () =>
+            sink.send(eventFrame({ id: '', type: 'changed', data: { at: new Date(clock.now()).toISOString() } }));
+          // Somebody was let into a server, or is not any more.
+          const ignoreAccess = accessChanges.onAccessChange((change) => {
+            if (change.userId !== userId || change.serverId === undefined) return;
+            sharedNow().then(
+              (known) => {
+                shared = known;
+                changed();
+              },
+              () => {},
+            );
+          });
+          const ignoreServers = servers.observe((id, now) => {
             const isReached = now?.row.accountId === principal.accountId || shared.has(id);
             const shown = now === null ? '' : shownOf(now);
             if (!isReached || seen.get(id) === shown) return;
             seen.set(id, shown);
-            sink.send(eventFrame({ id: '', type: 'changed', data: { at: new Date(clock.now()).toISOString() } }));
+            changed();
           });
+          return () => {
+            ignoreAccess();
+            ignoreServers();
+          };
         },
         overflow: 'end',
       };

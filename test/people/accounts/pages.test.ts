@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { closeBrowser } from '../../support/browser.ts';
+import { closeBrowser, openTab } from '../../support/browser.ts';
 import { needs } from '../../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, openPanel } from '../../support/panel.ts';
 
@@ -71,6 +71,43 @@ test('without a mail server the page says who can help', async (t) => {
   t.is((await submit('/sign-in', '/sign-in/forgotten', { email: STEVE.email })).status, 400);
 });
 
+test('without a script: another e-mail address, from the profile', async (t) => {
+  const it = await panel(t);
+  const steve = await it.browser();
+  await steve.ok('POST', '/v1/session/me:signIn', STEVE);
+  const change = (fields: Record<string, string>) => it.submit('/profile/email', fields, steve);
+  t.is((await change({ csrf: 'forged', email: 'new@example.org', password: STEVE.password })).status, 403);
+  const wrong = await change({ email: 'new', password: STEVE.password });
+  t.regex(await wrong.text(), /id="email-problem"[^]*value="new"/);
+  const refused = await change({ email: 'new@example.org', password: 'wrong password' });
+  t.regex(await refused.text(), /This is not your password[^]*value="new@example\.org"/);
+  const done = await change({ email: 'new@example.org', password: STEVE.password });
+  t.regex((await it.get(done.headers.get('location') ?? '', steve)).text, /A letter is on its way to the new address/);
+  const { submit } = await visitor(it);
+  const link = linkIn(it.letters.at(-1)?.text);
+  const token = new URL(link).searchParams.get('token') ?? '';
+  t.is((await submit(link, '/verify-email', { token })).to, '/verify-email/done');
+  t.regex((await it.get('/profile', steve)).text, /new@example\.org[^]*tag good"\s*>confirmed/);
+});
+
+test('an accepted invitation is on the list at once, also where that was open already', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openPanel(t);
+  await it.stranger();
+  await it.create('castle', { name: 'The Castle' });
+  await it.ok('POST', '/v1/servers/castle/members', { email: 'stranger@example.com', role: 'member' });
+  const { page: list } = await it.open('/servers', { userId: 'usr_other' });
+  t.is(await list.locator('#server-castle').count(), 0);
+  const { page } = await it.open('/profile/invitations', { userId: 'usr_other' });
+  await page.getByRole('button', { name: 'Accept The Castle' }).click();
+  await page.getByText('You are in').waitFor();
+  t.is(new URL(page.url()).pathname, '/servers/castle');
+  await list.locator('#server-castle').waitFor();
+  t.regex(await list.innerText('#server-castle'), /The Castle[^]*you are a member here/);
+  await page.getByRole('link', { name: 'Servers', exact: true }).first().click();
+  await page.locator('#server-castle').waitFor();
+});
+
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`invited, and the password forgotten, ${colorScheme}: nothing keeps anybody out`, async (t) => {
     if (!(await needs(t, 'chromium'))) return;
@@ -78,8 +115,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [true, 'usr_test']));
     const invited = await it.submit('/operator/accounts/invite', { email: 'alex@example.org' });
     const invitation = /<code>(http:[^<]+)<\/code>/.exec(await invited.text())?.[1] ?? '';
-    const { page } = await it.open('/operator/accounts', { ...PHONE, colorScheme });
-    await page.context().clearCookies();
+    const { page } = await openTab(t, { ...PHONE, colorScheme });
     await page.goto(`${it.origin}/sign-in`);
     await page.getByRole('link', { name: 'Forgotten your password?' }).click();
     await accessible(t, page);
@@ -99,9 +135,9 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await page.getByLabel('Password').fill('correct horse');
     await page.keyboard.press('Enter');
     await page.waitForURL(`${it.origin}/servers`);
-    await page.context().clearCookies();
-    await page.goto(invitation);
-    await page.getByText('This link has been used or taken back').waitFor();
-    await accessible(t, page);
+    const { page: another } = await openTab(t, { ...PHONE, colorScheme });
+    await another.goto(invitation);
+    await another.getByText('This link has been used or taken back').waitFor();
+    await accessible(t, another);
   });
 }

@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import type { SessionPrincipal } from '../../http/principal.ts';
+import type { Visitor } from '../../http/session/visitor.ts';
+import { hashToken } from '../../kernel/ids.ts';
+import { addressKey } from '../../kernel/ip.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { DAY_MS } from '../../kernel/units.ts';
+import type { Tx } from '../../store/store.ts';
+import { type AuditActor, auditActorOf, recordAudit } from '../audit/audit.ts';
+import { provePassword } from '../fresh-password.ts';
+import { deleteAllEmailTokens, insertEmailToken } from '../mail/token-rows.ts';
+import { moveMemberships } from '../members/rows.ts';
+import { type People, post } from '../people.ts';
+import { type UserRow, getUser, getUserByEmail, setUserEmail } from '../rows.ts';
+import { deleteAccountInvitationTo } from './invitation-rows.ts';
+
+/** How long the link works. */
+const CHANGE_MS = DAY_MS;
+
+/**
+ * Gives the caller another e-mail address: once the link in a letter to it has been opened, or at once where there is no mail
+ * server, and then it is not confirmed. Sessions and keys go on. Gives whether a letter is on its way; it is the same for an address that has an
+ * account, which gets a letter that says so. PERMISSION_DENIED WRONG_PASSWORD; FAILED_PRECONDITION SAME_EMAIL; without a mail server
+ * ALREADY_EXISTS USER_EXISTS; RESOURCE_EXHAUSTED for too many tries or letters; UNAVAILABLE BUSY.
+ */
+export async function changeEmail(
+  people: People,
+  principal: SessionPrincipal,
+  { password, email }: { password: string; email: string },
+  visitor: Visitor,
+): Promise<{ sent: boolean }> {
+  const { store, clock, config, loginLimits } = people;
+  const { userId } = principal;
+  await provePassword(people, principal, password, visitor);
+  if (email === principal.email) {
+    throw new StatusError('FAILED_PRECONDITION', 'SAME_EMAIL', 'This is your address already.');
+  }
+  if (!config.mail) {
+    loginLimits.signUp.take(addressKey(visitor.address));
+    await store.write(async (tx) => {
+      const user = await getUser(tx, userId);
+      if (user) await moveTo(tx, user, { email, emailVerified: false }, auditActorOf(principal), clock.now());
+    });
+    return { sent: false };
+  }
+  loginLimits.mail.take(userId);
+  const token = randomBytes(32).toString('base64url');
+  const now = clock.now();
+  const row = { hash: hashToken(token), userId, email, expiresAt: now + CHANGE_MS, purpose: 'change' } as const;
+  // Of several, only the latest: its address is the one that is meant.
+  await store.write((tx) => insertEmailToken(tx, row, 1, now));
+  postConfirmation(people, email, token, (await getUserByEmail(store, email)) !== undefined);
+  return { sent: true };
+}
+
+/**
+ * Makes the address that a link was sent to the user's own, in the write that takes the link; it counts as confirmed. Gives what to do
+ * once that is stored: a letter to the old one. ALREADY_EXISTS USER_EXISTS where somebody else has got it meanwhile.
+ */
+export async function takeEmail(people: People, tx: Tx, user: UserRow, email: string, at: number): Promise<() => void> {
+  await moveTo(tx, user, { email, emailVerified: true }, { userId: user.id, through: 'link' }, at);
+  return () => {
+    if (user.emailVerified) postChanged(people, user.email);
+  };
+}
+
+/** What goes by the address goes with it; what was to be done by links to the old one is void. */
+async function moveTo(
+  tx: Tx,
+  user: UserRow,
+  { email, emailVerified }: Pick<UserRow, 'email' | 'emailVerified'>,
+  by: AuditActor,
+  at: number,
+): Promise<void> {
+  await setUserEmail(tx, user, { email, emailVerified });
+  await deleteAllEmailTokens(tx, user.id);
+  await deleteAccountInvitationTo(tx, email);
+  await moveMemberships(tx, user, email);
+  const entry = { action: 'session.changeEmail', accountId: user.accountId, detail: `${user.email} to ${email}`, at };
+  await recordAudit(tx, by, entry);
+}
+
+function postConfirmation(people: People, email: string, token: string, isTaken: boolean): void {
+  const { baseUrl } = people.config;
+  post(people, {
+    to: email,
+    subject: isTaken ? 'You have an account at Dormouse' : 'Confirm your new e-mail address for Dormouse',
+    text: `Somebody with an account at ${baseUrl} wants to have this e-mail address for it.
+
+${
+  isTaken
+    ? `It has an account already: sign in at ${baseUrl}/sign-in`
+    : `If that is you, open this link within a day:\n\n${baseUrl}/verify-email?token=${token}`
+}
+
+If it was not you, do nothing.
+`,
+  });
+}
+
+function postChanged(people: People, oldEmail: string): void {
+  post(people, {
+    to: oldEmail,
+    subject: 'The e-mail address of your Dormouse account was changed',
+    text: `Your account at ${people.config.baseUrl} has another e-mail address now. Letters go there, and it is what signs you in.
+
+If it was not you, ask whoever runs ${people.config.baseUrl} for help.
+`,
+  });
+}
