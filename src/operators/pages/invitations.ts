@@ -25,16 +25,18 @@ export async function invitationsCard(request: PanelRequest): Promise<Html> {
     maxlength: 254,
   });
   return html`<section class="card">
-    <h2>Let somebody in</h2>
-    ${panelForm(request, 'invite', html`${email}<button type="submit">Make a link</button>`)}
+      <h2>Let somebody in</h2>
+      ${panelForm(request, 'invite', html`${email}<button type="submit">Make a link</button>`)}
+    </section>
     ${
       invitations.length > 0 &&
-      html`<h3>Open invitations</h3>
+      html`<section class="card">
+        <h2>Open invitations</h2>
         <ul class="list">
           ${invitations.map((each) => invitationItem(request, each))}
-        </ul>`
-    }
-  </section>`;
+        </ul>
+      </section>`
+    }`;
 }
 
 function invitationItem(request: PanelRequest, { invitationId, email, invitedBy, expiresAt }: Invitation): Html {
@@ -42,7 +44,7 @@ function invitationItem(request: PanelRequest, { invitationId, email, invitedBy,
       Yes, take it back<span class="unseen">, ${email}</span>
     </button>`;
   return html`<li>
-    <h4><bdi>${plainName(email, 254)}</bdi></h4>
+    <h3><bdi>${plainName(email, 254)}</bdi></h3>
     <p>
       Invited by <bdi>${plainName(invitedBy, 254) || 'somebody who is gone'}</bdi>${
         expiresAt !== null && html` · until ${timeTag(expiresAt)}`
