@@ -12,6 +12,8 @@ const LONG = [
   'flows/crash',
   'flows/quota',
   'web/browser',
+  'flows/image-alone',
+  'flows/compose-around',
   'flows/crash-money',
   'sandbox/play',
   'cli/service',

@@ -136,6 +136,20 @@ test('a server.properties is written for the next boot and survives being writte
   t.deepEqual((await readdir(dir)).sort(), ['.dormouse-properties', 'eula.txt', 'server.properties']);
 });
 
+test('the EULA is accepted where nothing was said, and an owner who does not accept it is not overruled', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-eula-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const file = join(dir, 'eula.txt');
+  const after = async (before: string) => {
+    await writeFile(file, before);
+    await acceptEula(dir);
+    return await readFile(file, 'utf8');
+  };
+  for (const said of ['#By Mojang\neula=false\n', 'eula = FALSE', 'eula=true', '# mine\neula=TRUE\n'])
+    t.is(await after(said), said);
+  for (const nothing of ['', '# comment\n', 'eula=\n']) t.is(await after(nothing), 'eula=true\n');
+});
+
 test('the management port is open where the version has one, behind a secret of its own', (t) => {
   const owned = (type: string, version: string) =>
     Object.fromEntries(

@@ -31,7 +31,8 @@ export const WORLD_RULES: readonly Rule[] = [
       subject: 'eula.txt',
       title: 'EULA not accepted',
       detail: "Minecraft runs only once its owner has agreed to Mojang's End User Licence Agreement.",
-      suggestion: 'Accept the EULA (https://aka.ms/MinecraftEULA), then start again.',
+      suggestion:
+        'Read the EULA (https://aka.ms/MinecraftEULA); if you agree, write eula=true into eula.txt, then start again.',
     }),
   },
   {

@@ -130,10 +130,14 @@ export async function keepProperty(
   await replaceFile(target, `#Minecraft server properties\n${formatProperties(file)}`, owner);
 }
 
-/** Accepts Minecraft's licence in the data root, as the owner did on creating the server. */
+/**
+ * Accepts Minecraft's licence in the data root, as the owner did on creating the server. An owner who has written there that they do
+ * not is not overruled: the game then says that it was not accepted, and ends.
+ */
 export async function acceptEula(dataDir: string, owner?: FileOwner): Promise<void> {
   const target = join(dataDir, 'eula.txt');
-  if (parseProperties(await readText(target)).get('eula') !== 'true') await replaceFile(target, 'eula=true\n', owner);
+  const said = parseProperties(await readText(target)).get('eula') ?? '';
+  if (said.trim() === '') await replaceFile(target, 'eula=true\n', owner);
 }
 
 function readText(path: string): Promise<string> {
