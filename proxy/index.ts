@@ -91,7 +91,7 @@ export function createProxy(options: ProxyOptions): Proxy {
   const closing = new AbortController();
   const connections = new Set<ClientConnection>();
   const servers = new Set<Server>();
-  const pipes = new Pipes({ presence: options.presence, now: elapsed });
+  const pipes = new Pipes({ presence: options.presence, log, now: elapsed });
   const limiter = new Limiter(limits, elapsed);
   const { proxyProtocolFrom = [] } = options;
   const balancers = blockListOf(proxyProtocolFrom);

@@ -1,10 +1,11 @@
 import { encodeFrame, encodeString } from './codec.ts';
 import type { Context, KickRule } from './context.ts';
-import type { Player } from './ports.ts';
-import { cleanText, toComponent } from './text.ts';
+import { JoinRefused, type Player } from './ports.ts';
+import { cleanText, plainText, toComponent } from './text.ts';
 import { TEXTS } from './texts.ts';
 
 const TEXT_UNITS = 2048;
+const LOGGED_UNITS = 300;
 /** Kicks that scanners cause all day. */
 const NOISE: ReadonlySet<string> = new Set(['badName', 'tooFast']);
 
@@ -28,7 +29,10 @@ export function noteKick(kick: Kick, { host, player }: { host: string; player: P
   counters.kicks[kick.rule]++;
   const level = NOISE.has(kick.rule) ? 'debug' : 'info';
   const { name, protocol } = player;
-  log[level]({ host, player: name, protocol, rule: kick.rule, err: kick.cause }, 'join not served');
+  // That it was refused is no failure of ours, and the text says all.
+  const err = kick.cause instanceof JoinRefused ? undefined : kick.cause;
+  const why = plainText(cleanText(kick.text, LOGGED_UNITS)).replaceAll('\n', ' ');
+  log[level]({ host, player: name, protocol, rule: kick.rule, err }, `${name} could not join ${host}: ${why}`);
 }
 
 /** Disconnect in the login state is JSON in every version. */

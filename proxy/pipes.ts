@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pipe } from './pipe.ts';
-import type { Joined, Player, Presence } from './ports.ts';
+import type { Joined, Log, Player, Presence } from './ports.ts';
+import { spanText } from './text.ts';
 
 const NOBODY: Joined = { inside: 0, knocking: 0 };
 
@@ -21,6 +22,7 @@ interface Kept {
 /** The players who are joined to a game, by server. */
 export class Pipes {
   readonly #presence: Presence | undefined;
+  readonly #log: Log;
   readonly #now: () => number;
   readonly #pipes = new Map<Pipe, Kept>();
   /** Those of them that are not known to have been let in. */
@@ -30,8 +32,9 @@ export class Pipes {
   #bytesUp = 0;
   #bytesDown = 0;
 
-  constructor({ presence, now }: { presence: Presence | undefined; now: () => number }) {
+  constructor({ presence, log, now }: { presence: Presence | undefined; log: Log; now: () => number }) {
     this.#presence = presence;
+    this.#log = log;
     this.#now = now;
   }
 
@@ -89,6 +92,7 @@ export class Pipes {
     const knocking = this.#knocking.get(pipe);
     if (knocking) this.#look(pipe, knocking);
     const left = this.#knocking.delete(pipe) ? { inside: 0, knocking: -1 } : { inside: -1, knocking: 0 };
+    this.#tellLeft(this.#pipes.get(pipe), left.inside < 0);
     this.#pipes.delete(pipe);
     this.#bytesUp += pipe.bytesUp;
     this.#bytesDown += pipe.bytesDown;
@@ -96,11 +100,21 @@ export class Pipes {
     if (this.#pipes.size === 0) for (const resolve of this.#drained.splice(0)) resolve();
   }
 
-  #look(pipe: Pipe, { serverId, openedAt }: Kept): void {
+  #tellLeft(kept: Kept | undefined, wasIn: boolean): void {
+    if (!kept) return;
+    const { serverId, player, openedAt } = kept;
+    const playedMs = Math.round(this.#now() - openedAt);
+    const fields = { server: serverId, player: player.name, playedMs };
+    if (wasIn) this.#log.info(fields, `${player.name} left ${serverId} after ${spanText(playedMs)}`);
+    else this.#log.debug(fields, `${player.name} was not let in by the game of ${serverId}`);
+  }
+
+  #look(pipe: Pipe, { serverId, player, openedAt }: Kept): void {
     const bytes = pipe.bytesDown;
     const isIn = bytes >= LET_IN_BYTES || (bytes > 0 && this.#now() - openedAt >= LOGIN_MS);
     if (!isIn) return;
     this.#knocking.delete(pipe);
+    this.#log.info({ server: serverId, player: player.name }, `${player.name} joined ${serverId}`);
     this.#change(serverId, { inside: 1, knocking: -1 });
   }
 

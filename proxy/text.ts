@@ -96,3 +96,11 @@ export function wordsOf(component: unknown, depth = 0): string {
   const text = 'text' in component ? wordsOf(component.text, depth + 1) : '';
   return text + ('extra' in component ? wordsOf(component.extra, depth + 1) : '');
 }
+
+/** `40 s`, `12 min`, `2 h 5 min`. */
+export function spanText(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

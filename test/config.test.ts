@@ -7,6 +7,7 @@ import * as fc from './support/property.ts';
 import { ConfigError, helpText, loadConfig, settings } from '../src/config.ts';
 import { hashToken, isSlug, mintToken, newId, parseToken, randomBase62, slugify } from '../src/kernel/ids.ts';
 import { createLog, redact } from '../src/kernel/log.ts';
+import { StatusError } from '../src/kernel/status.ts';
 import { cpuTime } from './support/cpu.ts';
 
 const none = { envFile: null };
@@ -243,4 +244,13 @@ test('log: a terminal gets one line an entry, and no control characters of other
     /^\d\d:\d\d:\d\d\.\d{3} warn {2}\[server=amber requestId=r1\] bad \\x1b\[2J name\\x0a port=25565 name="a b" password=\[redacted\]\n$/,
   );
   t.regex(plain[1] ?? '', /error failed\n {4}Error: broken\n[^]*caused by: Error: pipe\n/);
+  lines.length = 0;
+  const read = () => stripVTControlCharacters(lines.splice(0).join('')).slice('12:34:56.789 '.length);
+  log.warn({ to: 'a@b.example', letter: 'Hello,\n\nopen\x1b http://localhost/x\n' }, 'this letter is not sent');
+  t.is(read(), 'warn  this letter is not sent to=a@b.example\n    Hello,\n    \n    open\\x1b http://localhost/x\n');
+  const cause = { kind: 'player', id: 'Steve', note: '' };
+  log.info({ server: 'lobby', from: 'a', to: 'b', event: 'JOIN', cause }, 'lobby wakes up: Steve joined');
+  t.is(read(), 'info  lobby wakes up: Steve joined\n', 'the sentence says it all');
+  log.info({ server: 'lobby', err: new StatusError('NOT_FOUND', 'GONE', 'It is gone.') }, 'refused');
+  t.is(read(), 'info  [server=lobby] refused\n    It is gone.\n', 'a refusal has no stack');
 });

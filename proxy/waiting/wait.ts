@@ -50,7 +50,10 @@ export async function waitInRoom(hold: Hold, route: Route, arrival: Arrival, con
     await hold.wake(route, begin, (place) => view.tell(place));
     waitingList.expect(host, player);
     client.sendOn(host, handshake.serverPort);
-    log.info({ server: route.serverId, player: player.name }, 'player sent on to the game');
+    log.info(
+      { server: route.serverId, player: player.name },
+      `${player.name} is sent on to the game of ${route.serverId}`,
+    );
     return true;
   } catch (error) {
     if (!(error instanceof Kick) || !client.hasBegun) throw error;

@@ -134,7 +134,14 @@ function logRequests(log: Log, answered: (request: AnsweredRequest) => void = ()
       credential: ctx.state.credential as string | undefined,
       ms: Math.round(ms),
     };
-    log[operation && !operation.routine ? 'info' : 'debug'](fields, 'request');
+    const { method, path, status, reason } = fields;
+    const answer = [status, reason].filter((part) => part !== undefined).join(' ');
+    // Who looks at something looks again and again: what was changed, and what was refused, is worth a line each.
+    const isNews = operation && !operation.routine && (method !== 'GET' || status >= 400);
+    log[isNews ? 'info' : 'debug'](
+      fields,
+      `${operation?.id ?? 'request'}: ${method} ${path ?? ''} was answered ${answer} in ${fields.ms} ms`,
+    );
   };
 }
 

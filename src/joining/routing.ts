@@ -183,7 +183,10 @@ export function createRouting({
         if (routes.get(names.get(serverId) ?? '')?.state === 'hibernated') wakeability.refused(serverId, error);
         throw refusalOf(error);
       }
-      log.info({ server: serverId, player: player.name, protocol: player.protocol }, 'a player joins');
+      log.info(
+        { server: serverId, player: player.name, protocol: player.protocol },
+        `${player.name} waits for ${serverId}`,
+      );
       const now = await servers.until(serverId, settled, signal);
       if (now?.context.address) return now.context.address;
       throw new JoinRefused(now === null ? 'This server is no more.' : kickText(now));

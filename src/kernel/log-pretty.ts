@@ -4,6 +4,28 @@ import type { DestinationStream } from 'pino';
 const BINDINGS = ['server', 'conn', 'op', 'requestId'];
 const COLOURS: Record<string, string> = { error: '31', fatal: '31', warn: '33', info: '32', debug: '90', trace: '90' };
 
+/** Fields of which the sentence says what people need, by those that show which kind of entry it is. */
+const SAID: readonly (readonly [kind: readonly string[], said: readonly string[]])[] = [
+  [
+    ['server', 'from', 'to', 'event'],
+    ['server', 'from', 'to', 'event', 'cause', 'failure'],
+  ],
+  [
+    ['method', 'status', 'ms'],
+    ['op', 'requestId', 'method', 'path', 'status', 'reason', 'ms'],
+  ],
+  [
+    ['server', 'player', 'room'],
+    ['server', 'player', 'room', 'playedMs'],
+  ],
+  [
+    ['host', 'player', 'rule'],
+    ['host', 'player', 'room', 'rule'],
+  ],
+];
+/** A text of several lines, shown as it is below the rest. */
+const LETTER = 'letter';
+
 /** Turns pino's JSON lines into `12:34:56.789 info  [server=amber] message key=value`, an error's stack below. */
 export function prettyStream(sink: DestinationStream): DestinationStream {
   return { write: (line) => sink.write(prettyLine(line)) };
@@ -16,9 +38,12 @@ function prettyLine(line: string): string {
   } catch {
     return line;
   }
-  const { time, level, msg, err, ...rest } = entry;
-  const about = BINDINGS.filter((name) => name in rest).map((name) => `${name}=${show(rest[name])}`);
-  const fields = Object.entries(rest).filter(([name]) => !BINDINGS.includes(name));
+  const { time, level, msg, err, [LETTER]: letter, ...rest } = entry;
+  const said = SAID.find(([kind]) => kind.every((name) => name in rest))?.[1] ?? [];
+  const about = BINDINGS.filter((name) => name in rest && !said.includes(name)).map(
+    (name) => `${name}=${show(rest[name])}`,
+  );
+  const fields = Object.entries(rest).filter(([name]) => !BINDINGS.includes(name) && !said.includes(name));
   const parts = [
     String(time).slice(11, 23),
     `\x1b[${COLOURS[String(level)] ?? '0'}m${String(level).padEnd(5)}\x1b[0m`,
@@ -26,7 +51,7 @@ function prettyLine(line: string): string {
     visible(typeof msg === 'string' ? msg : ''),
     ...fields.map(([name, value]) => `\x1b[90m${name}=\x1b[0m${show(value)}`),
   ];
-  return `${parts.join(' ')}\n${stackOf(err)}`;
+  return `${parts.join(' ')}\n${below(typeof letter === 'string' ? letter.trimEnd() : '')}${stackOf(err)}`;
 }
 
 function show(value: unknown): string {
@@ -41,7 +66,13 @@ function visible(text: string): string {
 function stackOf(err: unknown): string {
   if (typeof err !== 'object' || err === null) return '';
   const { stack, message } = err as { stack?: string; message?: string };
-  return (stack ?? message ?? '')
+  return below(stack ?? message ?? '');
+}
+
+/** Each line by itself, indented; nothing for ''. */
+function below(text: string): string {
+  if (text === '') return '';
+  return text
     .split('\n')
     .map((line) => `    ${visible(line)}\n`)
     .join('');

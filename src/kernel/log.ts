@@ -52,7 +52,7 @@ export function createLog({ level, pretty, destination }: LogOptions): Log {
 }
 
 /** Errors that say in words what is the matter, and in whose making no line of ours is at fault. */
-const EXPECTED = new Set(['StatusError', 'EngineError', 'ConfigError']);
+const EXPECTED = new Set(['StatusError', 'EngineError', 'ConfigError', 'JoinRefused', 'GameEnded']);
 
 /** An error as it is logged: without its stack where that tells nothing. */
 function errorFields(error: unknown): unknown {

@@ -15,6 +15,7 @@ import { notFound } from './refusals.ts';
 import { type ServerRow, deleteServer, getServer, patchServer } from './rows.ts';
 import type { RowChange, ServerNow } from './server-now.ts';
 import type { ServerParts, ServersOptions } from './servers.ts';
+import { stepWords } from './step-words.ts';
 import { saveSnapshot } from './transition-rows.ts';
 
 /** The servers that are not at rest. Their machines live by the steady clock; `ServerNow` and what is stored show the wall's time. */
@@ -104,7 +105,13 @@ function storedStep(
   // A fact that is only noted, such as an answer of the game, is stored but is no transition.
   const isTransition = sent || !sameValue(before, after);
   const noted = { at, event: event.type, from, to };
-  if (from !== to) log.info({ server: id, from, to, event: event.type, cause: after.context.cause }, 'server %s', to);
+  if (from !== to) {
+    const { wokenAt, readyAt } = after.context;
+    const startMs = wokenAt === null || readyAt === null ? undefined : readyAt - wokenAt;
+    const said = stepWords({ id, from, to, cause: after.context.cause, failure, startMs });
+    const fields = { server: id, from, to, event: event.type, cause: after.context.cause, failure: failure?.code };
+    log.info(fields, said);
+  }
 
   async function save(tx: Tx): Promise<void> {
     if (after.status === 'done') return deleteServer(tx, id);

@@ -16,6 +16,7 @@ import { dataRoot, eraseDataRoot } from '../jail/data-root.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Log } from '../kernel/log.ts';
 import { sleep } from '../kernel/sleep.ts';
+import { StatusError } from '../kernel/status.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { setAlarm } from './alarms.ts';
@@ -286,7 +287,8 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
           return await withPatience(signal, () => boot(id, signal));
         } catch (error) {
           signal.throwIfAborted();
-          log.info({ server: id, err: error }, 'a start failed');
+          const level = isExplained(error) ? 'debug' : 'warn';
+          log[level]({ server: id, err: error }, `${id} could not start: what follows says how that came`);
           throw await failed(error, 'start', rowOf(id));
         }
       }),
@@ -338,6 +340,11 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
 
 async function unknownJob(): Promise<never> {
   throw new Error('nobody here does jobs');
+}
+
+/** The failure that is told of it says all there is to say. */
+function isExplained(error: unknown): boolean {
+  return error instanceof GameEnded || error instanceof EngineError || error instanceof StatusError;
 }
 
 function isAway(error: unknown): boolean {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { encodeFrame, encodeString } from '../../proxy/codec.ts';
+import { spanText } from '../../proxy/text.ts';
 import type { Joined, Presence } from '../../proxy/ports.ts';
 import {
   EVER_MS,
@@ -58,6 +59,13 @@ test('the service is told who knocks, who is let in, and who has left', async (t
     { inside: 1, knocking: 0 },
     { inside: 0, knocking: 0 },
   ]);
+  const said = proxied.log.filter(({ level }) => level === 'info').map(({ message }) => message);
+  t.is(said[0], 'Notch joined one');
+  t.regex(said[1] ?? '', /^Notch left one after \d+ s$/);
+});
+
+test('spans of time are said in the largest units that matter', (t) => {
+  t.deepEqual([400, 59_400, 720_000, 7_500_000].map(spanText), ['0 s', '59 s', '12 min', '2 h 5 min']);
 });
 
 test('whom the game refuses has not been in', async (t) => {

@@ -1,0 +1,50 @@
+import type { Cause, ServerState } from '../../machines/server-types.ts';
+
+/** A step from one wire state to another, as it is said in the log. */
+export interface SaidStep {
+  id: string;
+  from: ServerState;
+  to: ServerState;
+  cause: Cause;
+  /** What the step is due to. */
+  failure?: { code: string; summary: string; suggestion: string } | undefined;
+  /** How long a start that has succeeded took. */
+  startMs?: number | undefined;
+}
+
+/** One sentence for people who run the service and know nothing of its states. */
+export function stepWords({ id, from, to, cause, failure, startMs }: SaidStep): string {
+  switch (to) {
+    case 'starting':
+      return from === 'running' ? `${id} is ${cause.note}` : `${id} wakes up: ${whoOrWhat(cause)}`;
+    case 'running':
+      return `${id} is ready${startMs === undefined ? '' : ` after ${(startMs / 1_000).toFixed(1)} s`}`;
+    case 'stopping':
+      return `${id} goes to sleep: ${whoOrWhat(cause)}`;
+    case 'hibernated':
+      return from === 'installing' ? `${id} is installed` : `${id} sleeps`;
+    case 'installing':
+      return `${id} is being installed: ${whoOrWhat(cause)}`;
+    case 'install_failed':
+      return `${id} could not be installed${because(failure)}`;
+    case 'start_failed':
+      return `${id} ${from === 'running' ? 'ended by itself' : 'could not start'}${because(failure)}`;
+    case 'deleting':
+      return `${id} is being deleted: ${whoOrWhat(cause)}`;
+    default:
+      return to satisfies never;
+  }
+}
+
+function whoOrWhat({ kind, id, note }: Cause): string {
+  if (kind === 'player') return `${id} joined`;
+  if (kind === 'operator') return note === '' ? 'by an operator' : `by an operator, ${note}`;
+  return note === '' ? id : note;
+}
+
+/** `: Out of memory: … (out_of_memory). Give it more RAM.` */
+function because(failure: SaidStep['failure']): string {
+  if (failure === undefined) return '';
+  const summary = failure.summary.replaceAll(/\s+/g, ' ').replace(/\.$/, '');
+  return `: ${summary} (${failure.code}). ${failure.suggestion}`.trimEnd();
+}
