@@ -15,8 +15,8 @@ const SAID: readonly (readonly [kind: readonly string[], said: readonly string[]
     ['op', 'requestId', 'method', 'path', 'status', 'reason', 'ms'],
   ],
   [
-    ['server', 'player', 'room'],
-    ['server', 'player', 'room', 'playedMs'],
+    ['server', 'player'],
+    ['server', 'player', 'room', 'playedMs', 'protocol'],
   ],
   [
     ['host', 'player', 'rule'],

@@ -108,7 +108,7 @@ function storedStep(
   if (from !== to) {
     const { wokenAt, readyAt } = after.context;
     const startMs = wokenAt === null || readyAt === null ? undefined : readyAt - wokenAt;
-    const said = stepWords({ id, from, to, cause: after.context.cause, failure, startMs });
+    const said = stepWords({ id, from, to, event: event.type, cause: after.context.cause, failure, startMs });
     const fields = { server: id, from, to, event: event.type, cause: after.context.cause, failure: failure?.code };
     log.info(fields, said);
   }

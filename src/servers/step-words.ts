@@ -5,6 +5,8 @@ export interface SaidStep {
   id: string;
   from: ServerState;
   to: ServerState;
+  /** Its name. */
+  event: string;
   cause: Cause;
   /** What the step is due to. */
   failure?: { code: string; summary: string; suggestion: string } | undefined;
@@ -13,14 +15,16 @@ export interface SaidStep {
 }
 
 /** One sentence for people who run the service and know nothing of its states. */
-export function stepWords({ id, from, to, cause, failure, startMs }: SaidStep): string {
+export function stepWords({ id, from, to, event, cause, failure, startMs }: SaidStep): string {
   switch (to) {
     case 'starting':
       return from === 'running' ? `${id} is ${cause.note}` : `${id} wakes up: ${whoOrWhat(cause)}`;
     case 'running':
       return `${id} is ready${startMs === undefined ? '' : ` after ${(startMs / 1_000).toFixed(1)} s`}`;
     case 'stopping':
-      return `${id} goes to sleep: ${whoOrWhat(cause)}`;
+      return event === 'MAINTAIN'
+        ? `${id} goes to sleep for work on its files`
+        : `${id} goes to sleep: ${whoOrWhat(cause)}`;
     case 'hibernated':
       return from === 'installing' ? `${id} is installed` : `${id} sleeps`;
     case 'installing':

@@ -14,7 +14,7 @@ test('a server’s life reads as sentences', (t) => {
     suggestion: 'Give it more RAM.',
   };
   const said = (from: 'running' | 'starting' | 'installing' | 'hibernated', more: object) =>
-    stepWords({ id: 'lobby', from, to: 'starting', cause: STEVE, ...more });
+    stepWords({ id: 'lobby', from, to: 'starting', event: 'X', cause: STEVE, ...more });
   t.is(said('hibernated', {}), 'lobby wakes up: Steve joined');
   t.is(said('hibernated', { cause: KEY }), 'lobby wakes up: asked over the API');
   t.is(said('running', { cause: againAfter('crashed') }), 'lobby is started again after a crash');
@@ -22,6 +22,7 @@ test('a server’s life reads as sentences', (t) => {
   t.is(said('running', { to: 'stopping', cause: IDLE }), 'lobby goes to sleep: nobody online');
   t.is(said('running', { to: 'stopping', cause: FALSE_WAKE }), 'lobby goes to sleep: woken, but nobody came in');
   t.is(said('running', { to: 'stopping', cause: OPERATOR }), 'lobby goes to sleep: by an operator, we move');
+  t.is(said('running', { to: 'stopping', event: 'MAINTAIN' }), 'lobby goes to sleep for work on its files');
   t.is(said('running', { to: 'hibernated' }), 'lobby sleeps');
   t.is(said('installing', { to: 'hibernated' }), 'lobby is installed');
   t.is(
