@@ -161,7 +161,7 @@ Usage: npm start                       the service
        npm run backup-service [FILE]   the database, keys and settings as one file; the service may run
        npm run restore-service FILE    back from it, where there is no installation
        npm run reset-password [EMAIL]  a new password for an operator, or for EMAIL; stop the service first
-       npm run remove-second-factor [EMAIL]  the same for who has lost phone and recovery codes
+       npm run remove-second-factor [EMAIL]  switches their second factor off, where phone and recovery codes are lost
 
 Settings are environment variables, or lines of a file .env in this folder:
 `;
