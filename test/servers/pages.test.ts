@@ -127,12 +127,16 @@ test('the stream of the list tells that something changed, and of nothing that o
   // The next thing a stranger hears is a ping.
   await it.clock.advance(15_000);
   t.is((await overheard.read()).value, ': ping\n\n');
+  t.is((await strangers.call('GET', '/panel/v1/servers/castle/icon')).status, 404);
+  const invited = { email: 'stranger@example.com', role: 'limited' };
+  const { memberId } = await it.ok('POST', '/v1/servers/castle/members', invited);
+  await strangers.ok('POST', '/v1/session/invitations:accept', { memberId });
+  t.regex((await overheard.read()).value ?? '', /^event: changed\n/, 'let into it');
   await Promise.all([heard.cancel(), overheard.cancel()]);
   for (const path of ['/panel/v1/me/servers/events/stream', '/panel/v1/servers/castle/icon']) {
     t.is((await it.call('GET', path)).status, 401, 'no key opens it');
     t.not((await it.call('GET', path.slice('/panel'.length))).status, 200, 'nor is it a part of the API');
   }
-  t.is((await strangers.call('GET', '/panel/v1/servers/castle/icon')).status, 404);
 });
 
 test('a server has a picture: its own, or a drawn one', async (t) => {

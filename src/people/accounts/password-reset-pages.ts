@@ -133,7 +133,7 @@ function uselessPage(): Page {
     <p>It has been used, or is too old.</p>
     <p><a class="button" href="${FORGOTTEN}">Ask for another one</a></p>
   </section>`;
-  return { title: 'This link does not work', main, status: 400 };
+  return { title: 'This link does not work', main, status: 404 };
 }
 
 function donePage(): Page {

@@ -51,7 +51,7 @@ test('without a script: a forgotten password, from the page of signing in to a n
   t.regex((await get(known.to ?? '')).text, /If this address has an account here/);
   t.is(it.letters.length, 1);
   const link = linkIn(it.letters[0]?.text);
-  t.is((await get('/sign-in/new-password?token=nonsense')).status, 400);
+  t.is((await get('/sign-in/new-password?token=nonsense')).status, 404);
   t.regex((await get(link)).text, /All your browsers are signed out/);
   const token = new URL(link).searchParams.get('token') ?? '';
   const choose = (password: string) => submit(link, '/sign-in/new-password', { token, password });
