@@ -78,7 +78,7 @@ const cancelAccountInvitation = (people: People) =>
     params: message({
       invitationId: z
         .string()
-        .regex(/^inv_\w{1,60}$/)
+        .regex(/^[\w-]{1,64}$/)
         .describe('As ListAccountInvitations has it.'),
     }),
     reply: Nothing,

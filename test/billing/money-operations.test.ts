@@ -193,6 +193,7 @@ test('operators see all accounts and their balances, a page at a time', async (t
         servers: 0,
         maxRamMb: 16_384,
         maxServers: 0,
+        operator: false,
       },
       {
         accountId: 'acc_test',
@@ -203,6 +204,7 @@ test('operators see all accounts and their balances, a page at a time', async (t
         servers: 1,
         maxRamMb: 16_384,
         maxServers: 0,
+        operator: true,
       },
     ],
   );
