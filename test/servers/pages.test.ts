@@ -165,6 +165,9 @@ test('the list is live in its place: a first server is made, started, and joined
   await page.evaluate('window.stays = true');
   await page.getByRole('button', { name: 'Start My castle' }).click();
   await page.getByText('awake', { exact: true }).waitFor();
+  // The button that was pressed still has the focus, and says what it does now.
+  await page.getByRole('button', { name: 'Stop My castle' }).waitFor();
+  t.is(await page.getByRole('button', { name: 'Start My castle', exact: true }).count(), 0);
   it.games.players.set('my-castle', 2);
   await it.until(async () => {
     await it.clock.advance(1_000);

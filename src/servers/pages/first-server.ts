@@ -75,7 +75,7 @@ function toFirstJoin(request: PanelRequest, { address, state }: Summary, transit
     </li>
     <li>
       <h3>Join</h3>
-      <p>${wasWoken && state !== 'starting' && 'Nobody has come in yet. '}${JOINING}</p>
+      <p>${state === 'running' ? 'Nobody has come in yet. It goes back to sleep when everybody has left.' : JOINING}</p>
     </li>
   </ol>`;
   return html`<section class="card">

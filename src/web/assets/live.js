@@ -18,6 +18,10 @@ let refreshing = false;
 let wanted = false;
 
 Idiomorph.defaults.ignoreActiveValue = true;
+// What is being filled in stays; a button that has just been pressed must say what it does now.
+document.addEventListener('focusin', ({ target }) => {
+  Idiomorph.defaults.ignoreActiveValue = target.matches('input, textarea, select');
+});
 // What a script fills by itself stays as it is.
 Idiomorph.defaults.callbacks.beforeNodeMorphed = (node) => !node.dataset || !('keep' in node.dataset);
 // What somebody has opened stays open.
