@@ -1,31 +1,23 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Route } from '../../proxy/ports.ts';
 import { createLinkServer } from '../../src/joining/link/link-server.ts';
 import { LinkedProxies } from '../../src/joining/link/linked-proxies.ts';
-import { HOST, handshake, loginStart, route, running } from '../proxy/support.ts';
+import { HOST, route, running } from '../proxy/support.ts';
 import { cpuMs, message, pinningNote, rssBytes, startChild } from './children.ts';
 import { inFolder } from './control.ts';
-import { type Report, median, quantile } from './figures.ts';
+import { type Report, median } from './figures.ts';
+import { followOrders } from './orders.ts';
 
 const SERVERS = 10_000;
 const ROUNDS = 3;
 const STATUS_BYTES = 1_024;
 const SETTLE_MS = 3_000;
-const PLAYERS = 50;
-const EVERY_MS = 50;
-const PHASE_MS = 3_000;
-/** The service is busy for half of the time, 50 ms in a row. */
-const BUSY_MS = 50;
 const MAIN = join(import.meta.dirname, '../../proxy/main.ts');
-const LOGIN = Buffer.concat([handshake(767, 'login'), loginStart('Notch')]);
 
-/** What is said to the service's process, and what it says. */
-type Order = { busy: boolean };
+/** What the service's process says. */
 interface Linked {
   /** From the first word of the proxy until it knows all and listens. */
   wholeMs: number;
@@ -38,26 +30,15 @@ interface Known {
   port: number;
 }
 
-/**
- * A proxy as a process of its own: what it costs to tell it all sleeping servers, and what players notice of a service that is busy.
- */
+/** A proxy as a process of its own: what it costs to tell it all sleeping servers. */
 export async function run(report: Report): Promise<void> {
-  const port = await startGame();
   const empty: number[] = [];
   const full: { wholeMs: number; rss: number; cpu: number }[] = [];
-  const added: number[] = [];
   for (let round = 1; round <= ROUNDS; round++) {
     report.progress(`round ${round} of ${ROUNDS}`);
-    await linked({ servers: 0, port }, async (_service, proxy) => void empty.push(await settled(proxy)));
-    await linked({ servers: SERVERS, port }, async (service, proxy, { wholeMs, cpu }) => {
+    await linked({ servers: 0, port: 1 }, async (_service, proxy) => void empty.push(await settled(proxy)));
+    await linked({ servers: SERVERS, port: 1 }, async (service, proxy, { wholeMs, cpu }) => {
       full.push({ wholeMs, cpu: cpuMs(service) - cpu, rss: await settled(proxy) });
-    });
-    await linked({ servers: 0, port }, async (service, _proxy, { listening }) => {
-      service.send({ busy: false } satisfies Order);
-      await roundTrips(listening);
-      const idle = await roundTrips(listening);
-      service.send({ busy: true } satisfies Order);
-      added.push(quantile(await roundTrips(listening), 0.99) - quantile(idle, 0.99));
     });
   }
   const note = [`${SERVERS} servers with 1 KB of last status each, median of ${ROUNDS} processes`, pinningNote];
@@ -70,12 +51,10 @@ export async function run(report: Report): Promise<void> {
   });
   report.row({ figure: 'telling it, CPU of the service', value: of('cpu'), unit: 'ms' });
   report.row({ figure: 'knowing it, RSS of the proxy', value: (of('rss') - median(empty)) / 2 ** 20, unit: 'MB' });
-  const busy = `of ${PLAYERS} players; the service is not pinned to a core`;
-  report.row({ figure: `p99 added by a service busy ${BUSY_MS} ms`, value: median(added), unit: 'ms', note: busy });
 }
 
 /** A service that knows `servers`, a proxy that it has told them, and the service's CPU time before that, ms. */
-function linked(
+export function linked(
   { servers, port }: Known,
   work: (service: ChildProcess, proxy: ChildProcess, known: Linked & { cpu: number }) => Promise<void>,
 ): Promise<void> {
@@ -100,49 +79,6 @@ function linked(
 async function settled(proxy: ChildProcess): Promise<number> {
   await delay(SETTLE_MS);
   return rssBytes(proxy);
-}
-
-/** Of packets that the game gives back, ms. */
-async function roundTrips(port: number): Promise<number[]> {
-  const all: number[] = [];
-  const sockets = await Promise.all(Array.from({ length: PLAYERS }, () => enter(port)));
-  for (const [index, socket] of sockets.entries()) {
-    let sentAt = 0;
-    socket.on('data', () => all.push(performance.now() - sentAt));
-    const send = (): void => {
-      sentAt = performance.now();
-      socket.write('0123456789abcdef');
-    };
-    setTimeout(
-      () => {
-        const timer = setInterval(send, EVERY_MS);
-        socket.once('close', () => clearInterval(timer));
-      },
-      (index * EVERY_MS) / PLAYERS,
-    );
-  }
-  await delay(PHASE_MS);
-  for (const socket of sockets) socket.destroy();
-  return all;
-}
-
-async function enter(port: number): Promise<Socket> {
-  const socket = connect({ host: '127.0.0.1', port, noDelay: true });
-  socket.on('error', () => undefined);
-  socket.write(LOGIN);
-  await once(socket, 'data');
-  return socket;
-}
-
-/** A game that gives every byte back, in this process, as its players are. */
-async function startGame(): Promise<number> {
-  const game = createServer({ noDelay: true }, (socket) => {
-    socket.on('error', () => undefined);
-    socket.pipe(socket);
-  });
-  game.listen(0, '127.0.0.1').unref();
-  await once(game, 'listening');
-  return (game.address() as AddressInfo).port;
 }
 
 /** The service's side of the link. */
@@ -183,19 +119,12 @@ async function beService(path: string, { servers, port }: Known): Promise<void> 
     },
   }) as LinkedProxies;
   await createLinkServer(timed, '').listenAt(path);
-  process.on('message', ({ busy }: Order) => busy && void stayBusy());
+  followOrders();
   process.send?.('ready');
 }
 
 function status(n: number): string {
   return JSON.stringify({ version: { name: '1.21.4', protocol: 769 }, favicon: `${n}`.padEnd(STATUS_BYTES - 60, 'x') });
-}
-
-async function stayBusy(): Promise<void> {
-  for (;;) {
-    for (const end = performance.now() + BUSY_MS; performance.now() < end;);
-    await delay(BUSY_MS);
-  }
 }
 
 const [, file, role, path = '', servers, port] = process.argv;

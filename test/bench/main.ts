@@ -13,6 +13,7 @@ const BENCHES: Record<string, { what: string; load: () => Promise<{ run: Bench }
   relay: { what: 'players and their games joined', load: () => import('./relay.ts') },
   joins: { what: 'players who join a game that is up, and stay', load: () => import('./joins.ts') },
   link: { what: 'a proxy as a process of its own', load: () => import('./link.ts') },
+  busy: { what: 'players while the service is busy', load: () => import('./busy.ts') },
   wake: { what: 'what is added to the start of a game', load: () => import('./wake.ts') },
   start: { what: 'a whole wake of the built-in game', load: () => import('./start.ts') },
   transitions: { what: 'starts and stops on disk', load: () => import('./transitions.ts') },
