@@ -23,6 +23,11 @@ BEYOND_SCHEMAS = {
     "GetServerLogs": {"cursor"},
     "GetServerUsage": {"from", "to"},
     "CreateKey": {"expiresAt", "scopes", "servers"},
+    # Where the page before said that the next one begins.
+    "ListServers": {"after"},
+    # Instants to come.
+    "SetBanEntry": {"expires"},
+    "SetIpBanEntry": {"expires"},
 }
 
 # Paths: how deep, how many bytes a name has in UTF-8, and that they stay within the server.

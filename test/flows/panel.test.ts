@@ -35,7 +35,7 @@ test.serial(
     await page.getByText('Three steps to the first join').waitFor();
     await type(page, page.getByLabel('Name', { exact: true }), 'First castle');
     await page.keyboard.press('Tab');
-    t.is(await focused(page), 'first-template', 'the second of two fields');
+    t.is(await page.evaluate('document.activeElement.name'), 'template', 'the second of two fields');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.waitForURL('/servers/first-castle');
@@ -137,10 +137,6 @@ async function type(page: Page, field: Locator, text: string): Promise<void> {
   await field.focus();
   await page.keyboard.press('Control+A');
   await page.keyboard.type(text);
-}
-
-async function focused(page: Page): Promise<string> {
-  return await page.evaluate<string>('document.activeElement.id');
 }
 
 /** Follows a tab of the server's pages. */

@@ -71,7 +71,8 @@ export class EchoPlayer {
       // A plugin request of a proxy that holds the login; the echo lets in with another packet.
       if (this.#skipped === 0 && bytes[1] === 0x04) return this.#answer(bytes);
       // A Disconnect: its packet id comes behind a length of one byte or two.
-      if (this.#skipped === 0 && (bytes[0] !== 2 || bytes[1] !== 2)) return this.#fail('refused');
+      if (this.#skipped === 0 && (bytes[0] !== 2 || bytes[1] !== 2))
+        return this.#fail(`refused: ${bytes.toString('utf8', 0, 300)}`);
       const skipped = Math.min(LET_IN_BYTES - this.#skipped, bytes.length);
       this.#skipped += skipped;
       bytes = bytes.subarray(skipped);

@@ -22,6 +22,8 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault();
   void save();
 });
+// A browser may have put back what was typed before.
+addEventListener('pageshow', () => form && changed());
 addEventListener('beforeunload', (event) => form && area.value !== saved && event.preventDefault());
 
 /** With the form as it is in the page now; there is none for what cannot be edited. */
@@ -40,8 +42,7 @@ function begin() {
     event.preventDefault();
     void save();
   });
-  // A browser may have put back what was typed before.
-  requestAnimationFrame(changed);
+  changed();
 }
 
 function changed() {
