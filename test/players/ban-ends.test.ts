@@ -68,8 +68,11 @@ test('a ban with an end lifts itself in a running game, and is none from its end
 
   await it.clock.advance(BAN_MS + 1_000);
   t.like(await it.lists(), { banned: [{ name: 'Alex' }], bannedIps: [] });
-  await it.clock.advance(5_000);
-  await it.until(() => it.told.length === 2);
+  // A look may have been under way when the next one was due.
+  await it.until(async () => {
+    await it.clock.advance(100);
+    return it.told.length === 2;
+  });
   t.deepEqual(it.told, ['pardon steve', 'pardon-ip 203.0.113.7']);
   t.like(await it.read('banned-players.json'), [{ name: 'Alex' }]);
   t.deepEqual(await it.read('banned-ips.json'), []);
