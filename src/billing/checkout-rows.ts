@@ -1,5 +1,6 @@
 import { EntitySchema } from 'typeorm';
 import { bigint, id, integer, maybeAt, maybeText, ofAccount, text } from '../store/columns.ts';
+import { countOf } from '../store/count.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
 /** One hosted payment. */
@@ -47,8 +48,7 @@ export async function getCheckout(db: Sql, id: string): Promise<CheckoutRow | un
 export async function countCheckouts(db: Sql, accountId: string, since: number): Promise<number> {
   const sql = `SELECT COUNT(*) AS "count" FROM "checkouts" WHERE "accountId" = $1 AND "createdAt" >= $2
     AND NOT ("state" = 'expired' AND "providerRef" IS NULL AND "provider" <> 'test')`;
-  const [row] = await db.query<{ count: number | string }>(sql, [accountId, since]);
-  return Number(row?.count ?? 0);
+  return countOf(db, sql, [accountId, since]);
 }
 
 /** Notes the provider's name for a checkout that has none yet. */

@@ -40,6 +40,11 @@ export interface SessionPrincipal extends Standing {
 /** Who calls. */
 export type Principal = KeyPrincipal | AppPrincipal | SessionPrincipal;
 
+/** Whether a credential may be used on a server, whatever its user is there. */
+export function reachesServer({ serverIds }: Pick<Standing, 'serverIds'>, serverId: string): boolean {
+  return serverIds?.has(serverId) ?? true;
+}
+
 /** The id of the credential itself, for limits and logs. No secret. */
 export function credentialId(principal: Principal): string {
   switch (principal.kind) {

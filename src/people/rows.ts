@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { StatusError } from '../kernel/status.ts';
 import { bigint, boolean, id, ofAccount, text } from '../store/columns.ts';
+import { countOf } from '../store/count.ts';
 import { isDuplicate } from '../store/errors.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
@@ -90,8 +91,7 @@ export async function findUserOfAccount(db: Sql, accountId: string): Promise<Use
 }
 
 export async function countOperators(db: Sql): Promise<number> {
-  const [row] = await db.query<{ count: number | string }>('SELECT COUNT(*) AS "count" FROM "users" WHERE "operator"');
-  return Number(row?.count ?? 0);
+  return countOf(db, 'SELECT COUNT(*) AS "count" FROM "users" WHERE "operator"');
 }
 
 export async function setUserOperator(tx: Tx, userId: string, operator: boolean): Promise<void> {

@@ -1,5 +1,6 @@
 import { EntitySchema } from 'typeorm';
 import { bigint, maybeAt, text } from '../store/columns.ts';
+import { countOf } from '../store/count.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
 /** What a schedule does. */
@@ -74,8 +75,7 @@ export async function listSchedules(db: Sql, serverId: string): Promise<Schedule
 
 export async function countSchedules(db: Sql, serverId: string): Promise<number> {
   const sql = 'SELECT COUNT(*) AS "count" FROM "schedules" WHERE "serverId" = $1';
-  const [row] = await db.query<{ count: number | string }>(sql, [serverId]);
-  return Number(row?.count ?? 0);
+  return countOf(db, sql, [serverId]);
 }
 
 /** False where the server has no such schedule. */

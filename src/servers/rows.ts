@@ -2,6 +2,7 @@ import { EntitySchema } from 'typeorm';
 import type { OwnerSettings } from '../game/settings.ts';
 import { StatusError } from '../kernel/status.ts';
 import { bigint, boolean, id, integer, json, ofAccount, text } from '../store/columns.ts';
+import { countOf } from '../store/count.ts';
 import { isDuplicate } from '../store/errors.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
@@ -135,8 +136,7 @@ export async function listServersByAccount(
 /** How many servers an account has, but for those being deleted. */
 export async function countServersOfAccount(db: Sql, accountId: string): Promise<number> {
   const sql = `SELECT COUNT(*) AS "count" FROM "servers" WHERE "accountId" = $1 AND "state" <> 'deleting'`;
-  const [row] = await db.query<{ count: number | string }>(sql, [accountId]);
-  return Number(row?.count ?? 0);
+  return countOf(db, sql, [accountId]);
 }
 
 /** All servers, as far as players may see them. */

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { writeAtomic } from '../kernel/atomic-file.ts';
-import { StatusError } from '../kernel/status.ts';
 import { KIB } from '../kernel/units.ts';
+import { backupRefusal } from './backup-refusal.ts';
 
 /** Of what a program complains of. */
 const MOST_SAID = 64 * KIB;
@@ -37,13 +37,9 @@ async function postgresTool(name: string, url: string, folder: string, args: str
   child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(0, MOST_SAID)));
   const [code] = (await once(child, 'close').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
-    throw failed(
+    throw backupRefusal(
       `There is no ${name} here: install PostgreSQL's client programs (postgresql-client), of the server's version or later.`,
     );
   })) as [number | null];
-  if (code !== 0) throw failed(`${name} failed: ${said.trim().split('\n')[0] ?? ''}`);
-}
-
-function failed(message: string): StatusError {
-  return new StatusError('FAILED_PRECONDITION', 'SERVICE_BACKUP', message);
+  if (code !== 0) throw backupRefusal(`${name} failed: ${said.trim().split('\n')[0] ?? ''}`);
 }

@@ -6,8 +6,9 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { type Pack, extract, pack } from 'tar-stream';
 import { z } from 'zod';
 import { readIfThere, syncDirectory, writeAtomic } from '../kernel/atomic-file.ts';
-import { StatusError } from '../kernel/status.ts';
+import type { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
+import { backupRefusal } from './backup-refusal.ts';
 import { copySqlite, isEmptyPostgres, openDataSources } from './data-source.ts';
 import { dumpPostgres, loadPostgres } from './postgres-programs.ts';
 
@@ -47,10 +48,10 @@ export async function backupService(
   now: number,
 ): Promise<void> {
   const made = resolve(target);
-  if (await isThere(made)) throw refusal(`${made} is there already. Name another file.`);
+  if (await isThere(made)) throw backupRefusal(`${made} is there already. Name another file.`);
   const file = sqliteFile(databaseUrl);
   if (file !== undefined && !(await isThere(file)))
-    throw refusal(`There is no database at ${file}: DATA_DIR or DATABASE_URL is another one.`);
+    throw backupRefusal(`There is no database at ${file}: DATA_DIR or DATABASE_URL is another one.`);
   // Beside the archive, where there has to be room for it anyway.
   const draft = await mkdtemp(join(dirname(made), '.dormouse-backup-'));
   try {
@@ -87,7 +88,7 @@ export async function restoreService(
   { dataDir, databaseUrl, envFile }: ServiceFiles,
   archive: string,
 ): Promise<{ madeAt: string; settings: string | undefined }> {
-  if (!(await isThere(archive))) throw refusal(`There is no file ${archive}.`);
+  if (!(await isThere(archive))) throw backupRefusal(`There is no file ${archive}.`);
   const file = sqliteFile(databaseUrl);
   if (file !== undefined && (await isThere(file))) throw inUse(file);
   await mkdir(dataDir, { recursive: true, mode: 0o750 });
@@ -163,7 +164,7 @@ function parsed(text: string): unknown {
 
 function requireKind({ database }: Manifest, kind: Manifest['database']): void {
   if (database === kind) return;
-  throw refusal(
+  throw backupRefusal(
     database === 'sqlite'
       ? 'The archive holds a database of SQLite: leave DATABASE_URL empty.'
       : 'The archive holds a database of PostgreSQL: set DATABASE_URL to an empty PostgreSQL database.',
@@ -175,7 +176,7 @@ async function refuseOtherKeys(folder: string, dataDir: string): Promise<void> {
   for (const name of KEYS) {
     const [own, restored] = await Promise.all([readIfThere(join(dataDir, name)), readIfThere(join(folder, name))]);
     if (own && restored && !own.equals(restored))
-      throw refusal(`${join(dataDir, name)} is another installation's. Move it away first.`);
+      throw backupRefusal(`${join(dataDir, name)} is another installation's. Move it away first.`);
   }
 }
 
@@ -204,13 +205,9 @@ function sqliteFile(databaseUrl: string): string | undefined {
 }
 
 function inUse(what: string): StatusError {
-  return refusal(`${what} is in use by an installation. Restore where there is none, or move it away first.`);
+  return backupRefusal(`${what} is in use by an installation. Restore where there is none, or move it away first.`);
 }
 
 function noBackup(archive: string, cause?: unknown): StatusError {
-  return refusal(`${basename(archive)} is no whole backup of a service.`, cause);
-}
-
-function refusal(message: string, cause?: unknown): StatusError {
-  return new StatusError('FAILED_PRECONDITION', 'SERVICE_BACKUP', message, { cause });
+  return backupRefusal(`${basename(archive)} is no whole backup of a service.`, cause);
 }

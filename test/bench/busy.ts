@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createProxy } from '../../proxy/index.ts';
-import { HOST, handshake, loginStart, running } from '../proxy/support.ts';
+import { handshake, loginStart } from '../proxy/support.ts';
+import { proxyTo } from './always-awake.ts';
 import { message, startRole } from './children.ts';
 import { type Report, median, quantile } from './figures.ts';
 import { linked } from './link.ts';
@@ -105,15 +105,8 @@ async function startGame(): Promise<number> {
 
 /** A service that relays its players itself. */
 async function beEmbedded(gamePort: number): Promise<void> {
-  const route = running({ host: '127.0.0.1', port: gamePort });
-  const silent = (): void => undefined;
-  const proxy = createProxy({
-    routes: { lookup: (host) => (host === HOST ? route : undefined) },
-    wake: { admit: async () => {}, wake: () => Promise.reject(new Error('always awake')) },
-    log: { debug: silent, info: silent, warn: silent },
-  });
   followOrders();
-  process.send?.((await proxy.listen('127.0.0.1', 0)).port);
+  process.send?.(await proxyTo(gamePort));
 }
 
 const [, file, role, argument] = process.argv;

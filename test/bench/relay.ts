@@ -2,8 +2,8 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createProxy } from '../../proxy/index.ts';
-import { HOST, handshake, loginStart, running } from '../proxy/support.ts';
+import { handshake, loginStart } from '../proxy/support.ts';
+import { proxyTo } from './always-awake.ts';
 import { cpuMs, message, pinningNote, startRole } from './children.ts';
 import { type Report, median } from './figures.ts';
 import { HAS_HAPROXY, noHaproxyNote, startHaproxy } from './haproxy.ts';
@@ -104,14 +104,7 @@ async function measure(load: ChildProcess, relay: ChildProcess, port: number): P
 }
 
 async function beProxy(gamePort: number): Promise<void> {
-  const route = running({ host: '127.0.0.1', port: gamePort });
-  const silent = (): void => undefined;
-  const proxy = createProxy({
-    routes: { lookup: (host) => (host === HOST ? route : undefined) },
-    wake: { admit: async () => {}, wake: () => Promise.reject(new Error('always awake')) },
-    log: { debug: silent, info: silent, warn: silent },
-  });
-  process.send?.((await proxy.listen('127.0.0.1', 0)).port);
+  process.send?.(await proxyTo(gamePort));
 }
 
 /** The game and its players in one process: their cost is the same whoever relays. */

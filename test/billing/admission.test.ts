@@ -61,6 +61,16 @@ async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<Sta
   return t.throwsAsync(work, { instanceOf: StatusError });
 }
 
+/** What a player reads who joins a server that does not wake. */
+async function kicked(t: ExecutionContext, { servers, clock, store }: AdmissionUnderTest, id: string): Promise<Error> {
+  const log = createLog({ level: 'silent' });
+  const sleepers = await listRoutes(store);
+  const routing = createRouting({ joinPolicy: OPEN_POLICY, servers, clock, log, publicHost: 'play.example', sleepers });
+  t.teardown(() => routing.close());
+  const player = { name: 'Steve', protocol: 769 } as Parameters<typeof routing.wake>[1];
+  return t.throwsAsync(routing.wake(id, player, AbortSignal.timeout(5_000)));
+}
+
 /** Its files are made in real time, in which the clock of the world must stand still. */
 async function running(it: AdmissionUnderTest, id: string): Promise<void> {
   await it.until(() => it.engine.boots.includes(id));
@@ -228,13 +238,7 @@ test('a player who comes while there is no room reads why', async (t) => {
   await it.create('one');
   await it.create('two');
   await it.servers.send('one', { type: 'START', at: it.clock.now(), cause: KEY });
-  const { servers, clock } = it;
-  const log = createLog({ level: 'silent' });
-  const sleepers = await listRoutes(it.store);
-  const routing = createRouting({ joinPolicy: OPEN_POLICY, servers, clock, log, publicHost: 'play.example', sleepers });
-  t.teardown(() => routing.close());
-  const player = { name: 'Steve', protocol: 769 } as Parameters<typeof routing.wake>[1];
-  const error = await t.throwsAsync(routing.wake('two', player, AbortSignal.timeout(5_000)));
+  const error = await kicked(t, it, 'two');
   t.regex(error.message, /^Too many servers of this owner are awake\./);
   t.is((error.cause as StatusError).reason, 'MAX_SERVERS');
   t.is(it.engine.boots.includes('two'), false);
@@ -249,16 +253,10 @@ test('a server that was given more RAM than its account may have by now does not
   t.regex(error.message, /may use 1024 MB of RAM, and this server is set to 2048 MB\. Give it less/);
   t.deepEqual(error.options.metadata, { limitMb: '1024', neededMb: '2048', fits: 'never' });
 
-  const { servers, clock } = it;
-  const log = createLog({ level: 'silent' });
-  const sleepers = await listRoutes(it.store);
-  const routing = createRouting({ joinPolicy: OPEN_POLICY, servers, clock, log, publicHost: 'play.example', sleepers });
-  t.teardown(() => routing.close());
-  const player = { name: 'Steve', protocol: 769 } as Parameters<typeof routing.wake>[1];
-  const kick = await t.throwsAsync(routing.wake('large', player, AbortSignal.timeout(5_000)));
+  const kick = await kicked(t, it, 'large');
   t.regex(kick.message, /set to more memory than its owner may use: its owner has to give it less/);
   t.deepEqual(it.engine.boots, []);
-  await servers.patchAtRest('large', { ramMb: 1_024 });
+  await it.servers.patchAtRest('large', { ramMb: 1_024 });
   await t.notThrowsAsync(it.command('large', 'START'));
 });
 

@@ -1,5 +1,6 @@
 import { EntitySchema } from 'typeorm';
 import { bigint, integer, ofServer, text } from '../../store/columns.ts';
+import { countOf } from '../../store/count.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 
 /** A message to a server's webhook that has not been taken yet. The server's row says where to, until it is sent. */
@@ -83,8 +84,7 @@ export async function deleteMessage(tx: Tx, id: string): Promise<void> {
 }
 
 export async function countMessages(db: Sql): Promise<number> {
-  const [row] = await db.query<{ count: number }>('SELECT COUNT(*) AS "count" FROM "webhook_messages"');
-  return row?.count ?? 0;
+  return countOf(db, 'SELECT COUNT(*) AS "count" FROM "webhook_messages"');
 }
 
 /** One server of an account for each webhook of its servers. */

@@ -1,5 +1,6 @@
 import { EntitySchema } from 'typeorm';
 import { bigint, id, text } from '../../store/columns.ts';
+import { countOf } from '../../store/count.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 
 /** An address that an operator lets make an account. */
@@ -47,7 +48,7 @@ export async function listAccountInvitations(
 
 export async function countAccountInvitations(db: Sql, now: number): Promise<number> {
   const sql = 'SELECT COUNT(*) AS "count" FROM "account_invitations" WHERE "expiresAt" > $1';
-  return Number((await db.query<{ count: number | string }>(sql, [now]))[0]?.count ?? 0);
+  return countOf(db, sql, [now]);
 }
 
 /** Takes an invitation back, and gives its address; undefined where there is none of that id. */

@@ -1,5 +1,5 @@
 import type { AccessChanges } from '../../http/access-changes.ts';
-import type { Principal } from '../../http/principal.ts';
+import { type Principal, reachesServer } from '../../http/principal.ts';
 import type { Role } from '../../http/roles.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
@@ -29,7 +29,7 @@ const MOST_MEMBERS = 100;
  * the owner is the server's account, others are who they were invited as, and a key reaches no further than its servers.
  */
 export async function roleOn(db: Sql, principal: Principal, server: OwnedServer): Promise<Role | undefined> {
-  if (principal.serverIds?.has(server.id) === false) return undefined;
+  if (!reachesServer(principal, server.id)) return undefined;
   if (server.accountId === principal.accountId) return 'owner';
   return getMembership(db, server.id, principal.userId);
 }

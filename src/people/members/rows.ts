@@ -2,6 +2,7 @@ import { EntitySchema } from 'typeorm';
 import type { Role } from '../../http/roles.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { bigint, id, maybeAt, maybeText, ofServer, text } from '../../store/columns.ts';
+import { countOf } from '../../store/count.ts';
 import { isDuplicate } from '../../store/errors.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 import type { UserRow } from '../rows.ts';
@@ -71,8 +72,7 @@ export async function listMembers(db: Sql, serverId: string): Promise<MemberRow[
 
 export async function countMembers(db: Sql, serverId: string): Promise<number> {
   const sql = 'SELECT COUNT(*) AS "count" FROM "members" WHERE "serverId" = $1';
-  const [row] = await db.query<{ count: number | string }>(sql, [serverId]);
-  return Number(row?.count ?? 0);
+  return countOf(db, sql, [serverId]);
 }
 
 /** Only among the members of that server. */

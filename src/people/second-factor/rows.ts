@@ -1,5 +1,6 @@
 import { EntitySchema } from 'typeorm';
 import { bigint, id, maybeAt, ofUser, text } from '../../store/columns.ts';
+import { countOf } from '../../store/count.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 import { type StoredUser, type UserRow, userRow } from '../rows.ts';
 
@@ -77,8 +78,7 @@ export async function takeRecoveryCode(tx: Tx, userId: string, hash: string): Pr
 
 export async function countRecoveryCodes(db: Sql, userId: string): Promise<number> {
   const sql = 'SELECT COUNT(*) AS "count" FROM "recovery_codes" WHERE "userId" = $1';
-  const [row] = await db.query<{ count: number | string }>(sql, [userId]);
-  return Number(row?.count ?? 0);
+  return countOf(db, sql, [userId]);
 }
 
 /** The account's users who have a second factor. */

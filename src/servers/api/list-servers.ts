@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { invalidFields } from '../../http/errors.ts';
 import { int32, message, text } from '../../http/fields.ts';
 import { type Operation, operation } from '../../http/operation.ts';
+import { reachesServer } from '../../http/principal.ts';
 import { WrittenReply } from '../../http/reply.ts';
 import { callerGone, unlessGone } from '../../kernel/caller-gone.ts';
 import { createSemaphore } from '../../kernel/limits/semaphore.ts';
@@ -57,7 +58,7 @@ function listServers({ servers, serverView }: Needs): Operation {
       const account = ownAccount(principal, accountId);
       const pages = servers.pagesByAccount(account, limit || PAGE, placeIn(after));
       const shown = (page: ServerPage) =>
-        page.servers.filter(({ row }) => principal.serverIds?.has(row.id) ?? true).map((now) => serverView(now));
+        page.servers.filter(({ row }) => reachesServer(principal, row.id)).map((now) => serverView(now));
       const first = (await pages.next()).value as ServerPage;
       if (limit > 0) return { servers: shown(first), next: textOf(first.next) };
       if (!first.next) return { servers: shown(first) };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { reply } from '../../http/fields.ts';
 import { type Operation, operation } from '../../http/operation.ts';
+import { reachesServer } from '../../http/principal.ts';
 import type { Role } from '../../http/roles.ts';
 import { listMemberships } from '../../people/members/rows.ts';
 import type { Store } from '../../store/store.ts';
@@ -58,7 +59,7 @@ const listMyServers = (needs: Needs) =>
         ...summary(server, role, needs),
         ...(principal.kind !== 'app' && ownersPart(server)),
       });
-      const reaches = ({ row }: ServerNow) => principal.serverIds?.has(row.id) ?? true;
+      const reaches = ({ row }: ServerNow) => reachesServer(principal, row.id);
       const [own, memberships] = await Promise.all([
         servers.listByAccount(principal.accountId),
         listMemberships(store, principal.userId),
