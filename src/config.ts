@@ -33,7 +33,11 @@ export const settings = {
     'child',
     'Where players connect: a process of its own, which plays on while the service is away; this one; those of `npm run proxy`.',
   ),
-  proxyToken: secret('PROXY_TOKEN', kind.text, 'What proxies started by hand prove themselves by. Empty: see README.'),
+  proxyToken: secret(
+    'PROXY_TOKEN',
+    kind.text,
+    'What proxies started by hand prove themselves by. Empty: a file in DATA_DIR.',
+  ),
   proxyDrainHours: setting(
     'PROXY_DRAIN_HOURS',
     kind.integer(0, 1_000),
@@ -257,12 +261,20 @@ export function settingsText(env: NodeJS.ProcessEnv = process.env, options: Conf
   });
 }
 
+/** Every setting in the order of the help, by what it is about. */
+export function settingGroups(): { heading: string; settings: Setting<unknown>[] }[] {
+  const groups: { heading: string; settings: Setting<unknown>[] }[] = [];
+  for (const [key, each] of Object.entries<Setting<unknown>>(settings)) {
+    const heading = HEADINGS[key as keyof typeof settings];
+    if (heading !== undefined) groups.push({ heading, settings: [] });
+    groups.at(-1)?.settings.push(each);
+  }
+  return groups;
+}
+
 function grouped(line: (each: Setting<unknown>) => string): string {
-  return Object.entries<Setting<unknown>>(settings)
-    .map(([key, each]) => {
-      const heading = HEADINGS[key as keyof typeof settings];
-      return `${heading === undefined ? '' : `\n${heading}\n`}${line(each)}`;
-    })
+  return settingGroups()
+    .map((group) => `\n${group.heading}\n${group.settings.map(line).join('')}`)
     .join('');
 }
 

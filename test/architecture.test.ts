@@ -68,7 +68,7 @@ const READERS_OF_ENVIRONMENT = [
 ];
 
 /** Folders of tests that are no room's: of the whole service, of a port's every adapter, and what tests are made of. */
-const TEST_FOLDERS = ['bench', 'clients', 'conformance', 'crash', 'fakes', 'fixtures', 'flows', 'support'];
+const TEST_FOLDERS = ['bench', 'clients', 'conformance', 'crash', 'docs', 'fakes', 'fixtures', 'flows', 'support'];
 
 /** What may lie at the top, dot files aside; what git ignores is nobody's business. */
 const TOP_LEVEL = [
@@ -77,6 +77,7 @@ const TOP_LEVEL = [
   'README.md',
   'ava.config.js',
   'compose.yaml',
+  'docs',
   'machines',
   'migrations',
   'package-lock.json',

@@ -1,0 +1,13 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { DOCS, GENERATED } from './generated.ts';
+
+/** Columns are as wide as the formatter likes, and a dash of a header is a dash. */
+const unpadded = (text: string) => text.replaceAll(/ +/g, ' ').replaceAll(/-{3,}/g, '---');
+
+for (const [name, page] of Object.entries(GENERATED)) {
+  test(`docs/${name} says what the code says: npm run docs writes it anew`, async (t) => {
+    t.is(unpadded(await readFile(join(DOCS, name), 'utf8')), unpadded(page()));
+  });
+}

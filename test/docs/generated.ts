@@ -1,0 +1,115 @@
+/**
+ * The papers that are made of the code: `node test/docs/generated.ts` writes them anew, and a test holds that they are as it would.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { deviceGrantMachine } from '../../machines/device-grant.ts';
+import { serverMachine } from '../../machines/server.ts';
+import { settingGroups } from '../../src/config.ts';
+import { type ChartState, readChart } from '../../src/web/statechart/statechart.ts';
+
+/** Where the papers lie. */
+export const DOCS = join(import.meta.dirname, '../../docs');
+
+/** Each by its name, as the formatter leaves it but for the width of columns. */
+export const GENERATED: Readonly<Record<string, () => string>> = {
+  'settings.md': settingsPage,
+  'states.md': statesPage,
+};
+
+const WRITTEN_BY = '<!-- Written by `npm run docs`: change the code instead. -->';
+
+function settingsPage(): string {
+  const groups = settingGroups().map(({ heading, settings }) => {
+    const rows = settings.map(({ name, fallback, help, kind: { description } }) => {
+      const about = description === undefined ? '' : ` _(${description})_`;
+      return `| \`${name}\` | ${fallback && `\`${fallback}\``} | ${cell(help + about)} |`;
+    });
+    return `## ${heading}\n\n| setting | default | what it means |\n| --- | --- | --- |\n${rows.join('\n')}\n`;
+  });
+  return `# Every setting
+
+${WRITTEN_BY}
+
+A setting is an environment variable, or a line of a file \`.env\` in Dormouse's folder; the environment wins, and empty means the
+default. \`npm start -- --help\` prints this list, and \`npm start -- --settings\` the settings in force with secrets starred. A bad
+value, or a name that is nearly a setting's, stops the start with a sentence that says so.
+
+${groups.join('\n')}`;
+}
+
+function cell(text: string): string {
+  return text.replaceAll(/[|<>*]/g, String.raw`\$&`);
+}
+
+function statesPage(): string {
+  return `# The states of a server, and of a device grant
+
+${WRITTEN_BY}
+
+Each server is one machine. What may happen in a state is what leads out of it here: a command that the state does not name is refused
+with the reason, a fact that it does not name is ignored. \`DELETE\` leads to \`deleting\` from everywhere, even where no line is drawn.
+Words in brackets are conditions: the first one that holds decides. The same chart, with the present state lit and the last fifty
+transitions with who caused them, is on a server's page under _Machine_ and at \`GET /v1/servers/{id}/machine\`.
+
+The API calls a state by fewer names than the machine has: everything below \`stopping\` is \`stopping\` to it, and \`maintaining\`, in
+which a backup is being restored or a world changed, looks like \`hibernated\`: a start waits for its end.
+
+## A server
+
+\`\`\`mermaid
+${mermaid(serverMachine.definition)}
+\`\`\`
+
+## A device grant
+
+\`\`\`mermaid
+${mermaid(deviceGrantMachine.definition)}
+\`\`\`
+`;
+}
+
+/** A chart as Mermaid draws it: each state by its path, what leads out of it as arrows. */
+function mermaid(definition: object): string {
+  const root = readChart(JSON.parse(JSON.stringify(definition)));
+  const lines: string[] = ['stateDiagram-v2'];
+  const paths = new Map<string, string>();
+  const learn = (state: ChartState): void => {
+    paths.set(state.id, named(state.path));
+    state.states.forEach(learn);
+  };
+  learn(root);
+  const draw = (state: ChartState, indent: string): void => {
+    for (const below of state.states) {
+      const name = named(below.path);
+      if (name !== below.name) lines.push(`${indent}state "${below.name}" as ${name}`);
+      if (below.initial) lines.push(`${indent}[*] --> ${name}`);
+      if (below.states.length === 0) continue;
+      lines.push(`${indent}state ${name} {`);
+      draw(below, `${indent}  `);
+      lines.push(`${indent}}`);
+    }
+  };
+  const connect = (state: ChartState): void => {
+    const from = named(state.path);
+    if (state.path !== '') {
+      for (const { events, target } of state.exits) {
+        lines.push(`  ${from} --> ${paths.get(target) ?? target}: ${events.join('<br/>')}`);
+      }
+      if (state.again.length > 0) lines.push(`  ${from} --> ${from}: ${state.again.join('<br/>')}`);
+      if (state.final) lines.push(`  ${from} --> [*]`);
+    }
+    state.states.forEach(connect);
+  };
+  draw(root, '  ');
+  connect(root);
+  return lines.join('\n');
+}
+
+function named(path: string): string {
+  return path.replaceAll('.', '_');
+}
+
+if (process.argv[1] === import.meta.filename) {
+  for (const [name, page] of Object.entries(GENERATED)) writeFileSync(join(DOCS, name), page());
+}
