@@ -36,9 +36,10 @@ export class Components {
   }
 }
 
-/** Replies may gain fields (AIP-180); a default of theirs says nothing to a reader. */
+/** Replies may gain fields (AIP-180). An instant is told by its format; the pattern of one with its leap years is read by nobody. */
 function loosen({ jsonSchema }: { jsonSchema: Json }): void {
   if (jsonSchema['additionalProperties'] === false) delete jsonSchema['additionalProperties'];
+  if (jsonSchema['format'] === 'date-time') delete jsonSchema['pattern'];
 }
 
 /** What callers send: no text of it may hold a NUL (`text`, `filePath`), which one closer pattern or another says already. */
