@@ -37,6 +37,8 @@ TimeoutStopSec=60
 # A game that runs out of memory is that game's end, not everybody's.
 OOMPolicy=continue
 LimitNOFILE=65536
+# The proxy may go before the rest, so that players do not notice a busy service.
+LimitNICE=-7
 TasksMax=infinity
 
 UMask=0027

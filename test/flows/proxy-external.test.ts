@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -67,6 +68,12 @@ test('several proxies of one service: one list of players, one wake, and each lo
   }));
   await until('both listen', async () => (await views()).filter(({ listening }) => listening).length === 2);
   t.is(await ready(), 200);
+  // What `nice` may here, as it says itself.
+  const allowed = Number(execFileSync('nice', ['-n', '-7', 'nice'], { stdio: ['ignore', 'pipe', 'ignore'] }));
+  t.deepEqual(
+    proxies.map(({ child }) => getPriority(child.pid)),
+    [allowed, allowed],
+  );
 
   // The system spreads connections over both, by their addresses.
   const players = Array.from({ length: 40 }, (_, n) => new EchoPlayer(service.playersPort, 'echo.localhost', `P${n}`));
