@@ -28,6 +28,7 @@ import { ClientVersions1796707800000 } from './1796707800000-client-versions.ts'
 import { ServerPages1796720000000 } from './1796720000000-server-pages.ts';
 import { SecondFactors1796721800000 } from './1796721800000-second-factors.ts';
 import { AccountInvitations1796723600000 } from './1796723600000-account-invitations.ts';
+import { EulaAcceptances1796725400000 } from './1796725400000-eula-acceptances.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -61,4 +62,5 @@ export const migrations = [
   ServerPages1796720000000,
   SecondFactors1796721800000,
   AccountInvitations1796723600000,
+  EulaAcceptances1796725400000,
 ];

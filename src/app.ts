@@ -61,6 +61,7 @@ import { portOperations } from './ports/api.ts';
 import { openPorts } from './ports/open.ts';
 import { mountPorts } from './ports/pages.ts';
 import { openSchedules } from './schedules/open.ts';
+import type { ServerRow } from './servers/rows.ts';
 import { createServerOperation } from './servers/api/operation.ts';
 import { createServerView } from './servers/api/view.ts';
 import { requireEngine } from './servers/engine-check.ts';
@@ -143,7 +144,7 @@ export async function startApp(
     const accessChanges = createAccessChanges();
     const access = { ...config, signup: signUpMode(config), mail: config.smtpUrl !== null };
     const introduction = { store, secret, mailer, accessChanges, onAccount, firstRunFile, clock, log };
-    const { people, grants, knownBy, ...peopleRoom } = openPeople({ ...introduction, settings: access });
+    const { people, grants, eula, knownBy, ...peopleRoom } = openPeople({ ...introduction, settings: access });
     const telemetry = createTelemetry();
     const onRefusal = telemetry.refusedWake;
     // The kernel's count of time is the machine's: another container of this service goes on with it.
@@ -151,6 +152,11 @@ export async function startApp(
     const { startTimeoutSeconds } = config;
     const servers = openServers({ store, clock, steady, log, startTimeoutSeconds, onRefusal });
     const serverOperation = createServerOperation({ servers, store });
+    // What a server may be made of, and whether somebody has agreed to the licence of that.
+    const mayRun = async (row: ServerRow) => {
+      await cores.require(row);
+      await eula.require(row);
+    };
     const presence = createPresence(steady);
     const around = { store, servers, serverOperation, clock, log, onClose };
 
@@ -213,7 +219,8 @@ export async function startApp(
       installPack: onThisMachine ? installPack : undefined,
       portsOf: (id) => serverPorts.of(id),
       cpusFor: (ramMb) => capacity.cpusFor(ramMb),
-      mayRun: (row) => cores.require(row),
+      mayRun,
+      eulaAccepted: eula.isAccepted,
       maintain: backupRoom.maintain,
       onStep: [sessions.onStep, webhooks.onStep, countSteps(telemetry)],
       erasers: [
@@ -256,8 +263,7 @@ export async function startApp(
     const charged = { store, servers, prices, clock, log, onClose };
     const asked = { capacity, console, rconPassword, mailer, onCapReached, settings };
     const { funds, accountLimits } = await openAllowance({ ...charged, ...asked });
-    const mayRun = readFirst((row) => cores.require(row));
-    servers.checkWakes(mayRun, [...WAKES, ...INSTALLS]);
+    servers.checkWakes(readFirst(mayRun), [...WAKES, ...INSTALLS]);
     const measured = { store, servers, console, rconPassword, clock, log, dataDir };
     const quotas = enforceDiskQuotas({ ...measured, disks, events: serverEvents });
     onClose(() => quotas.close());
@@ -308,7 +314,7 @@ export async function startApp(
       filesRoom.feature,
       sftpRoom.feature,
       modsRoom.feature,
-      { operations: modpackOperations({ ...shown, mods, cores, backups, worlds }) },
+      { operations: modpackOperations({ ...shown, mods, mayRun, backups, worlds }) },
       backupsRoom.feature,
       worldsRoom.feature,
       openPlayers({

@@ -81,6 +81,12 @@ export const settings = {
   gameImage: setting('GAME_IMAGE', kind.image, 'itzg/minecraft-server', 'Container image of Java game servers.'),
   sandboxImage: setting('SANDBOX_IMAGE', kind.image, 'dormouse/sandbox:latest', 'Image of the built-in game server.'),
   sandboxFaults: setting('SANDBOX_FAULTS', kind.faults, '', 'Rehearse trouble: how sandbox servers misbehave.'),
+  minecraftEula: setting(
+    'MINECRAFT_EULA',
+    kind.oneOf('ask', 'accept'),
+    'ask',
+    "Who agrees to Mojang's licence, https://aka.ms/MinecraftEULA, before a server other than the sandbox runs: each account for its own, or you for all.",
+  ),
   region: setting('REGION', kind.code, 'na', 'Code of the region served here.'),
   nodeLabel: setting('NODE_LABEL', kind.text, 'node-1', "The machine's name as owners read it."),
   mysqlAdminUrl: secret('MYSQL_ADMIN_URL', kind.mysqlUrl, 'Account that may create databases. Empty: none on offer.'),

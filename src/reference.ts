@@ -33,6 +33,7 @@ import { operatorServerOperations } from './operators/servers-api.ts';
 import { recoveryOperations } from './people/accounts/session-api.ts';
 import { connectedAppOperations } from './people/apps/api.ts';
 import { clientOperations } from './people/apps/clients-api.ts';
+import { eulaOperations } from './people/eula/api.ts';
 import { deviceGrantOperations } from './people/grants/api.ts';
 import { oauthOperations } from './people/grants/oauth.ts';
 import { deviceOperations } from './people/grants/session-api.ts';
@@ -105,6 +106,7 @@ const CONTROL = [
   playerOperations,
   templateOperations,
   memberOperations,
+  eulaOperations,
   nodeOperations,
   proxyOperations,
   operatorServerOperations,

@@ -19,6 +19,7 @@ import { accountInvitations } from './people/accounts/invitation-rows.ts';
 import { clients } from './people/apps/client-rows.ts';
 import { appTokens } from './people/apps/token-rows.ts';
 import { audit } from './people/audit/rows.ts';
+import { eulaAcceptances } from './people/eula/rows.ts';
 import { grants } from './people/grants/rows.ts';
 import { grantStarts } from './people/grants/start-rows.ts';
 import { sealedTokens } from './people/grants/token-rows.ts';
@@ -90,4 +91,5 @@ export const TABLES: Tables = [
   serverMods,
   secondFactors,
   recoveryCodes,
+  eulaAcceptances,
 ];

@@ -61,6 +61,8 @@ export interface GameSettings {
   /** The most CPU time it may use at once, in cores. */
   cpus: number;
   rconPassword: string;
+  /** Somebody has agreed to Mojang's EULA for this server. */
+  eulaAccepted: boolean;
   /** The build of the core that ran before. Absent: the image's installer takes the newest. */
   build?: string | undefined;
   /** Open to the outside. */
@@ -112,7 +114,6 @@ function imageFor(image: string, java: string): string {
 
 function sandboxEnv(row: OwnerSettings, settings: GameSettings): Record<string, string> {
   return {
-    EULA: 'TRUE',
     VERSION: row.version,
     SKIP_SERVER_PROPERTIES: 'true',
     SERVER_PORT: String(GAME_PORT),
@@ -126,7 +127,7 @@ function imageEnv(row: OwnerSettings, settings: GameSettings): Record<string, st
   const heap = heapMb(row.ramMb);
   const pack = modpackEnv(row);
   return {
-    EULA: 'TRUE',
+    ...(settings.eulaAccepted && { EULA: 'TRUE' }),
     TYPE: row.type.toUpperCase(),
     // LATEST would upgrade the world on some later start: only a pack, which brings its own version, may say so.
     VERSION: pack.VERSION ?? concrete(row.version),

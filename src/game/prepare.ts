@@ -3,14 +3,16 @@ import { dataRoot } from '../jail/data-root.ts';
 import { handOver } from '../jail/hand-over.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { liftConnectionThrottle } from './connection-throttle.ts';
-import type { GameRow } from './container.ts';
+import type { GameRow, GameSettings } from './container.ts';
 import { acceptEula, writeProperties } from './properties/properties.ts';
 
-/** Makes the data root ready for a boot: the folder, the accepted licence, the properties. Idempotent. */
+/**
+ * Makes the data root ready for a boot: the folder, the licence where somebody has agreed to it, the properties. Idempotent.
+ */
 export async function prepareDataRoot(
   dataDir: string,
   row: GameRow,
-  rconPassword: string,
+  { rconPassword, eulaAccepted }: Pick<GameSettings, 'rconPassword' | 'eulaAccepted'>,
   owner?: FileOwner,
 ): Promise<void> {
   const root = dataRoot(dataDir, row.id);
@@ -19,7 +21,7 @@ export async function prepareDataRoot(
   if (owner !== undefined) await handOver(root, owner);
   // So that `handOver` later sees that the owner has changed.
   else if (isRoot) await chown(root, 0, 0);
-  await acceptEula(root, owner);
+  if (eulaAccepted) await acceptEula(root, owner);
   await writeProperties(root, row, rconPassword, owner);
   await liftConnectionThrottle(root, row.type, owner);
 }

@@ -1973,6 +1973,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/accounts/{accountId}/eula": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ask for the account's consent to Minecraft's EULA
+         * @description Servers of every type but the sandbox run Mojang's software, for which somebody must have agreed to its licence.
+         *
+         *     Needs the scope `servers:read`.
+         */
+        get: operations["GetEula"];
+        put?: never;
+        /**
+         * Agree to Minecraft's EULA
+         * @description Once for all servers of the account: read it first (https://aka.ms/MinecraftEULA). Until somebody has agreed, a start, a join or an installation of a server that needs it is refused: FAILED_PRECONDITION EULA_NOT_ACCEPTED.
+         *
+         *     Needs the scope `servers:write`.
+         */
+        post: operations["AcceptEula"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/operator/nodes": {
         parameters: {
             query?: never;
@@ -5411,6 +5439,37 @@ export interface components {
         };
         RemoveMemberRequest: {
             memberId: string;
+        };
+        EulaConsent: {
+            /**
+             * @description Whether somebody has agreed, so that servers of Mojang's software may run.
+             * @default false
+             */
+            accepted: boolean;
+            /**
+             * @description The operator has, for every server of the installation (`MINECRAFT_EULA=accept`).
+             * @default false
+             */
+            byOperator: boolean;
+            /**
+             * Format: date-time
+             * @description When one of the account's own has; null: none has.
+             */
+            acceptedAt: string | null;
+            /**
+             * @description Who of them.
+             * @default
+             */
+            userId: string;
+            /**
+             * @description Where it is read.
+             * @default
+             */
+            url: string;
+        };
+        AcceptEulaRequest: {
+            /** @constant */
+            accepted: true;
         };
         ListNodesResponse: {
             /** @default [] */
@@ -9568,6 +9627,63 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetEula: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The caller's own. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EulaConsent"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    AcceptEula: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The caller's own. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "accepted": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["AcceptEulaRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EulaConsent"];
                 };
             };
             default: components["responses"]["Error"];

@@ -21,6 +21,7 @@ type AnyOperation = Operation | SessionOperation | PublicOperation;
 
 const TAGS = [
   { name: 'control', description: 'What an API key may do, within its scopes.' },
+  { name: 'account', description: 'What else an API key may do for its account, within its scopes.' },
   { name: 'session', description: 'For the dashboard: by session cookie, never by API key.' },
   { name: 'public', description: 'Needs no credential.' },
   {

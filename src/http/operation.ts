@@ -20,7 +20,7 @@ interface Access {
   bearerKey?: boolean;
   /** On a server: the least the caller must be on it. */
   role?: Role;
-  tag: 'control' | 'operator';
+  tag: 'control' | 'account' | 'operator';
 }
 
 /** What a handler gives, by how its operation answers. */

@@ -76,6 +76,10 @@ const REFUSALS: Record<string, Words> = {
     kick: 'The servers of this owner fill their disk: room has to be made before this one can wake.',
     line: '§7Asleep: §fits disk is full',
   },
+  EULA_NOT_ACCEPTED: {
+    kick: "This server's owner has to agree to Minecraft's licence (EULA) before it can wake.",
+    line: '§7Asleep: §fits owner has to agree to the EULA',
+  },
   UPLOADED_CODE_NOT_ALLOWED: {
     kick: 'Servers of this type are not run here; its owner knows more.',
     line: '§7Asleep: §fnot run here',

@@ -1,7 +1,6 @@
 import { isTagged } from '../../machines/server.ts';
 import { EngineError } from '../engines/engine.ts';
 import { SANDBOX } from '../game/container.ts';
-import type { CoreRules } from '../game/core-rules.ts';
 import { modpackEnv } from '../game/modpack-env.ts';
 import { invalidFields } from '../http/errors.ts';
 import { line, message } from '../http/fields.ts';
@@ -27,7 +26,8 @@ interface Needs {
     finished(backup: { serverId: string; id: string }, signal: AbortSignal): Promise<{ state: string; error: string }>;
   };
   clock: Clock;
-  cores: CoreRules;
+  /** Rejects for a server that may not run what it is made of. */
+  mayRun: (row: ServerRow) => Promise<void>;
   mods: Mods;
   serverOperation: ServerOperation;
   servers: Servers;
@@ -63,7 +63,7 @@ const setModpack = (needs: Needs) =>
       const { row } = server;
       check(row, body);
       // Checked before the backup too, so that nobody waits for one in vain.
-      await needs.cores.require(row);
+      await needs.mayRun(row);
       const cause = causeOf(principal);
       requireRest(server.state, row.id);
       const { platform: modpackPlatform, ref: modpackRef, version: modpackVersion } = body;

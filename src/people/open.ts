@@ -13,6 +13,8 @@ import { authenticateApp } from './apps/app-tokens.ts';
 import { clientOperations } from './apps/clients-api.ts';
 import { mountApps } from './apps/pages.ts';
 import type { FirstRunFile } from './first-run.ts';
+import { eulaOperations } from './eula/api.ts';
+import { type Eula, type EulaOptions, createEula } from './eula/eula.ts';
 import { deviceGrantOperations } from './grants/api.ts';
 import { type Grants, createGrants } from './grants/grants.ts';
 import { oauthOperations } from './grants/oauth.ts';
@@ -52,7 +54,12 @@ export interface OpenPeopleOptions {
   /** Runs in the write that makes an account. */
   onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
   firstRunFile?: FirstRunFile;
-  settings: { baseUrl: string; signup: SignUp; mail: boolean; operatorsNeedSecondFactor: boolean };
+  settings: {
+    baseUrl: string;
+    signup: SignUp;
+    mail: boolean;
+    operatorsNeedSecondFactor: boolean;
+  } & EulaOptions['settings'];
   clock: Clock;
   log: Log;
 }
@@ -67,13 +74,14 @@ export interface KnownBy {
 export interface PeopleRoom {
   people: People;
   grants: Grants;
+  eula: Eula;
   knownBy: KnownBy;
   /** The page to sign in at that leads on to `wanted`. */
   signInPath: (wanted: string) => string;
   feature: Feature;
 }
 
-/** Users with their sessions and keys, apps, device grants and invitations. */
+/** Users with their sessions and keys, apps, device grants and invitations, and what accounts have agreed to. */
 export function openPeople(options: OpenPeopleOptions): PeopleRoom {
   const { store, secret, mailer, accessChanges, onAccount, firstRunFile, settings, clock, log } = options;
   const people: People = {
@@ -89,20 +97,25 @@ export function openPeople(options: OpenPeopleOptions): PeopleRoom {
     config: { baseUrl: settings.baseUrl, signup: settings.signup, mail: settings.mail },
   };
   const grants = createGrants({ store, clock, secret, log });
+  const eula = createEula({ store, clock, settings });
   const knownBy: KnownBy = {
     findPrincipal: (key) => authenticate(store, clock, key),
     findApp: (token) => authenticateApp(store, clock, token),
     findSession: (token) => findBrowserSession(store, clock, token, settings),
   };
-  return { people, grants, knownBy, signInPath, feature: peopleFeature(people, grants) };
+  return { people, grants, eula, knownBy, signInPath, feature: peopleFeature({ people, grants, eula }) };
 }
 
-function peopleFeature(people: People, grants: Grants): Feature {
+function peopleFeature({ people, grants, eula }: Pick<PeopleRoom, 'people' | 'grants' | 'eula'>): Feature {
   const { store, clock } = people;
   const granting = { ...people, grants, guessLimit: createGuessLimit(clock) };
   const devices = { ...people, grants, startLimit: createStartLimit({ store, clock }) };
   return {
-    operations: [...whoAmIOperations({ findUser: (id) => getUser(store, id) }), ...clientOperations(people)],
+    operations: [
+      ...whoAmIOperations({ findUser: (id) => getUser(store, id) }),
+      ...eulaOperations({ eula }),
+      ...clientOperations(people),
+    ],
     sessionOperations: [
       ...signInOperations(people),
       ...recoveryOperations(people),

@@ -67,12 +67,14 @@ const PROPERTY_OF: Record<string, string> = {
 const ADDRESS_VARIABLES = ['SERVER_IP', 'SERVER_PORT', 'RCON_PORT', 'MANAGEMENT_SERVER_HOST', 'MANAGEMENT_SERVER_PORT'];
 
 /**
- * Reads the environment contract of the `itzg/minecraft-server` image, as far as it means something here; `TYPE`,
- * `MEMORY` and `MAX_MEMORY` are accepted and change nothing. `eulaFile` is the text of `eula.txt`, if there is one.
+ * Reads the environment contract of the `itzg/minecraft-server` image, as far as it means something here; `MEMORY` and
+ * `MAX_MEMORY` are accepted and change nothing. Nothing here is Mojang's, so that no licence is asked for, unless `TYPE` wants
+ * other software, for which this stands in: then as the image does. `eulaFile` is the text of `eula.txt`, if there is one.
  * Throws LaunchRefused.
  */
 export function readEnvironment(env: NodeJS.ProcessEnv, eulaFile = ''): Launch {
-  if (env.EULA?.toUpperCase() !== 'TRUE' && !/^eula\s*=\s*true\s*$/im.test(eulaFile)) {
+  const standsIn = !['', 'SANDBOX'].includes(env.TYPE?.toUpperCase() ?? '');
+  if (standsIn && env.EULA?.toUpperCase() !== 'TRUE' && !/^eula\s*=\s*true\s*$/im.test(eulaFile)) {
     throw new LaunchRefused(
       '[init] [ERROR] Please accept the Minecraft EULA at',
       '[init] [ERROR]   https://account.mojang.com/documents/minecraft_eula',

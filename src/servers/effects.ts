@@ -68,6 +68,8 @@ export interface EffectsOptions {
   cpusFor: (ramMb: number) => number;
   /** Rejects for a server that may not run what it is made of. Asked last, so that also what wakes by itself is. */
   mayRun?: ((row: ServerRow) => Promise<void>) | undefined;
+  /** Whether this server's software needs Mojang's EULA and somebody has agreed to it: only then is that said to its game. */
+  eulaAccepted: (row: ServerRow) => Promise<boolean>;
   /** How often the engine has come back after it was out of reach. */
   outages: () => number;
   /** Jobs on the files of a dormant server. Absent: none is ever asked for. */
@@ -102,13 +104,14 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
   return (host) => {
     const maintain = options.maintain?.(host) ?? unknownJob;
 
-    function specOf(row: ServerRow, toSpec: typeof gameSpec, build?: string): GameSpec {
+    async function specOf(row: ServerRow, toSpec: typeof gameSpec, build?: string): Promise<GameSpec> {
       const spec = toSpec(row, {
         dataDir: dataRoot(dataDir, row.id),
         gameImage: options.gameImage,
         sandboxImage: options.sandboxImage,
         cpus: options.cpusFor(row.ramMb),
         rconPassword: options.rconPassword(row.id),
+        eulaAccepted: await options.eulaAccepted(row),
         ports: options.portsOf(row.id),
         build,
       });
@@ -134,8 +137,13 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       return artefacts.read(id, clock.wallOf(host.now(id)?.context.wokenAt ?? clock.now()));
     }
 
+    async function prepare(row: ServerRow, rconPassword: string): Promise<void> {
+      const eulaAccepted = await options.eulaAccepted(row);
+      await prepareDataRoot(dataDir, row, { rconPassword, eulaAccepted }, options.owner);
+    }
+
     async function install(row: ServerRow, signal: AbortSignal): Promise<void> {
-      if (row.modpackPlatform === '') return await engine.install(specOf(row, installSpec), signal);
+      if (row.modpackPlatform === '') return await engine.install(await specOf(row, installSpec), signal);
       if (options.installPack === undefined) return await installByImage(row, signal);
       const progress = (percent: number) => host.tell(row.id, { type: 'PROGRESS', phase: 'starting', percent });
       const software = await options.installPack(row, { signal, progress });
@@ -150,7 +158,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       signal.throwIfAborted();
       await host.patch(id, settled);
       const now = { ...row, ...settled };
-      await engine.install(specOf(now, installSpec), signal);
+      await engine.install(await specOf(now, installSpec), signal);
       const made = await packOfImage(dataRoot(dataDir, id), platform, now);
       signal.throwIfAborted();
       await host.patch(id, made);
@@ -164,13 +172,13 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       if (before === undefined || !before.up) {
         await options.mayRun?.(row);
         rconPassword = (await options.newRconPassword?.(id)) ?? rconPassword;
-        await prepareDataRoot(dataDir, row, rconPassword, options.owner);
+        await prepare(row, rconPassword);
         await liftProxyBans(dataRoot(dataDir, id), await engine.proxyAddresses(), options.owner);
         await settleBanEnds(dataRoot(dataDir, id), options.owner);
         await options.mods?.settle(id, signal);
       }
       const build = await notedBuild(dataRoot(dataDir, id), row);
-      const game = await engine.boot(specOf(row, gameSpec, build), signal);
+      const game = await engine.boot(await specOf(row, gameSpec, build), signal);
       signal.throwIfAborted();
       await untilReady({
         ...options,
@@ -271,7 +279,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         try {
           await artefacts.begin(id);
           await options.mayRun?.(row);
-          await prepareDataRoot(dataDir, row, options.rconPassword(id), options.owner);
+          await prepare(row, options.rconPassword(id));
           await forgetBuild(dataRoot(dataDir, id), options.owner);
           await install(row, signal);
         } catch (error) {

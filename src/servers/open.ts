@@ -54,6 +54,7 @@ export interface OpenEffectsOptions extends Pick<
   | 'portsOf'
   | 'cpusFor'
   | 'mayRun'
+  | 'eulaAccepted'
   | 'maintain'
   | 'erasers'
 > {

@@ -77,6 +77,7 @@ export async function headless(dataDir: string, what: string, dieAt = ''): Promi
       console,
       management: createManagement(),
       presence: createPresence(steady),
+      eulaAccepted: async () => true,
       clock: steady,
       log,
       pinger: { status: async () => ({ playersOnline: 0, playersMax: 20, versionName: '', protocol: 1, raw: '{}' }) },

@@ -59,6 +59,7 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
     console,
     management: createManagement(),
     presence: createPresence(steady),
+    eulaAccepted: async () => true,
     clock: steady,
     log,
     dataDir,

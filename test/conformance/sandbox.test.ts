@@ -80,7 +80,14 @@ async function begin(t: ExecutionContext, make: MakeEngine): Promise<{ engine: E
   await writeProperties(dataDir, row, RCON_PASSWORD, owner);
   return {
     engine,
-    spec: gameSpec(row, { dataDir, gameImage: 'unused', cpus: 1, ports: [], rconPassword: RCON_PASSWORD }),
+    spec: gameSpec(row, {
+      dataDir,
+      gameImage: 'unused',
+      cpus: 1,
+      ports: [],
+      rconPassword: RCON_PASSWORD,
+      eulaAccepted: false,
+    }),
   };
 }
 

@@ -39,7 +39,11 @@ test('uploaded code reads nothing of the service and of other servers, and is no
   );
   await chmod(bin, 0o755);
   await chmod(join(bin, 'java'), 0o755);
-  const service = await startService(t, { ENGINE: 'process', PATH: `${bin}:${process.env.PATH}` });
+  const service = await startService(t, {
+    ENGINE: 'process',
+    MINECRAFT_EULA: 'accept',
+    PATH: `${bin}:${process.env.PATH}`,
+  });
   await service.create('other', '1.21.8');
   await service.call('POST', '/v1/servers/other:start');
   await service.reach('other', 'running');

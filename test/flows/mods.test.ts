@@ -7,7 +7,7 @@ import { startService } from '../support/service.ts';
 
 test('without Java or Docker a Fabric server gets its mods and its pack; killed in the middle of an install, it is mended', async (t) => {
   const registry = await modrinth(t);
-  const service = await startService(t, { MODRINTH_URL: registry.url });
+  const service = await startService(t, { MODRINTH_URL: registry.url, MINECRAFT_EULA: 'accept' });
   const dir = async (id: string) =>
     (await readdir(join(service.dataDir, 'servers', id, 'mods')).catch(() => [])).length;
   const create = (name: string, fields: object) => service.call('POST', '/v1/servers', { name, ramMb: 512, ...fields });

@@ -299,6 +299,7 @@ export const ROWS: readonly Row[] = [
   {
     id: 'SetModpack',
     server: MODDED,
+    before: ({ call, accountId }) => call('AcceptEula', { params: { accountId }, body: { accepted: true } }),
     well: { body: { platform: 'modrinth', ref: 'pack' } },
     bad: badBody({ platform: 'attic', ref: 'x' }),
     after: reach('hibernated', MODDED),

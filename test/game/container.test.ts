@@ -9,6 +9,7 @@ const settings = {
   cpus: 1.5,
   ports: [],
   rconPassword: 'secret',
+  eulaAccepted: true,
 };
 
 function row(fields: Partial<ServerRow> = {}): ServerRow {
@@ -101,6 +102,7 @@ test('F-10: the environment holds the image contract, a heap that fits, and no t
   });
   t.false(Object.values(env).some((value) => value.includes('%')));
   t.false('SETUP_ONLY' in env);
+  t.false('EULA' in gameSpec(row(), { ...settings, eulaAccepted: false }).env, 'nobody has agreed');
   t.is(installSpec(row(), settings).env.SETUP_ONLY, 'true');
   t.is(heapMb(8192), 6553);
   t.deepEqual([512, 768, 1024, 2048].map(heapMb), [256, 480, 736, 1536], 'metaspace has its room in a small one too');
@@ -110,6 +112,7 @@ test('the sandbox has its own image and needs no version', (t) => {
   const spec = gameSpec(row({ type: 'sandbox', version: '' }), settings);
   t.is(spec.image, 'dormouse/sandbox:latest');
   t.is(spec.env.SERVER_PORT, '25565');
+  t.false('EULA' in spec.env, 'nothing of it is Mojang’s');
   t.is(gameSpec(row({ type: 'sandbox' }), { ...settings, sandboxImage: 'mine:1' }).image, 'mine:1');
 });
 

@@ -285,6 +285,7 @@ test('every operation, with a key for certain servers only', async (t) => {
     'GetSpendCap',
     'SetSpendCap',
     'CreateCheckoutLink',
+    'AcceptEula',
   ]);
   await walk(t, it, 'a key for another server', {
     headers: { 'x-api-key': key },

@@ -18,7 +18,12 @@ const refusals = test.macro({
   },
 });
 
-test('no EULA', refusals, { EULA: '' }, /\[init\] \[ERROR\] Please accept the Minecraft EULA at/);
+test(
+  'no EULA, in place of other software',
+  refusals,
+  { EULA: '', TYPE: 'PAPER' },
+  /\[init\] \[ERROR\] Please accept the Minecraft EULA at/,
+);
 test(
   'a mod pack',
   refusals,
@@ -38,7 +43,7 @@ test('the environment becomes server.properties, what was there stays', async (t
   writeFileSync(join(directory, 'eula.txt'), '# yes\neula=true\n');
   const env = {
     EULA: '',
-    TYPE: 'SANDBOX',
+    TYPE: 'PAPER',
     MEMORY: '512M',
     MAX_MEMORY: '512M',
     MOTD: '§aHällo',

@@ -5,6 +5,9 @@ import { PHONE, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
 
+/** Nobody has agreed to Mojang's licence yet. */
+const ASK = { config: { minecraftEula: 'ask' } } as const;
+
 test('a server is made of software: its versions newest first, RAM with its price, what was wrong at its field', async (t) => {
   const it = await openPanel(t);
   const { text } = await it.get('/servers/new?software=leaf');
@@ -43,11 +46,57 @@ test('only what may run here is offered', async (t) => {
   t.notRegex(text, /software=paper|template=survival/);
 });
 
+test('where nobody has agreed to Mojang’s licence, a tick asks for it, once, and never for the sandbox', async (t) => {
+  const it = await openPanel(t, ASK);
+  const asksIn = async (path: string) => (await it.get(path)).text.includes('name="eula"');
+  t.false(await asksIn('/servers/new?software=sandbox'));
+  t.true(await asksIn('/servers/new?template=creative'));
+  const { text } = await it.get('/servers/new?software=fabric');
+  t.regex(text, /name="eula"\s+value="true"\s+required[\s\S]*href="https:\/\/aka\.ms\/MinecraftEULA"/);
+  const fields = { name: 'Cogs', version: '1.21.8', ramMb: '4096' };
+  const pack = { modpackPlatform: 'modrinth', modpackRef: 'pack' };
+  const refused = await it.submit('/servers/new/create?software=fabric', { ...fields, ...pack });
+  t.is(refused.status, 400);
+  t.regex(await refused.text(), /Nobody has agreed to Minecraft&#39;s licence[\s\S]*value="pack"/);
+  t.false((await it.ok('GET', '/v1/accounts/acc_test/eula'))['accepted']);
+  const made = await it.submit('/servers/new/create?software=fabric', { ...fields, eula: 'true' });
+  t.is(made.headers.get('location'), '/servers/cogs');
+  t.true((await it.ok('GET', '/v1/accounts/acc_test/eula'))['accepted']);
+  t.false(await asksIn('/servers/new?software=paper'));
+  t.is((await it.submit('/servers/cogs/start')).headers.get('location'), '/servers/cogs');
+});
+
+test('a server that waits for its owner’s consent says so on its front page, with a button; others cannot press it', async (t) => {
+  const it = await openPanel(t, ASK);
+  await it.create('castle', { type: 'paper' });
+  await it.create('flat', { type: 'sandbox' });
+  await it.stranger();
+  await it.share('castle', 'member');
+  const member = await it.browser('usr_other');
+  const card = /<h2>Before it can wake<\/h2>/;
+  t.regex((await it.get('/servers/castle')).text, card);
+  t.notRegex((await it.get('/servers/flat')).text, card);
+  t.notRegex((await it.get('/servers/castle', member)).text, card);
+  const started = await it.submit('/servers/castle/start', {}, member);
+  t.regex(await started.text(), /Nobody has agreed to Minecraft&#39;s licence/);
+  t.is((await it.submit('/servers/castle/agree', {}, member)).status, 403);
+  const agreed = await it.submit('/servers/castle/agree');
+  t.is(agreed.headers.get('location'), '/servers/castle?done=agreed');
+  const { text } = await it.get('/servers/castle?done=agreed');
+  t.regex(text, /Thank you\. It can be woken now\./);
+  t.notRegex(text, card);
+});
+
 test('a server is made by keyboard on a phone; nothing keeps anybody out of its page', async (t) => {
   if (!(await needs(t, 'chromium'))) return;
-  const it = await openPanel(t);
+  const it = await openPanel(t, ASK);
+  await it.create('castle', { type: 'paper' });
   const { page, complaints } = await it.open('/servers/new', { ...PHONE, colorScheme: 'light' });
   await accessible(t, page);
+  await page.goto(`${it.origin}/servers/castle`);
+  await page.getByRole('button', { name: 'I agree to it' }).waitFor();
+  await accessible(t, page);
+  await page.goto(`${it.origin}/servers/new`);
   await page.getByText('Or choose the software yourself').press('Enter');
   await page.getByRole('link', { name: 'Fabric', exact: true }).press('Enter');
   await page.getByRole('heading', { name: 'Fabric' }).waitFor();
@@ -55,6 +104,9 @@ test('a server is made by keyboard on a phone; nothing keeps anybody out of its 
   await accessible(t, page);
   await page.getByLabel('Name').fill('Cogs');
   await page.getByRole('button', { name: 'Make it' }).press('Enter');
+  await page.locator('input:invalid').press('Space');
+  await page.getByRole('button', { name: 'Make it' }).press('Enter');
   await page.getByRole('heading', { name: 'Cogs' }).waitFor();
+  t.true((await it.ok('GET', '/v1/accounts/acc_test/eula'))['accepted']);
   t.deepEqual(complaints, []);
 });

@@ -107,7 +107,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     check: (...given) => disk.accounts.check(...given),
   };
   const room = { accounts, ...options.world?.room };
-  const base = await world(t, { erasers, ...options.world, room });
+  const { minecraftEula } = options.config ?? {};
+  const base = await world(t, { erasers, minecraftEula, ...options.world, room });
   const { store, clock } = base;
   await addUser('usr_test', 'acc_test', 'owner@example.com');
   const { key } = await mint(FULL_SCOPES);

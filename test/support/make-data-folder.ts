@@ -26,7 +26,12 @@ const t = {
 
 const begun = Date.now();
 const program = ['test/flows/hurried-main.ts', String(begun), String(SPEED)];
-const settings = { SIGNUP: 'closed', SIGNUP_CREDIT_MICROS: '5000000', IDLE_TIMEOUT_MINUTES: '1440' };
+const settings = {
+  SIGNUP: 'closed',
+  SIGNUP_CREDIT_MICROS: '5000000',
+  IDLE_TIMEOUT_MINUTES: '1440',
+  MINECRAFT_EULA: 'accept',
+};
 const service = await startService(t, { ...settings, START_TIMEOUT_SECONDS: '7200' }, program);
 try {
   const { email, password } = JSON.parse(await readFile(join(service.dataDir, 'first-run.json'), 'utf8')) as {

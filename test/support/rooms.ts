@@ -51,6 +51,7 @@ import { openSchedules } from '../../src/schedules/open.ts';
 import { createServerOperation } from '../../src/servers/api/operation.ts';
 import { createServerView } from '../../src/servers/api/view.ts';
 import { requireEngine } from '../../src/servers/engine-check.ts';
+import type { ServerRow } from '../../src/servers/rows.ts';
 import { serverFeature } from '../../src/servers/feature.ts';
 import { INSTALLS, WAKES, readFirst } from '../../src/servers/wake-checks.ts';
 import { openSftp } from '../../src/sftp/open.ts';
@@ -129,6 +130,7 @@ export interface TestSettings {
   mysqlAddress: { host: string; port: number };
   signup: SignUp;
   operatorsNeedSecondFactor: boolean;
+  minecraftEula: 'ask' | 'accept';
   mail: boolean;
 }
 
@@ -143,6 +145,7 @@ const CONFIG: TestSettings = {
   mysqlAddress: { host: 'mysql.example', port: 3_306 },
   signup: 'open',
   operatorsNeedSecondFactor: false,
+  minecraftEula: 'accept',
   mail: true,
 };
 
@@ -176,7 +179,11 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   });
   const { cores } = game;
   const peopleRoom = openPeople({ store, secret, mailer, accessChanges, settings, clock, log });
-  const { people, grants, knownBy } = peopleRoom;
+  const { people, grants, eula, knownBy } = peopleRoom;
+  const mayRun = async (row: ServerRow) => {
+    await cores.require(row);
+    await eula.require(row);
+  };
   const serverOperation = createServerOperation({ servers, store });
   const transferSlots = createStreamSlots(TRANSFER_LIMITS);
   const filesDisk = options.filesDisk ?? disk;
@@ -230,10 +237,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   const owner = undefined;
   const worldsRoom = openWorlds({ servers, backups, archives, clock, dataDir, owner, disk, lock, serverOperation });
   const { worlds } = worldsRoom;
-  servers.checkWakes(
-    readFirst((row) => cores.require(row)),
-    [...WAKES, ...INSTALLS],
-  );
+  servers.checkWakes(readFirst(mayRun), [...WAKES, ...INSTALLS]);
   const accountLimits = await openAccountLimits(store, {
     maxRamMb: settings.maxRamMb,
     maxServers: settings.maxServersPerAccount,
@@ -338,7 +342,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     options.mods
       ? { ...modsRoom.feature, operations: modOperations({ mods, serverOperation, clock }) }
       : modsRoom.feature,
-    { operations: modpackOperations({ ...shown, mods, cores, backups, worlds }) },
+    { operations: modpackOperations({ ...shown, mods, mayRun, backups, worlds }) },
     backupsRoom.feature,
     worldsRoom.feature,
     players,

@@ -11,6 +11,7 @@ import type { Pinger } from '../../src/engines/pinger.ts';
 import { type ChangeLock, createChangeLock } from '../../src/jail/change-lock.ts';
 import type { Address } from '../../src/kernel/address.ts';
 import { createLog } from '../../src/kernel/log.ts';
+import { type Eula, createEula } from '../../src/people/eula/eula.ts';
 import { insertAccount } from '../../src/people/rows.ts';
 import { type EffectsOptions, createEffects } from '../../src/servers/effects.ts';
 import { type Presence, createPresence } from '../../src/servers/presence.ts';
@@ -50,6 +51,7 @@ export interface World {
   games: Games;
   /** Who the proxy says is joined to the games. */
   presence: Presence;
+  eula: Eula;
   servers: Servers;
   /** What belongs to the servers' backups and worlds; `open` it to use them. */
   room: () => BackupRoom;
@@ -78,6 +80,8 @@ export interface WorldOptions {
   /** How the games are watched, in place of the engine's own way. */
   watch?: Engine['watch'];
   room?: Partial<BackupRoomOptions>;
+  /** Who agrees to Mojang's EULA; by default the operator has, for all. */
+  minecraftEula?: 'ask' | 'accept' | undefined;
   /** What else is cleared away with a server. */
   erasers?: readonly ((id: string) => Promise<void>)[];
   /** What brings mods and packs into servers' folders. */
@@ -96,6 +100,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   const engine = fakeEngine({ clock, address: addressOf });
   const games = fakeGames(engine);
   const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
+  const eula = createEula({ store, clock, settings: { minecraftEula: options.minecraftEula ?? 'accept' } });
   let steady = steadyOf(clock);
   const presence = createPresence(steady);
   let outages = 0;
@@ -108,6 +113,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     engine,
     games,
     presence,
+    eula,
     dataDir,
     create,
     command,
@@ -153,6 +159,8 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       outages: () => outages,
       maintain: room.maintain,
       ...options.content?.({ store, clock, dataDir, lock }),
+      mayRun: eula.require,
+      eulaAccepted: eula.isAccepted,
       erasers: [room.erase, async (id) => void (await Promise.all(options.erasers?.map((each) => each(id)) ?? []))],
       rconPassword: () => 'secret',
       cpusFor: () => 1,

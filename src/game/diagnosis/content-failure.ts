@@ -21,6 +21,7 @@ const KNOWN: Record<string, readonly [code: string, title: string, suggestion: s
   ],
   MODPACK_INVALID: ['modpack_invalid', 'Not a usable mod pack', 'Choose another version or another pack.'],
   MODPACK_UNSUPPORTED: ['core_unavailable', 'Not available here', 'Choose another pack.'],
+  EULA_NOT_ACCEPTED: ['eula_not_accepted', 'EULA not accepted', 'Agree to it, then try again.'],
   DISK_QUOTA_EXCEEDED: ['disk_full', 'Disk quota reached', 'Free space, then try again.'],
   DISK_FULL: ['disk_full', 'Disk full', 'Free space, then try again.'],
   BAD_ARCHIVE: ['modpack_invalid', 'Not a usable mod pack', 'Choose another version or another pack.'],

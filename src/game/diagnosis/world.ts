@@ -1,4 +1,5 @@
 /** What the game says of its licence, its worlds and its settings. */
+import { EULA_URL } from '../eula.ts';
 import type { Finding, Rule } from './rule.ts';
 
 function badConfig(file: string, detail: string, suggestion: string): Finding {
@@ -31,8 +32,7 @@ export const WORLD_RULES: readonly Rule[] = [
       subject: 'eula.txt',
       title: 'EULA not accepted',
       detail: "Minecraft runs only once its owner has agreed to Mojang's End User Licence Agreement.",
-      suggestion:
-        'Read the EULA (https://aka.ms/MinecraftEULA); if you agree, write eula=true into eula.txt, then start again.',
+      suggestion: `Read the EULA (${EULA_URL}); if you agree, write eula=true into eula.txt, then start again.`,
     }),
   },
   {

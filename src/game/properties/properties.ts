@@ -131,8 +131,8 @@ export async function keepProperty(
 }
 
 /**
- * Accepts Minecraft's licence in the data root, as the owner did on creating the server. An owner who has written there that they do
- * not is not overruled: the game then says that it was not accepted, and ends.
+ * Says in the data root that Mojang's EULA is accepted, for a server for which somebody has. An owner who has written there that
+ * they do not is not overruled: the game then says that it was not accepted, and ends.
  */
 export async function acceptEula(dataDir: string, owner?: FileOwner): Promise<void> {
   const target = join(dataDir, 'eula.txt');

@@ -171,6 +171,7 @@ const WHAT: Record<string, string> = {
   'wallet.dispute': 'disputed a payment',
   'checkout.open': 'began a payment',
   'usage.writeOff': 'wrote usage off',
+  'account.acceptEula': 'agreed to Minecraft’s EULA',
   'account.setLimits': 'changed the account’s limits',
   'account.setSpendCap': 'changed the spend cap',
   'account.spendCapReached': 'found the spend cap reached',

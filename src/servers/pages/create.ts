@@ -5,6 +5,7 @@ import { type Filling, choiceField, filling, lineField } from '../../web/panel/f
 import { panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
+import { agreeToEula, eulaTick, lacksEula } from './eula.ts';
 import { sizeOptions, sizesBetween } from './sizes.ts';
 import { aboutSoftware, softwareName } from './software.ts';
 
@@ -46,6 +47,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
   const core = cores.find(({ type }) => type === wanted) ?? cores[0];
   const asked = { template, software: core?.type ?? '', versions: core?.versions ?? [] };
   const mostMb = Math.min(maxRamMb, Number(capacity.ramUsableMb));
+  const mustAgree = await lacksEula(request.call, accountId, asked.software);
   const filled = filling(request, 'create');
   const chosen = new URLSearchParams(template ? { template: template.id } : { software: asked.software });
   const main = html`<div class="card head">
@@ -85,7 +87,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
         html`${lineField(filled, { name: 'name', label: 'Name', maxlength: 64, hint: 'For people. Its address is made of it, too.' })}
           ${versionField(filled, asked)}
           ${ramField(filled, asked, { mostMb, perGbHourMicros: Number(prices.perGbHourMicros) })}
-          ${!template && TAKES_PACKS.has(asked.software) && packFields(filled)}
+          ${!template && TAKES_PACKS.has(asked.software) && packFields(filled)} ${mustAgree && eulaTick(filled)}
           <p class="actions"><button type="submit">Make it</button></p>
           <p class="hint">It costs nothing until somebody joins or it is started.</p>`,
       )}
@@ -171,7 +173,8 @@ function packFields(filled: Filling): Html {
   </details>`;
 }
 
-async function create({ call, query }: PanelRequest, form: Form): Promise<Outcome> {
+async function create({ call, query, principal }: PanelRequest, form: Form): Promise<Outcome> {
+  if (form.has('eula')) await agreeToEula(call, principal.accountId);
   const name = form.get('name') ?? '';
   const version = form.get('version') ?? '';
   const ramMb = Number(form.get('ramMb') ?? '');

@@ -14,6 +14,7 @@ import { plainName } from '../../web/text.ts';
 import { alertsCard } from './alerts.ts';
 import { awakeMsIn } from './awake.ts';
 import { commandForms } from './commands.ts';
+import { agreeToEula, eulaCard } from './eula.ts';
 import { face } from './face.ts';
 import { figuresByHour } from './figures.ts';
 import { softwareText } from './software.ts';
@@ -28,6 +29,10 @@ export function mountOverview(panel: Panel): void {
     show: overviewPage,
     forms: {
       ...commandForms(),
+      async agree({ call, server }) {
+        await agreeToEula(call, server.accountId);
+        return 'agreed';
+      },
       async 'keep-awake'({ call, server }, form) {
         const minutes = Number(form.get('minutes') ?? '');
         await call('KeepAwake', { id: server.id }, { minutes });
@@ -37,6 +42,7 @@ export function mountOverview(panel: Panel): void {
     done: {
       kept: 'It stays awake that long, whoever plays.',
       let: 'It goes to sleep as usual again.',
+      agreed: 'Thank you. It can be woken now.',
       joined: 'You are in. The server is on your list now.',
     },
   });
@@ -47,14 +53,16 @@ async function overviewPage(request: ServerRequest): Promise<Page> {
   const { id } = server;
   const isOwner = isAtLeast(role, 'owner');
   const metrics = await call('GetServerMetrics', { id });
-  const [machine, alerts, month, today, playing] = await Promise.all([
+  const [machine, eula, alerts, month, today, playing] = await Promise.all([
     call('InspectMachine', { id }),
+    eulaCard(request),
     alertsCard(request, metrics.slowSince),
     isOwner ? usageSince(request, monthStart(now)) : undefined,
     isOwner ? usageSince(request, dayStart(now)) : undefined,
     players(request),
   ]);
-  const main = html`<div class="columns">
+  const main = html`${eula}
+    <div class="columns">
       <div>
         <section class="card" data-live="now">
           <h2>Now</h2>

@@ -61,7 +61,12 @@ export interface Api {
   messages: [name: string, schema: Schema][];
 }
 
-const TITLES: Record<string, string> = { public: 'Public', session: 'Dashboard', operator: 'Operators' };
+const TITLES: Record<string, string> = {
+  account: "Account's consent",
+  public: 'Public',
+  session: 'Dashboard',
+  operator: 'Operators',
+};
 
 /** An OpenAPI document by sections: those of the control API in the reference's order, then every other tag. */
 export function describedApi(document: object): Api {

@@ -126,12 +126,22 @@ export function radioField(
 /** A box to tick. */
 export function tickField(
   filled: Filling,
-  { name, label, hint, on }: { name: string; label: string | Html; hint?: string; on: boolean },
+  {
+    name,
+    label,
+    hint,
+    on,
+    required = false,
+  }: { name: string; label: string | Html; hint?: string; on: boolean; required?: boolean },
 ): Html {
   return html`<label class="tick"
-    ><input type="checkbox" name="${name}" value="true" ${filled.has(name, on) && html`checked`} /><span
-      >${label}${hint !== undefined && html`<small>${hint}</small>`}</span
-    ></label
+    ><input
+      type="checkbox"
+      name="${name}"
+      value="true"
+      ${filled.has(name, on) && html`checked`}
+      ${required && html`required`}
+    /><span>${label}${hint !== undefined && html`<small>${hint}</small>`}</span></label
   >`;
 }
 

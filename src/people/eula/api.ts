@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { EULA_URL } from '../../game/eula.ts';
+import { message, reply } from '../../http/fields.ts';
+import { type Operation, operation } from '../../http/operation.ts';
+import { AccountParams } from '../account-params.ts';
+import { ownAccount, wholeAccount } from '../caller.ts';
+import type { Eula } from './eula.ts';
+import type { EulaAcceptanceRow } from './rows.ts';
+
+/** What these operations work with. */
+interface Needs {
+  eula: Eula;
+}
+
+const EulaConsent = z
+  .object({
+    accepted: reply.flag.describe("Whether somebody has agreed, so that servers of Mojang's software may run."),
+    byOperator: reply.flag.describe(
+      'The operator has, for every server of the installation (`MINECRAFT_EULA=accept`).',
+    ),
+    acceptedAt: reply.timestamp.describe("When one of the account's own has; null: none has."),
+    userId: reply.text.describe('Who of them.'),
+    url: reply.text.describe('Where it is read.'),
+  })
+  .meta({ id: 'EulaConsent' });
+
+const SHARED = { path: '/v1/accounts/{accountId}/eula', tag: 'account', params: AccountParams } as const;
+
+const getEula = ({ eula }: Needs) =>
+  operation({
+    id: 'GetEula',
+    method: 'get',
+    ...SHARED,
+    scope: 'servers:read',
+    summary: "Ask for the account's consent to Minecraft's EULA",
+    description:
+      "Servers of every type but the sandbox run Mojang's software, for which somebody must have agreed to its licence.",
+    reply: EulaConsent,
+    async run({ params, principal }) {
+      const accountId = ownAccount(principal, params.accountId);
+      return consentView(eula, await eula.of(accountId));
+    },
+  });
+
+const acceptEula = ({ eula }: Needs) =>
+  operation({
+    id: 'AcceptEula',
+    method: 'post',
+    ...SHARED,
+    scope: 'servers:write',
+    summary: "Agree to Minecraft's EULA",
+    description:
+      `Once for all servers of the account: read it first (${EULA_URL}). Until somebody has agreed, a start, a join or an ` +
+      'installation of a server that needs it is refused: FAILED_PRECONDITION EULA_NOT_ACCEPTED.',
+    body: message({
+      accepted: z.literal(true, `must be true, once a person has read ${EULA_URL} and agrees to it`),
+    }).meta({ id: 'AcceptEulaRequest' }),
+    example: { accepted: true },
+    reply: EulaConsent,
+    async run({ params, principal }) {
+      wholeAccount(principal, params.accountId);
+      return consentView(eula, await eula.accept(principal));
+    },
+  });
+
+function consentView({ byOperator }: Eula, row: EulaAcceptanceRow | undefined): z.input<typeof EulaConsent> {
+  const { acceptedAt = null, userId = '', url = EULA_URL } = row ?? {};
+  return { accepted: byOperator || row !== undefined, byOperator, acceptedAt, userId, url };
+}
+
+/** Consent to Mojang's licence. */
+export const eulaOperations = (needs: Needs): readonly Operation[] => [getEula(needs), acceptEula(needs)];

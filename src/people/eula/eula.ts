@@ -1,0 +1,74 @@
+/**
+ * Promises: software of Mojang's runs only where a person has agreed to Mojang's EULA, for all of an account's servers or, by a
+ * setting, for all of the installation's. Never agrees for anybody.
+ */
+import { EULA_URL, needsEula } from '../../game/eula.ts';
+import type { Principal } from '../../http/principal.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { StatusError, preconditionFailure } from '../../kernel/status.ts';
+import type { Store } from '../../store/store.ts';
+import { auditActorOf, recordAudit } from '../audit/audit.ts';
+import { type EulaAcceptanceRow, getEulaAcceptance, insertEulaAcceptance } from './rows.ts';
+
+/** What of a server decides whether the EULA is about it. */
+export interface Licensed {
+  accountId: string;
+  type: string;
+}
+
+export interface Eula {
+  /** The operator has agreed for every server of the installation. */
+  readonly byOperator: boolean;
+  /** What the account's own has agreed to, if they have. */
+  of(accountId: string): Promise<EulaAcceptanceRow | undefined>;
+  /** Whether the server needs somebody to have agreed, and somebody has. */
+  isAccepted(server: Licensed): Promise<boolean>;
+  /** FAILED_PRECONDITION EULA_NOT_ACCEPTED for a server that needs somebody to have agreed, while nobody has. */
+  require(server: Licensed): Promise<void>;
+  /** Agrees for the caller's account. Who has agreed first stays the one who has. */
+  accept(principal: Principal): Promise<EulaAcceptanceRow>;
+}
+
+export interface EulaOptions {
+  store: Store;
+  clock: Clock;
+  settings: { minecraftEula: 'ask' | 'accept' };
+}
+
+export function createEula({ store, clock, settings }: EulaOptions): Eula {
+  const byOperator = settings.minecraftEula === 'accept';
+  const of = (accountId: string) => getEulaAcceptance(store, accountId);
+  const isAccepted = async ({ accountId, type }: Licensed) =>
+    needsEula(type) && (byOperator || (await of(accountId)) !== undefined);
+  return {
+    byOperator,
+    of,
+    isAccepted,
+    async require(server) {
+      if (needsEula(server.type) && !(await isAccepted(server))) throw notAccepted(server);
+    },
+    async accept(principal) {
+      const { accountId, userId } = principal;
+      const acceptedAt = clock.now();
+      return store.write(async (tx) => {
+        const before = await getEulaAcceptance(tx, accountId);
+        if (before) return before;
+        const row = { accountId, userId, url: EULA_URL, acceptedAt };
+        await insertEulaAcceptance(tx, row);
+        const entry = { action: 'account.acceptEula', accountId, detail: EULA_URL, at: acceptedAt };
+        await recordAudit(tx, auditActorOf(principal), entry);
+        return row;
+      });
+    },
+  };
+}
+
+function notAccepted({ accountId, type }: Licensed): StatusError {
+  const message =
+    `Nobody has agreed to Minecraft's licence (EULA, ${EULA_URL}) for the servers of this account yet. Its owner does so once for ` +
+    `all of them, on the server's page or by POST /v1/accounts/${accountId}/eula.`;
+  return new StatusError('FAILED_PRECONDITION', 'EULA_NOT_ACCEPTED', message, {
+    metadata: { accountId, type, eula: EULA_URL },
+    details: [preconditionFailure('EULA', `account:${accountId}`, message)],
+  });
+}

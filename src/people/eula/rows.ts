@@ -1,0 +1,28 @@
+import { EntitySchema } from 'typeorm';
+import { bigint, id, ofAccount, ofUser, text } from '../../store/columns.ts';
+import type { Sql, Tx } from '../../store/writer.ts';
+
+/** Somebody has agreed to Mojang's EULA for an account. */
+export interface EulaAcceptanceRow {
+  accountId: string;
+  /** Who. */
+  userId: string;
+  /** Where they were told to read it. */
+  url: string;
+  acceptedAt: number;
+}
+
+export const eulaAcceptances = new EntitySchema<EulaAcceptanceRow>({
+  name: 'eula_acceptances',
+  columns: { accountId: id, userId: text, url: text, acceptedAt: bigint },
+  foreignKeys: [ofAccount, ofUser],
+});
+
+export async function getEulaAcceptance(db: Sql, accountId: string): Promise<EulaAcceptanceRow | undefined> {
+  const sql = 'SELECT * FROM "eula_acceptances" WHERE "accountId" = $1';
+  return (await db.query<EulaAcceptanceRow>(sql, [accountId]))[0];
+}
+
+export async function insertEulaAcceptance(tx: Tx, row: EulaAcceptanceRow): Promise<void> {
+  await tx.manager.insert(eulaAcceptances, row);
+}

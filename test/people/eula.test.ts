@@ -1,0 +1,150 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { createRouting } from '../../src/joining/routing.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { insertUser } from '../../src/people/rows.ts';
+import { readFirst } from '../../src/servers/wake-checks.ts';
+import { type ApiUnderTest, api } from '../support/api-harness.ts';
+import { OPEN_POLICY } from '../support/join-policy.ts';
+import { STEVE, world } from '../support/world.ts';
+
+const ASK = { config: { minecraftEula: 'ask' } } as const;
+const EULA = '/v1/accounts/acc_test/eula';
+const AGREED = { body: { accepted: true } };
+const URL_OF_IT = 'https://aka.ms/MinecraftEULA';
+
+/** Servers of an account that nobody has asked yet: one of Mojang's software, and the built-in one. */
+async function asked(t: ExecutionContext): Promise<ApiUnderTest & { join: (id: string) => Promise<unknown> }> {
+  const it = await api(t, ASK);
+  await it.create('castle', { type: 'paper' });
+  const { servers, clock } = it;
+  const log = createLog({ level: 'silent' });
+  const parts = { servers, clock, log, publicHost: 'play.example', sleepers: [], joinPolicy: OPEN_POLICY };
+  const routing = createRouting(parts);
+  t.teardown(() => routing.close());
+  const player = { name: 'Steve', uuid: null, ip: '127.0.0.1', protocol: 769 };
+  return { ...it, join: (id) => routing.wake(id, player, AbortSignal.timeout(60_000)) };
+}
+
+const eulaFile = ({ dataDir }: { dataDir: string }, id: string) => join(dataDir, 'servers', id, 'eula.txt');
+
+test('without consent nothing of Mojang’s starts or is installed, and every refusal says what to do', async (t) => {
+  const it = await asked(t);
+  const made = await it.call('POST', '/v1/servers', {
+    body: { name: 'Tower', ramMb: 1_024, type: 'vanilla', version: '1.21.8' },
+  });
+  t.is(made.status, 200, 'a server can be made by who knows of no consent');
+  const pack = { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'pack', ramMb: 2_048 };
+  for (const refused of [
+    await it.call('POST', '/v1/servers/castle:start'),
+    await it.call('POST', '/v1/servers/tower:start'),
+    await it.call('POST', '/v1/servers', { body: { name: 'Packed', ...pack } }),
+    await it.call('POST', '/v1/servers/castle:setModpack', { body: { platform: 'modrinth', ref: 'pack' } }),
+  ]) {
+    t.like(refused, { status: 400, reason: 'EULA_NOT_ACCEPTED' }, refused.text);
+    t.regex(String(refused.json['message']), /aka\.ms\/MinecraftEULA.*POST \/v1\/accounts\/acc_test\/eula/);
+  }
+  await t.throwsAsync(it.join('castle'), { message: /owner has to agree to Minecraft's licence \(EULA\)/ });
+  t.regex((await it.servers.refusal('castle'))?.reason ?? '', /^EULA_NOT_ACCEPTED$/);
+  t.is((await it.call('GET', '/v1/servers/packed')).status, 404, 'a creation that was refused leaves nothing behind');
+  t.deepEqual([it.engine.specs, existsSync(eulaFile(it, 'castle'))], [[], false]);
+});
+
+test('the sandbox is never asked about, and its folder says nothing of a licence', async (t) => {
+  const it = await asked(t);
+  await it.create('flat', { type: 'sandbox' });
+  t.is((await it.call('POST', '/v1/servers/flat:start')).status, 200);
+  await it.reach('flat', 'running');
+  t.deepEqual(['EULA' in it.engine.specs[0]!.env, existsSync(eulaFile(it, 'flat'))], [false, false]);
+});
+
+test('an account agrees once for all its servers: then whoever joins gets in', async (t) => {
+  const it = await asked(t);
+  const nobody = { accepted: false, byOperator: false, acceptedAt: null, userId: '', url: URL_OF_IT };
+  t.deepEqual(await it.ok('GET', EULA), nobody);
+  for (const body of [{}, { accepted: false }, { accepted: 'yes' }])
+    t.like(await it.call('POST', EULA, { body }), { status: 400, reason: 'INVALID_FIELD' });
+  t.deepEqual(await it.ok('GET', EULA), nobody);
+  const acceptedAt = new Date(it.clock.now()).toISOString();
+  const somebody = { ...nobody, accepted: true, acceptedAt, userId: 'usr_test' };
+  t.deepEqual(await it.ok('POST', EULA, AGREED.body), somebody);
+  await it.clock.advance(60_000);
+  t.deepEqual(await it.ok('POST', EULA, AGREED.body), somebody, 'who agreed first stays the one who has');
+  const actions = await it.store.query<{ action: string; detail: string }>(
+    `SELECT "action", "detail" FROM "audit" WHERE "action" = 'account.acceptEula'`,
+  );
+  t.is(actions.length, 1);
+  t.regex(actions[0]?.detail ?? '', /^key key_\w+; https:\/\/aka\.ms\/MinecraftEULA$/);
+
+  const joined = it.join('castle');
+  await it.until(() => it.engine.boots.includes('castle'));
+  await it.reach('castle', 'running');
+  await joined;
+  t.is(it.engine.specs[0]?.env['EULA'], 'TRUE');
+  t.is(readFileSync(eulaFile(it, 'castle'), 'utf8'), 'eula=true\n');
+});
+
+test('nobody agrees for another account: neither a member of its server, nor a key that is limited to one, nor an app', async (t) => {
+  const it = await asked(t);
+  const key = await it.stranger();
+  await it.share('castle', 'member');
+  t.is((await it.call('POST', '/v1/servers/castle:start', { key })).reason, 'EULA_NOT_ACCEPTED');
+  t.is((await it.call('POST', EULA, { key, ...AGREED })).reason, 'ACCOUNT_MISMATCH');
+  t.is((await it.call('POST', '/v1/accounts/acc_other/eula', { key, ...AGREED })).status, 200);
+  const limited = await it.mint(['servers:write'], { serverIds: ['castle'] });
+  t.is((await it.call('POST', EULA, { key: limited.key, ...AGREED })).reason, 'KEY_LIMITED');
+  const authorization = `Bearer ${await it.connect('usr_test', 'lamp')}`;
+  t.is((await it.call('POST', EULA, { key: null, headers: { authorization }, ...AGREED })).status, 403);
+  t.is(
+    (await it.call('POST', '/v1/servers/castle:start', { key })).reason,
+    'EULA_NOT_ACCEPTED',
+    'it is about its owner',
+  );
+});
+
+test('an operator who agrees for the installation leaves nothing to be asked', async (t) => {
+  const it = await api(t, { config: { minecraftEula: 'accept' } });
+  await it.create('castle', { type: 'paper' });
+  t.like(await it.ok('GET', EULA), { accepted: true, byOperator: true, acceptedAt: null, userId: '' });
+  t.is((await it.call('POST', '/v1/servers/castle:start')).status, 200);
+  await it.reach('castle', 'running');
+  t.is(it.engine.specs[0]?.env['EULA'], 'TRUE');
+});
+
+test('an owner’s eula=false stays, whoever has agreed', async (t) => {
+  const it = await asked(t);
+  await it.ok('POST', EULA, AGREED.body);
+  await mkdir(join(it.dataDir, 'servers/castle'), { recursive: true });
+  await writeFile(eulaFile(it, 'castle'), 'eula=false\n');
+  await it.ok('POST', '/v1/servers/castle:start', {});
+  await it.until(() => it.engine.boots.includes('castle'));
+  t.is(readFileSync(eulaFile(it, 'castle'), 'utf8'), 'eula=false\n');
+});
+
+test('a consent outlives a kill; a start that an earlier release let begin without one goes no further', async (t) => {
+  const it = await world(t, { minecraftEula: 'ask' });
+  const check = () => it.servers.checkWakes(readFirst(it.eula.require));
+  await it.create('castle', { type: 'paper' });
+  await it.create('tower', { type: 'paper' });
+  // No rule of this release is asked: as the one before left it.
+  await it.command('castle', 'JOIN', STEVE);
+  await it.killAndRestart();
+  const failed = await it.reach('castle', 'start_failed');
+  t.is(failed?.context.startFailure?.code, 'eula_not_accepted');
+  t.regex(failed?.context.startFailure?.summary ?? '', /^EULA not accepted: Nobody has agreed/);
+  t.false(existsSync(eulaFile(it, 'castle')));
+  check();
+  await t.throwsAsync(it.command('tower', 'START'), { message: /Nobody has agreed/ });
+
+  const user = { id: 'usr_test', email: 'o@example.com', accountId: 'acc_test', emailVerified: true, passwordHash: '' };
+  await it.store.write((tx) => insertUser(tx, { ...user, operator: false, createdAt: it.clock.now() }));
+  const principal = { kind: 'key', keyId: 'key_test', userId: 'usr_test', accountId: 'acc_test' } as const;
+  await it.eula.accept({ ...principal, scopes: new Set(), operator: false, serverIds: null });
+  await it.killAndRestart();
+  check();
+  await it.command('tower', 'START');
+  await it.reach('tower', 'running');
+  t.is(readFileSync(eulaFile(it, 'tower'), 'utf8'), 'eula=true\n');
+});
