@@ -220,7 +220,7 @@ export async function startApp(
       portsOf: (id) => serverPorts.of(id),
       cpusFor: (ramMb) => capacity.cpusFor(ramMb),
       mayRun,
-      eulaAccepted: eula.isAccepted,
+      eulaAccepted: (row) => eula.isAccepted(row),
       maintain: backupRoom.maintain,
       onStep: [sessions.onStep, webhooks.onStep, countSteps(telemetry)],
       erasers: [

@@ -125,7 +125,7 @@ test('an owner’s eula=false stays, whoever has agreed', async (t) => {
 
 test('a consent outlives a kill; a start that an earlier release let begin without one goes no further', async (t) => {
   const it = await world(t, { minecraftEula: 'ask' });
-  const check = () => it.servers.checkWakes(readFirst(it.eula.require));
+  const check = () => it.servers.checkWakes(readFirst((row) => it.eula.require(row)));
   await it.create('castle', { type: 'paper' });
   await it.create('tower', { type: 'paper' });
   // No rule of this release is asked: as the one before left it.
