@@ -2,7 +2,7 @@ import createClient, { type Client, defaultPathSerializer } from 'openapi-fetch'
 import type { Detail } from '../kernel/status.ts';
 import type { paths } from '../http/api-types.ts';
 import { type CommandError, notSignedIn, refused, wrongUsage } from './errors.ts';
-import { boundedFetch, retryAfter } from './http.ts';
+import { ANSWER_MS, boundedFetch, retryAfter } from './http.ts';
 import { USER_AGENT } from './version.ts';
 
 /** The operations of one service, as its API describes them. A call rejects with CommandError where nothing answers. */
@@ -14,9 +14,9 @@ export interface Api extends Operations {
   readonly url: string;
 }
 
-/** `key` undefined: nobody is signed in, and no call is made. `signal` ends calls in flight. */
-export function createApi(url: string, key: string | undefined, signal: AbortSignal): Api {
-  const operations = openOperations(url, signal, { 'x-api-key': key });
+/** `key` undefined: nobody is signed in, and no call is made. `signal` ends calls in flight, as `answerMs` does. */
+export function createApi(url: string, key: string | undefined, signal: AbortSignal, answerMs = ANSWER_MS): Api {
+  const operations = openOperations(url, signal, { 'x-api-key': key }, answerMs);
   operations.use({
     onRequest() {
       if (key === undefined) throw notSignedIn(`You are not signed in at ${url}. Run: npx dormouse login`);
@@ -32,23 +32,33 @@ export function createApi(url: string, key: string | undefined, signal: AbortSig
 }
 
 /** The same without a key, for those that need none. */
-export function openOperations(url: string, signal: AbortSignal, headers: { 'x-api-key'?: string } = {}): Operations {
+export function openOperations(
+  url: string,
+  signal: AbortSignal,
+  headers: { 'x-api-key'?: string } = {},
+  answerMs = ANSWER_MS,
+): Operations {
   return createClient<paths>({
     baseUrl: url,
-    fetch: boundedFetch(url, signal),
+    fetch: boundedFetch(url, signal, answerMs),
     headers: { accept: 'application/json', 'user-agent': USER_AGENT, ...headers },
     // Following a redirect would send the key to another address.
     redirect: 'manual',
     pathSerializer(path, params) {
-      const { id = 'none' } = params;
-      if (/^[a-z0-9-]{1,64}$/.test(String(id))) return defaultPathSerializer(path, params);
-      throw wrongUsage(`${JSON.stringify(id)} cannot be a server's id. See them with: npx dormouse servers`);
+      const { id = 'none', ...others } = params;
+      if (!/^[a-z0-9-]{1,64}$/.test(String(id))) {
+        throw wrongUsage(`${JSON.stringify(id)} cannot be a server's id. See them with: npx dormouse servers`);
+      }
+      // A dot alone would lead to another address.
+      const strange = Object.values(others).find((value) => !/^\w[\w.-]{0,99}$/.test(String(value)));
+      if (strange !== undefined) throw wrongUsage(`${JSON.stringify(strange)} cannot be an id. See: npx dormouse help`);
+      return defaultPathSerializer(path, params);
     },
   });
 }
 
 /** The answer of a call: `data` after success, otherwise `error`. */
-interface Answer<Reply> {
+export interface Answer<Reply> {
   data?: Reply;
   error?: unknown;
   response: Response;

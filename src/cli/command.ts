@@ -13,7 +13,8 @@ export interface Option {
   help: string;
 }
 
-type Values<Options> = {
+/** The values of options, by their names. */
+export type Values<Options> = {
   [Name in keyof Options]?: Options[Name] extends { type: 'boolean' }
     ? boolean
     : Options[Name] extends { multiple: true }
@@ -26,6 +27,8 @@ export interface Context {
   /** Address of the service. */
   url: string;
   api: Api;
+  /** The same, for calls that are answered once long work is done. */
+  slow: Api;
   terminal: Terminal;
   /** Print the API's JSON rather than text. */
   json: boolean;
@@ -39,9 +42,13 @@ export interface Context {
 
 /** A command with its arguments and options; `Options` is inferred. */
 export interface CommandSpec<Options extends Record<string, Option>> {
+  /** One word; in a subject its word after that of the subject: `backups make`. */
   name: string;
   summary: string;
-  /** Names of its arguments. One in brackets is optional; a last one that ends in `…` takes all the rest as written. */
+  /**
+   * Names of its arguments. One in brackets is optional. A last one that ends in `...` may come more than once; one that ends in
+   * `…` takes all the rest as written.
+   */
   args?: readonly string[];
   options?: Options;
   /** Paragraphs and examples for its help. */
@@ -60,4 +67,24 @@ export interface Command extends Omit<CommandSpec<Record<string, Option>>, 'run'
 /** A command whose options' types are known to its `run`. */
 export function command<const Options extends Record<string, Option>>(spec: CommandSpec<Options>): Command {
   return spec;
+}
+
+/** Commands about one thing, each named by a second word. Without that word the first of them is meant: `backups castle`. */
+export interface Subject {
+  name: string;
+  summary: string;
+  /** Paragraphs for its help. */
+  details?: string;
+  commands: readonly Command[];
+}
+
+/** A part of help: what belongs together. */
+export interface Section {
+  title: string;
+  entries: readonly (Command | Subject)[];
+}
+
+/** Whether it is a subject. */
+export function isSubject(entry: Command | Subject): entry is Subject {
+  return 'commands' in entry;
 }

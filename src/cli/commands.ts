@@ -1,7 +1,9 @@
-import type { Command } from './command.ts';
+import { type Command, type Section, isSubject } from './command.ts';
+import { backups } from './commands/backups.ts';
 import { completion } from './commands/completion.ts';
 import { consoleCommand } from './commands/console.ts';
 import { createServer } from './commands/create.ts';
+import { database } from './commands/database.ts';
 import { deleteServer } from './commands/delete.ts';
 import { invite } from './commands/invite.ts';
 import { keys } from './commands/keys.ts';
@@ -10,28 +12,34 @@ import { login } from './commands/login.ts';
 import { logout } from './commands/logout.ts';
 import { logs } from './commands/logs.ts';
 import { machine } from './commands/machine.ts';
+import { members } from './commands/members.ts';
+import { mods } from './commands/mods.ts';
+import { players } from './commands/players.ts';
+import { ports } from './commands/ports.ts';
+import { schedules } from './commands/schedules.ts';
 import { servers } from './commands/servers.ts';
+import { sftp } from './commands/sftp.ts';
+import { templates } from './commands/templates.ts';
 import { versions } from './commands/versions.ts';
 import { whoami } from './commands/whoami.ts';
+import { worlds } from './commands/worlds.ts';
 
-const completed: readonly Command[] = [
-  login,
-  logout,
-  whoami,
-  servers,
-  createServer,
-  start,
-  stop,
-  restart,
-  kill,
-  deleteServer,
-  logs,
-  consoleCommand,
-  machine,
-  keys,
-  invite,
-  versions,
+const completed: readonly Section[] = [
+  { title: 'You', entries: [login, logout, whoami, keys] },
+  {
+    title: 'Servers',
+    entries: [servers, createServer, start, stop, restart, kill, deleteServer, machine, versions, templates],
+  },
+  { title: 'While it runs', entries: [logs, consoleCommand, players] },
+  { title: 'What is in a server', entries: [backups, worlds, mods, sftp] },
+  { title: 'Around a server', entries: [schedules, members, ports, database] },
+  { title: 'As an operator', entries: [invite] },
 ];
 
-/** All commands, in the order of help. */
-export const commands: readonly Command[] = [...completed, completion(completed)];
+/** All commands and subjects, in the order of help. */
+export const sections: readonly Section[] = [...completed, { title: 'Your shell', entries: [completion(completed)] }];
+
+/** All commands. */
+export const commands: readonly Command[] = sections
+  .flatMap(({ entries }) => entries)
+  .flatMap((entry) => (isSubject(entry) ? entry.commands : [entry]));

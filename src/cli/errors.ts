@@ -32,11 +32,14 @@ export class CommandError extends Error {
   override name = 'CommandError';
   readonly exitCode: number;
   readonly status: WireStatus;
+  /** Sentences for the person at the terminal that are no part of the error. */
+  readonly advice: readonly string[];
 
-  constructor(exitCode: number, status: WireStatus) {
+  constructor(exitCode: number, status: WireStatus, advice: readonly string[] = []) {
     super(status.message);
     this.exitCode = exitCode;
     this.status = status;
+    this.advice = advice;
   }
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Api, done, refusal } from './api.ts';
 import type { paths } from '../http/api-types.ts';
 import { isTransient, unreachable } from './errors.ts';
-import { unanswered } from './http.ts';
+import { chunksOf } from './http.ts';
 import { MAX_TAIL, Tail, withoutSeen } from './replay.ts';
 import { LOGS, type Messages, read } from './shapes.ts';
 import { eventData } from './sse.ts';
@@ -14,8 +14,6 @@ const POLL_MS = 1000;
 const ASLEEP_POLL_MS = 2000;
 const LEAST_RETRY_MS = 1000;
 const MOST_RETRY_MS = 15_000;
-/** The service sends a comment every 15 s: after three missing ones the connection is dead. */
-const SILENCE_MS = 45_000;
 const ASLEEP = new Set(['hibernated', 'start_failed', 'install_failed']);
 
 export interface Follow {
@@ -96,28 +94,7 @@ async function open({ api, id, signal }: Follow, tail: number): Promise<AsyncGen
   // An unknown server is a 404 too; polling its log then reports that.
   if (response.status === 404) return undefined;
   if (!data) throw refusal(error, response);
-  return eventData(unlessSilent(data, api.url, signal));
-}
-
-/** The chunks of a stream; `unreachable` where it breaks, or says nothing for too long. */
-async function* unlessSilent(
-  stream: ReadableStream<Uint8Array>,
-  url: string,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader();
-  try {
-    for (;;) {
-      const timer = setTimeout(() => void reader.cancel().catch(() => {}), SILENCE_MS);
-      const { done, value } = await reader.read().finally(() => clearTimeout(timer));
-      if (done) return;
-      yield value;
-    }
-  } catch (error) {
-    throw unanswered(error, url, signal);
-  } finally {
-    await reader.cancel().catch(() => {});
-  }
+  return eventData(chunksOf(data, api.url, signal));
 }
 
 async function* pollLog({ api, id, tail, note, signal }: Follow): AsyncGenerator<string> {

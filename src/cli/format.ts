@@ -29,6 +29,41 @@ export function memory(ramMb: number): string {
   return ramMb < 1024 ? `${ramMb} MB` : `${Number((ramMb / 1024).toFixed(1))} GB`;
 }
 
+const SIZES = [
+  ['GB', 1024 ** 3],
+  ['MB', 1024 ** 2],
+  ['KB', 1024],
+] as const;
+
+/** Bytes as people say them: `12 bytes`, `4.2 MB`, `31 GB`. */
+export function size(bytes: number | string): string {
+  const count = Number(bytes);
+  for (const [unit, unitBytes] of SIZES) {
+    const units = count / unitBytes;
+    if (units >= 1) return `${units < 10 ? Number(units.toFixed(1)) : Math.round(units)} ${unit}`;
+  }
+  return some(count, 'byte');
+}
+
+const MICROS_PER_USD = 1_000_000;
+/** What rounds to nothing, and is not. */
+const LEAST_MICROS = 50;
+
+/** An amount of money as the pages write it: `12.00 USD`, `−3.50 USD`, `0.0175 USD`. */
+export function money(micros: number | string): string {
+  const amount = Number(micros);
+  const size = Math.abs(amount);
+  if (size > 0 && size < LEAST_MICROS) return 'less than 0.0001 USD';
+  const most = size < MICROS_PER_USD ? 4 : 2;
+  const digits = { minimumFractionDigits: 2, maximumFractionDigits: most, useGrouping: false };
+  return `${amount < 0 ? '−' : ''}${(size / MICROS_PER_USD).toLocaleString('en-US', digits)} USD`;
+}
+
+/** `1 world`, `2 worlds`. */
+export function some(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`;
+}
+
 /** A wire name in words: `install_failed` → `install failed`. */
 export function words(name: string): string {
   return name.replaceAll('_', ' ').toLowerCase();

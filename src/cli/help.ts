@@ -1,15 +1,17 @@
-import type { Command, Option } from './command.ts';
+import { type Command, type Option, type Section, type Subject, isSubject } from './command.ts';
+import { verbsOf } from './find.ts';
 import { GLOBAL_OPTIONS } from './parse.ts';
 import { aligned } from './table.ts';
 
-/** The help of the program: a line per command. */
-export function programHelp(commands: readonly Command[]): string {
+/** The help of the program: a line per command or subject, by what they are about. */
+export function programHelp(sections: readonly Section[]): string {
+  const rows = sections.flatMap(({ entries }) => entries.map((each) => ['', heading(each), each.summary]));
+  const entryLines = aligned(rows);
   return lines(
     'Minecraft servers that sleep until somebody joins.',
     '',
     'Usage: npx dormouse <command> [options]',
-    '',
-    ...aligned(commands.map((each) => ['', [each.name, ...(each.args ?? []).map(argument)].join(' '), each.summary])),
+    ...sections.flatMap(({ title, entries }) => ['', `${title}:`, ...entryLines.splice(0, entries.length)]),
     '',
     'Options of every command:',
     ...optionLines({
@@ -17,8 +19,26 @@ export function programHelp(commands: readonly Command[]): string {
       version: { type: 'boolean', short: 'V', help: "Print this program's version (before a command only)." },
     }),
     '',
+    'More on each: npx dormouse help backups, npx dormouse help backups restore',
     'Exit codes: 0 done; 1 the service refused; 2 wrong usage; 3 not signed in, or no service there.',
     'DORMOUSE_KEY is used in place of a stored key. NO_COLOR turns colours off.',
+  );
+}
+
+/** The help of a subject: a line per command. */
+export function subjectHelp({ name, summary, details, commands }: Subject): string {
+  return lines(
+    summary,
+    '',
+    `Usage: npx dormouse ${name} <command> [options]`,
+    '',
+    ...aligned(commands.map((each) => ['', heading(each), each.summary])),
+    ...(details === undefined ? [] : ['', details.trim()]),
+    '',
+    'Options of every command:',
+    ...optionLines(GLOBAL_OPTIONS),
+    '',
+    `More on each: npx dormouse help ${commands[0]?.name ?? name}`,
   );
 }
 
@@ -33,6 +53,17 @@ export function commandHelp({ name, summary, args = [], options = {}, details }:
     'Options:',
     ...optionLines({ ...options, ...GLOBAL_OPTIONS }),
   );
+}
+
+function heading(entry: Command | Subject): string {
+  if (isSubject(entry)) return `${entry.name} ${few(verbsOf(entry))}`;
+  return [entry.name, ...(entry.args ?? []).map(argument)].join(' ');
+}
+
+/** The first commands of a subject: its help names the others. */
+function few(verbs: readonly string[]): string {
+  const shown = verbs.slice(0, 3).join('|');
+  return verbs.length > 3 ? `${shown}|…` : shown;
 }
 
 function optionLines(options: Record<string, Option>): string[] {

@@ -1,20 +1,28 @@
 import { unreachable } from './errors.ts';
 
-const ANSWER_MS = 30_000;
+/** How long a call may take. */
+export const ANSWER_MS = 30_000;
+/** How long one may take that is answered once long work is done, or that sends a large file. */
+export const LONG_MS = 6 * 3_600_000;
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 /**
  * `fetch` within bounds: the answer comes in time and is one JSON object, whatever its status, or the stream of events
- * that was asked for. Otherwise it rejects with an `unreachable` CommandError, or with the reason of `givenUp` where
+ * or the file that was asked for. Otherwise it rejects with an `unreachable` CommandError, or with the reason of `givenUp` where
  * the caller gave up.
  */
-export function boundedFetch(base: string, givenUp: AbortSignal): (request: Request) => Promise<Response> {
+export function boundedFetch(
+  base: string,
+  givenUp: AbortSignal,
+  answerMs: number,
+): (request: Request) => Promise<Response> {
   return async (request) => {
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(new DOMException('no answer', 'TimeoutError')), ANSWER_MS);
+    const timer = setTimeout(() => late.abort(new DOMException('no answer', 'TimeoutError')), answerMs);
     try {
       const response = await fetch(request, { signal: AbortSignal.any([givenUp, late.signal]) });
       if (response.ok && isEventStream(request, 'accept') && isEventStream(response, 'content-type')) return response;
+      if (response.ok && request.headers.get('accept') === FILE) return response;
       const text = await bodyText(response);
       if (text === undefined || !isJsonObject(text)) throw strange(response, base);
       return new Response(text, response);
@@ -25,6 +33,9 @@ export function boundedFetch(base: string, givenUp: AbortSignal): (request: Requ
     }
   };
 }
+
+/** Asks for a file. */
+export const FILE = 'application/octet-stream';
 
 function isEventStream({ headers }: Request | Response, header: string): boolean {
   return headers.get(header)?.startsWith('text/event-stream') === true;
@@ -61,6 +72,36 @@ export function unanswered(error: unknown, base: string, givenUp: AbortSignal): 
   return unreachable(
     `Nothing answers at ${base} (${why}). Start the service, or name another with --url or DORMOUSE_URL.`,
   );
+}
+
+/** A stream of events has a comment every 15 s: after three missing ones, or with no piece of a file, the connection is dead. */
+const SILENCE_MS = 45_000;
+
+/** The chunks of a stream. Throws `unreachable` where it breaks, or says nothing for too long. */
+export async function* chunksOf(
+  stream: ReadableStream<Uint8Array>,
+  url: string,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  let isSilent = false;
+  const giveUp = () => {
+    isSilent = true;
+    void reader.cancel().catch(() => {});
+  };
+  try {
+    for (;;) {
+      const timer = setTimeout(giveUp, SILENCE_MS);
+      const { done, value } = await reader.read().finally(() => clearTimeout(timer));
+      if (isSilent) throw unreachable(`${url} has fallen silent. Try again later.`);
+      if (done) return;
+      yield value;
+    }
+  } catch (error) {
+    throw unanswered(error, url, signal);
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
 }
 
 function strange({ status, headers }: Response, base: string): Error {

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Command, Option, OptionValues } from './command.ts';
 import { wrongUsage } from './errors.ts';
+import { didYouMean, nearest } from './suggest.ts';
 
 /** Options that every command takes. */
 export const GLOBAL_OPTIONS = {
@@ -48,10 +49,12 @@ export interface Parsed {
 /** The arguments and options of a command. Throws wrong usage: unknown options, too many or too few arguments. */
 export function parseCommand(command: Command, rest: readonly string[]): Parsed {
   const { args: names = [], options = {} } = command;
-  const takesRest = names.at(-1)?.endsWith('…') ?? false;
+  const takesRest = /…\]?$/.test(names.at(-1) ?? '');
   const { ours, raw } = takesRest ? apart(rest, names.length - 1) : { ours: [...rest], raw: [] };
-  const { values, positionals } = told(() =>
-    parseArgs({ args: ours, options: { ...GLOBAL_OPTIONS, ...options }, allowPositionals: true, strict: true }),
+  const all = { ...GLOBAL_OPTIONS, ...options };
+  const { values, positionals } = told(
+    () => parseArgs({ args: ours, options: all, allowPositionals: true, strict: true }),
+    Object.keys(all),
   );
   const args = [...positionals, ...raw];
   if (!values['help']) checkCount(command, names, args, takesRest);
@@ -89,17 +92,19 @@ function checkCount({ name }: Command, names: readonly string[], args: string[],
   const missing = names.filter((each) => !each.startsWith('['))[args.length];
   if (missing !== undefined) throw wrongUsage(`${name} needs <${missing}>. See: npx dormouse ${name} --help`);
   // The extra word is not repeated: it may be a key.
-  if (args.length > names.length && !takesRest)
+  if (args.length > names.length && !takesRest && !/\.\.\.\]?$/.test(names.at(-1) ?? ''))
     throw wrongUsage(`Too many arguments. See: npx dormouse ${name} --help`);
 }
 
-function told<Result>(parse: () => Result): Result {
+function told<Result>(parse: () => Result, known: readonly string[] = Object.keys(GLOBAL_OPTIONS)): Result {
   try {
     return parse();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     const [sentence = ''] = error.message.split(/\. |\n/);
-    throw wrongUsage(`${sentence.replace(/\.$/, '')}.`);
+    const [, option = ''] = /^Unknown option '--([^'=]+)/.exec(sentence) ?? [];
+    const meant = nearest(option, known).map((name) => `--${name}`);
+    throw wrongUsage(`${sentence.replace(/\.$/, '')}. ${didYouMean(meant)}`.trimEnd());
   }
 }
 
@@ -108,4 +113,16 @@ export function wholeNumber(name: string, text: string | undefined, most: number
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text) && Number(text) <= most) return Number(text);
   throw wrongUsage(`--${name} must be a whole number from 0 to ${most}.`);
+}
+
+/** A whole number given as an argument. Throws wrong usage. */
+export function argumentNumber(name: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw wrongUsage(`<${name}> must be a whole number.`);
+}
+
+/** `on` or `off`, as an argument. Throws wrong usage. */
+export function onOff(text: string): boolean {
+  if (text !== 'on' && text !== 'off') throw wrongUsage('It must be on or off.');
+  return text === 'on';
 }

@@ -1,12 +1,15 @@
 import type { Writable } from 'node:stream';
+import { adviceFor } from './advice.ts';
 import { createApi } from './api.ts';
-import type { Command, Context } from './command.ts';
-import { commands } from './commands.ts';
+import type { Command, Context, OptionValues } from './command.ts';
+import { sections } from './commands.ts';
 import { credentialsFile, loadCredentials, saveCredentials } from './credentials.ts';
-import { CommandError, EXIT, interrupted, noCredentialsFile, wrongUsage } from './errors.ts';
-import { commandHelp, programHelp } from './help.ts';
+import { CommandError, EXIT, interrupted, noCredentialsFile } from './errors.ts';
+import { type Found, findCommand, findHelp } from './find.ts';
+import { commandHelp, programHelp, subjectHelp } from './help.ts';
 import { type GlobalValues, parseCommand, splitCommandLine } from './parse.ts';
 import { errorJson, errorLines } from './report.ts';
+import { LONG_MS } from './http.ts';
 import { DEFAULT_URL, serviceUrl } from './service-url.ts';
 import { type Terminal, createTerminal } from './terminal.ts';
 import { VERSION } from './version.ts';
@@ -36,13 +39,19 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
   try {
     const { globals, name, rest } = splitCommandLine(argv);
     if (globals.version) return version(terminal);
-    if (name === undefined) return help(terminal, programHelp(commands), globals.help);
-    if (name === 'help') return help(terminal, rest[0] ? commandHelp(named(rest[0])) : programHelp(commands), true);
-    const command = named(name);
-    const { args, values } = parseCommand(command, rest);
-    if (globals.help || values.help) return help(terminal, commandHelp(command), true);
+    if (name === undefined) return help(terminal, programHelp(sections), globals.help);
+    if (name === 'help') {
+      const words = rest.filter((word) => !word.startsWith('-'));
+      return help(terminal, words.length > 0 ? helpOf(findHelp(sections, words)) : programHelp(sections), true);
+    }
+    const found = findCommand(sections, name, rest);
+    const isAsked = globals.help || rest.includes('--help') || rest.includes('-h');
+    if ('subject' in found) return help(terminal, helpOf(found), isAsked);
+    const { args, values } = parseCommand(found.command, found.rest);
+    if (globals.help || values.help) return help(terminal, helpOf(found), true);
     json = (globals.json ?? values.json) === true;
-    await command.run(await context({ url: values.url ?? globals.url, json }, host, terminal), args, values);
+    const given = await context({ url: values.url ?? globals.url, json }, host, terminal);
+    await withAdvice(given, found.command, args, values);
     return 0;
   } catch (thrown) {
     const error = commandError(thrown, host.signal);
@@ -53,10 +62,19 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
   }
 }
 
-function named(name: string): Command {
-  const command = commands.find((each) => each.name === name);
-  if (!command) throw wrongUsage(`There is no command ${JSON.stringify(name)}. See: npx dormouse --help`);
-  return command;
+/** What the service refuses is told with what was probably meant. */
+async function withAdvice(context: Context, command: Command, args: string[], values: OptionValues): Promise<void> {
+  try {
+    await command.run(context, args, values);
+  } catch (error) {
+    if (!(error instanceof CommandError) || context.json || context.signal.aborted) throw error;
+    context.terminal.clear();
+    throw new CommandError(error.exitCode, error.status, await adviceFor(error, context, command, args, values));
+  }
+}
+
+function helpOf(found: Found): string {
+  return 'subject' in found ? subjectHelp(found.subject) : commandHelp(found.command);
 }
 
 /** Help that was asked for is the result; help shown because no command was named is an error. */
@@ -75,9 +93,11 @@ async function context(values: GlobalValues, { env, stdin, signal }: Host, termi
   const load = () => loadCredentials(file).catch((error: unknown) => Promise.reject(fileError(error, file)));
   const { current, keys } = await load();
   const url = serviceUrl(values.url || env.DORMOUSE_URL || current || DEFAULT_URL);
+  const key = env.DORMOUSE_KEY || (Object.hasOwn(keys, url) ? keys[url] : undefined);
   return {
     url,
-    api: createApi(url, env.DORMOUSE_KEY || (Object.hasOwn(keys, url) ? keys[url] : undefined), signal),
+    api: createApi(url, key, signal),
+    slow: createApi(url, key, signal, LONG_MS),
     terminal,
     json: values.json === true,
     signal,

@@ -4,13 +4,14 @@ import { aligned } from './table.ts';
 import type { Output } from './terminal.ts';
 import { oneLine, printable, withoutSecrets } from './text.ts';
 
-interface Violation {
+/** A field of a request, and what is wrong with it. */
+export interface Violation {
   field: string;
   description: string;
 }
 
 /** An error for a person: what happened, each field that is wrong, and when to come back. */
-export function errorLines({ status }: CommandError, err: Output): string[] {
+export function errorLines({ status, advice }: CommandError, err: Output): string[] {
   const violations = violationsIn(status.details);
   const listed = violations.map(({ field, description }) => `${field}: ${description}`).join('; ');
   const message = violations.length > 0 && status.message === listed ? 'The service refuses this:' : status.message;
@@ -18,6 +19,7 @@ export function errorLines({ status }: CommandError, err: Output): string[] {
     `${err.style('red', 'dormouse:')} ${printable(message)}`,
     ...aligned(violations.map(({ field, description }) => ['', oneLine(field), oneLine(description)])),
     ...hints(status.details),
+    ...advice.map((sentence) => `  ${printable(sentence)}`),
   ].map(withoutSecrets);
 }
 
@@ -26,7 +28,8 @@ export function errorJson({ status }: CommandError): string {
   return withoutSecrets(JSON.stringify(status, null, 2));
 }
 
-function violationsIn(details: readonly Detail[]): Violation[] {
+/** The fields that are wrong. */
+export function violationsIn(details: readonly Detail[]): Violation[] {
   const found = detail(details, 'BadRequest')?.['fieldViolations'];
   return (Array.isArray(found) ? (found as Partial<Violation>[]) : []).map(({ field, description }) => ({
     field: String(field),
@@ -41,6 +44,7 @@ function* hints(details: readonly Detail[]): Generator<string> {
   if (typeof requestId === 'string') yield `  Request id: ${oneLine(requestId)}`;
 }
 
-function detail(details: readonly Detail[], type: string): Detail | undefined {
+/** The first detail of a kind, such as `ErrorInfo`. */
+export function detail(details: readonly Detail[], type: string): Detail | undefined {
   return details.find((each) => each['@type'] === `type.googleapis.com/google.rpc.${type}`);
 }

@@ -5,29 +5,33 @@ import { printable } from './text.ts';
 export type Messages = components['schemas'];
 
 /** The API's message for `Shape`, in which null is unset. */
-type Wire<Shape> = Shape extends string
+export type Wire<Shape> = Shape extends string
   ? string | null
   : Shape extends readonly (infer Element)[]
     ? readonly Wire<Element>[]
     : Shape extends object
-      ? { [Key in keyof Shape]?: Wire<Shape[Key]> }
+      ? { [Key in keyof Shape]?: Wire<Shape[Key]> } | null
       : Shape | null;
 
 /**
  * A reply's fields that this program uses, by example: the shape is the message with everything unset. What is missing or of
  * another type reads as unset, which is also how the API's own JSON means it (null, absent and default are one). An array is
- * described by one element.
+ * described by one element. `clean` makes a text fit to be shown.
  */
-export function read<Shape>(shape: Shape, reply: Wire<NoInfer<Shape>>): Shape {
-  return fitted(shape, reply) as Shape;
+export function read<Shape>(
+  shape: Shape,
+  reply: Wire<NoInfer<Shape>>,
+  clean: (text: string) => string = printable,
+): Shape {
+  return fitted(shape, reply, clean) as Shape;
 }
 
-function fitted(shape: unknown, value: unknown): unknown {
-  if (typeof shape === 'string') return typeof value === 'string' ? printable(value) : shape;
-  if (Array.isArray(shape)) return Array.isArray(value) ? value.map((element) => fitted(shape[0], element)) : [];
+function fitted(shape: unknown, value: unknown, clean: (text: string) => string): unknown {
+  if (typeof shape === 'string') return typeof value === 'string' ? clean(value) : shape;
+  if (Array.isArray(shape)) return Array.isArray(value) ? value.map((element) => fitted(shape[0], element, clean)) : [];
   if (typeof shape !== 'object' || shape === null) return typeof value === typeof shape ? value : shape;
   const given: Record<string, unknown> = typeof value === 'object' && value !== null ? { ...value } : {};
-  return Object.fromEntries(Object.entries(shape).map(([key, each]) => [key, fitted(each, given[key])]));
+  return Object.fromEntries(Object.entries(shape).map(([key, each]) => [key, fitted(each, given[key], clean)]));
 }
 
 /** The messages with the fields that this program reads, each with its unset value. */
@@ -67,7 +71,9 @@ export const WHO_AM_I = { accountId: '', email: '', emailVerified: false as bool
   Messages['WhoAmIResponse']
 >;
 
-export const VERSIONS = { versions: [''], latest: '' } satisfies Partial<Messages['ListMinecraftVersionsResponse']>;
+export const VERSIONS = { versions: [''], latest: '', cores: [{ type: '', versions: [''] }] } satisfies Partial<
+  Messages['ListMinecraftVersionsResponse']
+>;
 
 export const LOGS = { cursor: '', containerMissing: false as boolean } satisfies Partial<
   Messages['GetServerLogsResponse']
@@ -78,6 +84,8 @@ export const COMMAND = { output: '' } satisfies Messages['RunCommandResponse'];
 export const MACHINE = {
   state: '',
   since: '',
+  job: { kind: '', target: '' },
+  jobError: '',
   allowedEvents: [''],
   deadlines: [{ name: '', at: '' }],
   transitions: [{ at: '', event: '', from: '', to: '', cause: { kind: '', id: '', note: '' } }],

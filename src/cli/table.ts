@@ -1,3 +1,4 @@
+import type { Output } from './terminal.ts';
 import { width } from './text.ts';
 
 const GAP = '  ';
@@ -6,6 +7,18 @@ const GAP = '  ';
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const used = headings.map((_, column) => rows.some((row) => (row[column] ?? '') !== ''));
   return aligned([headings, ...rows].map((row) => row.filter((_, column) => used[column])));
+}
+
+/** A table whose headings stand back, or where there is nothing to list, the sentence that says so. */
+export function listing(
+  out: Output,
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  none: string,
+): string[] {
+  if (rows.length === 0) return [none];
+  const [first = '', ...lines] = table(headings, rows);
+  return [out.style('dim', first), ...lines];
 }
 
 /** Rows with their cells padded to align the columns; no spaces at the lines' ends. */

@@ -1,9 +1,10 @@
-import { type Command, command } from '../command.ts';
+import { type Command, type Section, type Subject, command, isSubject } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
+import { verbsOf } from '../find.ts';
 import { GLOBAL_OPTIONS } from '../parse.ts';
 
 /** `dormouse completion`, for the commands there are. */
-export function completion(commands: readonly Command[]): Command {
+export function completion(sections: readonly Section[]): Command {
   return command({
     name: 'completion',
     summary: 'Print a script that completes commands and options in your shell.',
@@ -13,24 +14,32 @@ zsh:  source <(dormouse completion zsh)             in ~/.zshrc, after compinit
 fish: dormouse completion fish > ~/.config/fish/completions/dormouse.fish`,
     run({ json, document, terminal: { out } }, [shell = '']) {
       if (!Object.hasOwn(SCRIPTS, shell)) throw wrongUsage('The shell must be bash, zsh or fish.');
-      const script = SCRIPTS[shell as keyof typeof SCRIPTS](commands);
+      const script = SCRIPTS[shell as keyof typeof SCRIPTS](sections.flatMap(({ entries }) => entries));
       if (json) return document({ script });
       out.line(script);
     },
   });
 }
 
-type Script = (commands: readonly Command[]) => string;
+type Entry = Command | Subject;
+type Script = (entries: readonly Entry[]) => string;
 
 const SCRIPTS = { bash: posixScript, zsh: zshScript, fish: fishScript } satisfies Record<string, Script>;
 
-/** Completes from a word list, chosen by the second word, the command. */
-function posixScript(commands: readonly Command[]): string {
-  const cases = commands.map((each) => `    ${each.name}) words='${optionsOf(each).join(' ')}' ;;`);
+/** Completes from a word list, chosen by the second word, the command, and in a subject by the third. */
+function posixScript(entries: readonly Entry[]): string {
+  const commands = entries.flatMap((entry) => (isSubject(entry) ? entry.commands : [entry]));
+  const cases = commands.map((each) => `    '${each.name} '*) words='${optionsOf(each).join(' ')}' ;;`);
+  const verbs = entries.filter(isSubject).map((each) => `    ${each.name}) words='${verbsOf(each).join(' ')}' ;;`);
   return `_dormouse() {
-  local words='${[...names(commands), ...globals(), '--version'].join(' ')}'
-  if [ "$COMP_CWORD" -gt 1 ]; then case "\${COMP_WORDS[1]}" in
+  local words='${[...entries.map(({ name }) => name), 'help', ...globals(), '--version'].join(' ')}'
+  local command="\${COMP_WORDS[1]} \${COMP_WORDS[2]} "
+  if [ "$COMP_CWORD" -eq 2 ]; then command="\${COMP_WORDS[1]} "; fi
+  if [ "$COMP_CWORD" -gt 1 ]; then case "$command" in
 ${cases.join('\n')}
+  esac; fi
+  if [ "$COMP_CWORD" -eq 2 ]; then case "\${COMP_WORDS[1]}" in
+${verbs.join('\n')}
   esac; fi
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
@@ -38,20 +47,16 @@ complete -F _dormouse dormouse`;
 }
 
 /** zsh can load bash's completions. */
-function zshScript(commands: readonly Command[]): string {
-  return `autoload -U +X bashcompinit && bashcompinit\n${posixScript(commands)}`;
+function zshScript(entries: readonly Entry[]): string {
+  return `autoload -U +X bashcompinit && bashcompinit\n${posixScript(entries)}`;
 }
 
-function fishScript(commands: readonly Command[]): string {
-  const quoted = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`;
+function fishScript(entries: readonly Entry[]): string {
   return [
     'complete -c dormouse -f',
-    ...commands.flatMap(({ name, summary, options = {} }) => [
-      `complete -c dormouse -n __fish_use_subcommand -a ${name} -d ${quoted(summary)}`,
-      ...Object.entries(options).map(
-        ([option, { short, help }]) =>
-          `complete -c dormouse -n '__fish_seen_subcommand_from ${name}'${short ? ` -s ${short}` : ''} -l ${option} -d ${quoted(help)}`,
-      ),
+    ...entries.flatMap((entry) => [
+      `complete -c dormouse -n __fish_use_subcommand -a ${entry.name} -d ${quoted(entry.summary)}`,
+      ...(isSubject(entry) ? fishVerbs(entry) : fishOptions(entry, `__fish_seen_subcommand_from ${entry.name}`)),
     ]),
     ...Object.entries(GLOBAL_OPTIONS).map(
       ([option, { help }]) => `complete -c dormouse -l ${option} -d ${quoted(help)}`,
@@ -59,8 +64,24 @@ function fishScript(commands: readonly Command[]): string {
   ].join('\n');
 }
 
-function names(commands: readonly Command[]): string[] {
-  return commands.map(({ name }) => name);
+function fishVerbs(subject: Subject): string[] {
+  const within = `__fish_seen_subcommand_from ${subject.name}`;
+  const verbs = verbsOf(subject);
+  return subject.commands.flatMap((each, index) => [
+    `complete -c dormouse -n '${within}; and not __fish_seen_subcommand_from ${verbs.join(' ')}' -a ${verbs[index]} -d ${quoted(each.summary)}`,
+    ...fishOptions(each, `${within}; and __fish_seen_subcommand_from ${verbs[index]}`),
+  ]);
+}
+
+function fishOptions({ options = {} }: Command, condition: string): string[] {
+  return Object.entries(options).map(
+    ([option, { short, help }]) =>
+      `complete -c dormouse -n '${condition}'${short ? ` -s ${short}` : ''} -l ${option} -d ${quoted(help)}`,
+  );
+}
+
+function quoted(text: string): string {
+  return `'${text.replace(/[\\']/g, '\\$&')}'`;
 }
 
 function globals(): string[] {

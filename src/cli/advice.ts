@@ -1,0 +1,48 @@
+import { type Api, done } from './api.ts';
+import type { Command, Context, OptionValues } from './command.ts';
+import { CommandError } from './errors.ts';
+import { detail, violationsIn } from './report.ts';
+import { MY_SERVERS, SERVER, VERSIONS, read } from './shapes.ts';
+import { didYouMean, nearest } from './suggest.ts';
+import { oneLine } from './text.ts';
+
+/** What somebody probably meant whose call was refused, as sentences: another server, another core. Asks the service; never throws. */
+export async function adviceFor(
+  { status }: CommandError,
+  { api }: Context,
+  { args: names = [] }: Command,
+  args: readonly string[],
+  values: OptionValues,
+): Promise<string[]> {
+  try {
+    const reason = detail(status.details, 'ErrorInfo')?.['reason'];
+    if (reason === 'SERVER_NOT_FOUND' && names[0] === 'id') return await otherServers(api, args[0] ?? '');
+    const isWrong = violationsIn(status.details).some(({ field }) => field === 'type');
+    if (isWrong && typeof values['type'] === 'string') return await otherCores(api, values['type']);
+    return [];
+  } catch (error) {
+    if (error instanceof CommandError) return [];
+    throw error;
+  }
+}
+
+async function otherServers(api: Api, id: string): Promise<string[]> {
+  const { servers } = read({ servers: [SERVER] }, await done(api.GET('/v1/servers')), oneLine);
+  const { shared } = read(MY_SERVERS, await done(api.GET('/v1/me/servers')), oneLine);
+  const ids = [...servers, ...shared].map((server) => server.id);
+  const named = servers.filter(({ name }) => nearest(id, [name]).length > 0 || name === id).map((server) => server.id);
+  const meant = [...new Set([...nearest(id, ids), ...named])].slice(0, 3);
+  return [meant.length > 0 ? didYouMean(meant) : 'See them with: npx dormouse servers'];
+}
+
+async function otherCores(api: Api, type: string): Promise<string[]> {
+  const { cores } = read(VERSIONS, await done(api.GET('/v1/minecraft/versions')), oneLine);
+  return [
+    didYouMean(
+      nearest(
+        type,
+        cores.map((core) => core.type),
+      ),
+    ),
+  ].filter((sentence) => sentence !== '');
+}

@@ -1,0 +1,54 @@
+import { type Answer, done } from './api.ts';
+import { type Command, type Context, type Option, type OptionValues, type Values, command } from './command.ts';
+import { confirmed } from './confirm.ts';
+import { type Wire, read } from './shapes.ts';
+import { oneLine } from './text.ts';
+
+/** What a reply is shown with. */
+export interface Shown<Options> {
+  context: Context;
+  args: string[];
+  values: Values<Options>;
+  /** When the reply came, epoch ms. */
+  now: number;
+}
+
+/** A command that makes one call of the API and shows its reply. */
+export interface CallSpec<Options extends Record<string, Option>, Shape> {
+  name: string;
+  summary: string;
+  args?: readonly string[];
+  options?: Options;
+  details?: string;
+  /** What cannot be taken back, as a sentence: asked about first, unless `--yes` is given. */
+  warning?: (args: string[], values: Values<Options>) => string;
+  call: (context: Context, args: string[], values: Values<Options>) => Promise<Answer<Wire<NoInfer<Shape>>>>;
+  /** The fields of the reply that are shown, by example; their texts come on one line. */
+  shape: Shape;
+  /** The lines for a person. */
+  show: (reply: Shape, shown: Shown<Options>) => Iterable<string>;
+}
+
+const YES = { yes: { type: 'boolean', short: 'y', help: 'Do not ask.' } } as const;
+
+/** Such a command. With `--json` it prints the reply as it came. */
+export function call<const Options extends Record<string, Option>, Shape>(spec: CallSpec<Options, Shape>): Command {
+  const { warning, call, shape, show, ...rest } = spec;
+  return command<Record<string, Option>>({
+    ...rest,
+    options: { ...spec.options, ...(warning && YES) },
+    async run(context, args, given: OptionValues) {
+      const values = given as Values<Options>;
+      if (warning && given['yes'] !== true) await confirmed(context, warning(args, values));
+      const reply = await done(call(context, args, values));
+      if (context.json) return context.document(reply as object);
+      const shown = { context, args, values, now: Date.now() };
+      for (const line of show(read(shape, reply, oneLine), shown)) context.terminal.out.line(line);
+    },
+  });
+}
+
+/** Parameters of a call on a server. */
+export function on(id = ''): { params: { path: { id: string } } } {
+  return { params: { path: { id } } };
+}

@@ -1,0 +1,167 @@
+import { call, on } from '../call.ts';
+import type { Subject } from '../command.ts';
+import { wrongUsage } from '../errors.ts';
+import { type Messages, SERVER } from '../shapes.ts';
+import { listing } from '../table.ts';
+import type { Output } from '../terminal.ts';
+import { cut } from '../text.ts';
+import { readServer } from '../waiting.ts';
+
+const MOD = {
+  name: '',
+  projectId: '',
+  source: '',
+  versionSpec: '',
+  version: '',
+  dependency: false as boolean,
+} satisfies Partial<Messages['ServerMod']>;
+const CHANGES = { changes: [{ name: '', projectId: '', from: '', to: '' }] } satisfies {
+  changes: Partial<Messages['ModChange']>[];
+};
+const PROJECT = {
+  slug: '',
+  source: '',
+  kind: '',
+  name: '',
+  author: '',
+  downloads: '0',
+  description: '',
+} satisfies Partial<Messages['ModProject']>;
+
+const SOURCES = ['modrinth', 'curseforge'] as const;
+const SOURCE = { type: 'string', value: 'registry', help: 'modrinth (default) or curseforge.' } as const;
+const DRY_RUN = { type: 'boolean', help: 'Only show what would change.' } as const;
+
+function sourceOf(text = 'modrinth'): (typeof SOURCES)[number] {
+  const source = SOURCES.find((each) => each === text);
+  if (source === undefined) throw wrongUsage('--source must be modrinth or curseforge.');
+  return source;
+}
+
+const KINDS = ['mod', 'plugin', 'modpack'] as const;
+
+function kindOf(text = ''): '' | (typeof KINDS)[number] {
+  const kind = KINDS.find((each) => each === text);
+  if (kind === undefined && text !== '') throw wrongUsage('--kind must be mod, plugin or modpack.');
+  return kind ?? '';
+}
+
+function changed({ changes }: typeof CHANGES, out: Output, none: string): string[] {
+  const rows = changes.map(({ name, projectId, from, to }) => [name || projectId, from || '—', '→', to || 'removed']);
+  return listing(out, ['MOD', 'FROM', '', 'TO'], rows, none);
+}
+
+/** `dormouse mods`. */
+export const mods: Subject = {
+  name: 'mods',
+  summary: 'Mods and plugins from Modrinth and CurseForge, and mod packs.',
+  details: `A mod is named as in its address at the registry (lithium), or by its id there. A game that is awake goes on with what it
+has loaded: changes are there from its next start on.
+
+Example: npx dormouse mods search lithium --server castle
+         npx dormouse mods add castle lithium
+         npx dormouse mods update castle --dry-run`,
+  commands: [
+    call({
+      name: 'mods list',
+      summary: 'List what was added here, and what that needs.',
+      args: ['id'],
+      call: ({ api }, [id]) => api.GET('/v1/servers/{id}/mods', on(id)),
+      shape: { mods: [MOD] },
+      show({ mods }, { context: { terminal }, args: [id] }) {
+        const rows = mods.map(({ name, projectId, source, version, versionSpec, dependency }) => [
+          name || projectId,
+          version,
+          versionSpec === '' ? 'newest' : versionSpec,
+          source,
+          dependency ? 'needed by another' : '',
+        ]);
+        const none = `None yet. Find one with: npx dormouse mods search <words> --server ${id}`;
+        return listing(terminal.out, ['MOD', 'VERSION', 'WANTED', 'FROM', ''], rows, none);
+      },
+    }),
+    call({
+      name: 'mods search',
+      summary: 'Search a registry, best match first.',
+      args: ['[words...]'],
+      options: {
+        server: { type: 'string', value: 'id', help: 'Only what runs on this server.' },
+        kind: { type: 'string', value: 'kind', help: 'mod, plugin or modpack.' },
+        source: SOURCE,
+      },
+      async call({ api }, words, { server, kind, source }) {
+        const of = server === undefined ? undefined : (await readServer(api, server)).server;
+        const fits = of === undefined || kind === 'modpack' ? {} : { loader: of.type, version: of.version };
+        const query = { query: words.join(' '), kind: kindOf(kind), source: sourceOf(source), ...fits };
+        return api.GET('/v1/mods/search', { params: { query } });
+      },
+      shape: { projects: [PROJECT] },
+      show({ projects }, { context: { terminal } }) {
+        const { out } = terminal;
+        const rows = projects.map(({ slug, kind, downloads, description }) => [
+          slug,
+          kind,
+          Number(downloads).toLocaleString('en-US'),
+          description,
+        ]);
+        const lines = listing(out, ['NAME', 'KIND', 'DOWNLOADS', ''], rows, 'Nothing was found.');
+        return out.isTerminal ? lines.map((line) => cut(line, out.columns)) : lines;
+      },
+    }),
+    call({
+      name: 'mods add',
+      summary: 'Add one, with what it needs. With another --version it is changed.',
+      args: ['id', 'mod'],
+      options: {
+        version: {
+          type: 'string',
+          value: 'version',
+          help: 'A version of the mod, or release, beta, alpha; else the newest.',
+        },
+        source: SOURCE,
+        'dry-run': DRY_RUN,
+      },
+      call: ({ slow }, [id, projectId = ''], { version = '', source, 'dry-run': dryRun = false }) => {
+        const body = { projectId, source: sourceOf(source), versionSpec: version, dryRun };
+        return slow.POST('/v1/servers/{id}/mods', { ...on(id), body });
+      },
+      shape: CHANGES,
+      show: (reply, { context: { terminal } }) => changed(reply, terminal.out, 'Nothing changes: it is there already.'),
+    }),
+    call({
+      name: 'mods update',
+      summary: 'Bring all, or those that are named, to their newest version.',
+      args: ['id', '[mods...]'],
+      options: { 'dry-run': DRY_RUN },
+      call: ({ slow }, [id, ...projectIds], { 'dry-run': dryRun = false }) =>
+        slow.POST('/v1/servers/{id}/mods:update', { ...on(id), body: { projectIds, dryRun } }),
+      shape: CHANGES,
+      show: (reply, { context: { terminal } }) => changed(reply, terminal.out, 'All are up to date.'),
+    }),
+    call({
+      name: 'mods remove',
+      summary: 'Remove one, and what only it needed.',
+      args: ['id', 'mod'],
+      options: { source: SOURCE },
+      call: ({ slow }, [id, projectId = ''], { source }) =>
+        slow.POST('/v1/servers/{id}/mods:remove', { ...on(id), body: { projectId, source: sourceOf(source) } }),
+      shape: {},
+      show: (_, { args: [id, mod] }) => [`Removed ${mod} from ${id}.`],
+    }),
+    call({
+      name: 'mods pack',
+      summary: 'Install a mod pack, after a backup. It brings its loader and its Minecraft version.',
+      args: ['id', 'pack'],
+      options: {
+        platform: { type: 'string', value: 'registry', help: 'modrinth (default), curseforge, …' },
+        version: { type: 'string', value: 'version', help: 'A version of the pack; else the newest.' },
+      },
+      warning: ([id, pack]) =>
+        `This makes ${id} a server of the pack ${pack}. Where there is a world, a backup is made first.`,
+      call: ({ slow }, [id, ref = ''], { platform = 'modrinth', version = '' }) =>
+        slow.POST('/v1/servers/{id}:setModpack', { ...on(id), body: { platform, ref, version } }),
+      shape: SERVER,
+      show: ({ id, state }) => [`${id} is ${state}. Watch it with: npx dormouse machine ${id}`],
+    }),
+  ],
+};

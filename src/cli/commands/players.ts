@@ -1,0 +1,157 @@
+import { call, on } from '../call.ts';
+import type { Command, Subject } from '../command.ts';
+import { some } from '../format.ts';
+import { onOff } from '../parse.ts';
+import { instant } from '../span.ts';
+import { aligned } from '../table.ts';
+
+const BAN = { created: '', source: '', expires: '', reason: '' };
+/** The game's own lists. */
+const LISTS = {
+  online: [''],
+  running: false as boolean,
+  whitelistEnforced: false as boolean,
+  whitelist: [{ name: '' }],
+  ops: [{ name: '', level: 0 }],
+  banned: [{ name: '', ...BAN }],
+  bannedIps: [{ ip: '', ...BAN }],
+};
+type Lists = typeof LISTS;
+
+const IP = /^(?:\d{1,3}(?:\.\d{1,3}){3}|[\da-f:]*:[\da-f:]+)$/i;
+
+function facts({ online, running, whitelistEnforced, whitelist, ops, banned, bannedIps }: Lists): string[] {
+  const bans = [
+    ...banned.map((ban) => ({ who: ban.name, ...ban })),
+    ...bannedIps.map((ban) => ({ who: ban.ip, ...ban })),
+  ];
+  return aligned([
+    ['in now', running ? online.join(', ') || 'nobody' : 'nobody: it sleeps'],
+    ['whitelist', `${whitelistEnforced ? 'on' : 'off'}: ${names(whitelist)}`],
+    ['operators', names(ops)],
+    ...bans.map(({ who, expires, reason }, index) => [
+      index === 0 ? 'banned' : '',
+      `${who}${/^(?:forever)?$/.test(expires) ? '' : `, until ${expires}`}${reason === '' ? '' : `: ${reason}`}`,
+    ]),
+    ...(bans.length === 0 ? [['banned', 'nobody']] : []),
+  ]);
+}
+
+function names(players: readonly { name: string }[]): string {
+  return players.map(({ name }) => name).join(', ') || 'nobody';
+}
+
+/** A list of which a player is a member or not. */
+function membership(
+  name: string,
+  summary: string,
+  path: 'setWhitelist' | 'setOp',
+  field: 'allowed' | 'op',
+  isIn: boolean,
+  says: (player: string, id: string) => string,
+): Command {
+  return call({
+    name: `players ${name}`,
+    summary,
+    args: ['id', 'player'],
+    call: ({ api }, [id, player = '']) =>
+      api.POST(`/v1/servers/{id}/players:${path}`, { ...on(id), body: { name: player, [field]: isIn } }),
+    shape: LISTS,
+    show: (_, { args: [id = '', player = ''] }) => [says(player, id)],
+  });
+}
+
+const REASON = { type: 'string', value: 'text', help: 'What the player reads.' } as const;
+
+const ban = call({
+  name: 'players ban',
+  summary: 'Ban a player or an address: they neither come in nor wake the server.',
+  args: ['id', 'player|address'],
+  options: {
+    reason: REASON,
+    for: { type: 'string', value: 'time', help: 'How long: 30min, 12h, 7d, 2w. For ever unless given.' },
+    until: { type: 'string', value: 'day', help: 'Or until when: 2026-12-24, 2026-12-24T18:00:00Z.' },
+  },
+  details: 'Example: npx dormouse players ban castle Steve --for 7d --reason "Broke the bridge"',
+  call({ api }, [id, who = ''], { reason = '', for: span, until }) {
+    const now = Date.now();
+    const end =
+      until === undefined ? span && instant('for', span, now, 'ahead') : instant('until', until, now, 'ahead');
+    const more = { banned: true, reason, ...(end && { expires: end }) };
+    return IP.test(who)
+      ? api.POST('/v1/servers/{id}/players:setIpBan', { ...on(id), body: { ip: who, ...more } })
+      : api.POST('/v1/servers/{id}/players:setBan', { ...on(id), body: { name: who, ...more } });
+  },
+  shape: LISTS,
+  show({ banned, bannedIps }, { args: [id, who = ''] }) {
+    const made =
+      banned.find(({ name }) => name.toLowerCase() === who.toLowerCase()) ?? bannedIps.find(({ ip }) => ip === who);
+    const end = made === undefined || /^(?:forever)?$/.test(made.expires) ? '' : ` until ${made.expires}`;
+    return [`${who} is banned from ${id}${end}.`];
+  },
+});
+
+const pardon = call({
+  name: 'players pardon',
+  summary: 'Lift a ban.',
+  args: ['id', 'player|address'],
+  call: ({ api }, [id, who = '']) =>
+    IP.test(who)
+      ? api.POST('/v1/servers/{id}/players:setIpBan', { ...on(id), body: { ip: who, banned: false } })
+      : api.POST('/v1/servers/{id}/players:setBan', { ...on(id), body: { name: who, banned: false } }),
+  shape: LISTS,
+  show: (_, { args: [id, who] }) => [`${who} may come to ${id} again.`],
+});
+
+const whitelist = call({
+  name: 'players whitelist',
+  summary: 'Switch the whitelist on or off. While it is on, nobody else comes in or wakes the server.',
+  args: ['id', 'on|off'],
+  call: ({ api }, [id, word = '']) =>
+    api.POST('/v1/servers/{id}/players:setWhitelistEnforced', { ...on(id), body: { enforced: onOff(word) } }),
+  shape: LISTS,
+  show: ({ whitelistEnforced, whitelist }, { args: [id] }) => [
+    `The whitelist of ${id} is ${whitelistEnforced ? 'on' : 'off'}, with ${some(whitelist.length, 'player')}.`,
+  ],
+});
+
+/** `dormouse players`. */
+export const players: Subject = {
+  name: 'players',
+  summary: 'Who is in, and who may come in or command: whitelist, operators, bans.',
+  commands: [
+    call({
+      name: 'players list',
+      summary: 'Show who is in, the whitelist, the operators and the bans.',
+      args: ['id'],
+      call: ({ api }, [id]) => api.GET('/v1/servers/{id}/players', on(id)),
+      shape: LISTS,
+      show: facts,
+    }),
+    membership('allow', 'Put a player on the whitelist.', 'setWhitelist', 'allowed', true, (player, id) => {
+      return `${player} is on the whitelist of ${id}.`;
+    }),
+    membership('disallow', 'Take a player off the whitelist.', 'setWhitelist', 'allowed', false, (player, id) => {
+      return `${player} is not on the whitelist of ${id} any more.`;
+    }),
+    whitelist,
+    membership('op', 'Make a player an operator of the game.', 'setOp', 'op', true, (player, id) => {
+      return `${player} is an operator of ${id}.`;
+    }),
+    membership('deop', 'Take that away.', 'setOp', 'op', false, (player, id) => {
+      return `${player} is no operator of ${id} any more.`;
+    }),
+    ban,
+    pardon,
+    call({
+      name: 'players kick',
+      summary: 'Throw a player out of a running server. They may come back.',
+      args: ['id', 'player'],
+      options: { reason: REASON },
+      call: ({ api }, [id, name = ''], { reason = '' }) =>
+        api.POST('/v1/servers/{id}/players:kick', { ...on(id), body: { name, reason } }),
+      shape: {},
+      show: (_, { args: [id, player] }) => [`${player} was thrown out of ${id}.`],
+    }),
+  ],
+};

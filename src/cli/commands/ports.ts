@@ -1,0 +1,64 @@
+import { call, on } from '../call.ts';
+import { type Subject } from '../command.ts';
+import { wrongUsage } from '../errors.ts';
+import { argumentNumber } from '../parse.ts';
+import { type Messages } from '../shapes.ts';
+import { listing } from '../table.ts';
+import type { Output } from '../terminal.ts';
+
+const PORTS = {
+  id: '',
+  ports: [{ slot: 0, containerPort: 0, hostPort: 0, proto: '', label: '' }],
+} satisfies Partial<Messages['Server']>;
+
+function list({ id, ports }: typeof PORTS, out: Output): string[] {
+  const rows = ports.map(({ slot, containerPort, hostPort, proto, label }) => [
+    String(slot),
+    label,
+    `${containerPort}/${proto}`,
+    String(hostPort),
+  ]);
+  const none = `${id} has no further ports. Add one with: npx dormouse ports add ${id} 24454/udp --label "voice chat"`;
+  return listing(out, ['SLOT', 'LABEL', 'OF THE GAME', 'FROM OUTSIDE'], rows, none);
+}
+
+function portOf(text: string): { containerPort: number; proto: 'tcp' | 'udp' } {
+  const [, port = '', proto = 'tcp'] = /^(\d{1,5})(?:\/(tcp|udp))?$/.exec(text) ?? [];
+  if (port === '') throw wrongUsage('A port is like 24454/udp or 8123 (tcp).');
+  return { containerPort: Number(port), proto: proto === 'udp' ? 'udp' : 'tcp' };
+}
+
+/** `dormouse ports`. */
+export const ports: Subject = {
+  name: 'ports',
+  summary: 'Further ports of a game, for voice chat, a web map and the like.',
+  commands: [
+    call({
+      name: 'ports list',
+      summary: 'List the further ports of a server.',
+      args: ['id'],
+      call: ({ api }, [id]) => api.GET('/v1/servers/{id}', on(id)),
+      shape: PORTS,
+      show: (reply, { context: { terminal } }) => list(reply, terminal.out),
+    }),
+    call({
+      name: 'ports add',
+      summary: 'Open a port that a mod or plugin listens on, from the next start on.',
+      args: ['id', 'port[/udp]'],
+      options: { label: { type: 'string', value: 'text', help: 'What it is for.' } },
+      call: ({ api }, [id, port = ''], { label = '' }) =>
+        api.POST('/v1/servers/{id}/ports', { ...on(id), body: { ...portOf(port), label } }),
+      shape: PORTS,
+      show: (reply, { context: { terminal } }) => list(reply, terminal.out),
+    }),
+    call({
+      name: 'ports remove',
+      summary: 'Close one, from the next start on.',
+      args: ['id', 'slot'],
+      call: ({ api }, [id, slot = '']) =>
+        api.POST('/v1/servers/{id}/ports:remove', { ...on(id), body: { slot: argumentNumber('slot', slot) } }),
+      shape: PORTS,
+      show: (reply, { context: { terminal } }) => list(reply, terminal.out),
+    }),
+  ],
+};

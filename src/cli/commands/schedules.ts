@@ -1,0 +1,130 @@
+import { done } from '../api.ts';
+import { call, on } from '../call.ts';
+import type { Context, Subject } from '../command.ts';
+import { failed, wrongUsage } from '../errors.ts';
+import { relative } from '../format.ts';
+import { type Messages, read } from '../shapes.ts';
+import { didYouMean, nearest } from '../suggest.ts';
+import { listing } from '../table.ts';
+import { oneLine } from '../text.ts';
+
+const SCHEDULE = {
+  id: '',
+  kind: '',
+  command: '',
+  cronExpr: '',
+  lastStatus: '',
+  lastError: '',
+  lastRunAt: '',
+  nextRunAt: '',
+  enabled: false as boolean,
+} satisfies Partial<Messages['Schedule']>;
+type Schedule = typeof SCHEDULE;
+
+const KINDS = ['command', 'start', 'stop', 'restart', 'backup'] as const;
+
+/** Cron expressions (crontab(5)) for what is wanted most. Minutes and hours are in UTC, as the service reads them. */
+const WORDS: Record<string, string> = { hourly: '0 * * * *', daily: '0 4 * * *', weekly: '0 4 * * 1' };
+
+function kindOf(text: string): (typeof KINDS)[number] {
+  const kind = KINDS.find((each) => each === text);
+  if (kind !== undefined) return kind;
+  throw wrongUsage(`What is done must be ${KINDS.join(', ')}. ${didYouMean(nearest(text, KINDS))}`.trimEnd());
+}
+
+function deed({ kind, command }: Schedule): string {
+  return kind === 'command' ? `command: ${command}` : kind;
+}
+
+/** By its number in the list, its id, or the beginning of that. */
+async function scheduleId({ api }: Context, id: string, which: string): Promise<string> {
+  const reply = read({ schedules: [SCHEDULE] }, await done(api.GET('/v1/servers/{id}/schedules', on(id))), oneLine);
+  const byNumber = /^\d{1,3}$/.test(which) ? reply.schedules[Number(which) - 1] : undefined;
+  const found = byNumber ?? reply.schedules.find((each) => each.id === which);
+  if (found !== undefined) return found.id;
+  throw failed('NO_SUCH_SCHEDULE', `${id} has no schedule ${which}. See: npx dormouse schedules ${id}`, { server: id });
+}
+
+/** `dormouse schedules`. */
+export const schedules: Subject = {
+  name: 'schedules',
+  summary: 'What a server does at a set time: backups at night, a restart, a command.',
+  details: `A schedule is named by its number in the list. Times are UTC. A cron expression has five fields: minute, hour, day,
+month, day of the week. Or write hourly, daily (at 04:00) or weekly (on Mondays).
+
+Examples: npx dormouse schedules add castle backup daily
+          npx dormouse schedules add castle command "0 18 * * 5" say The weekend begins`,
+  commands: [
+    call({
+      name: 'schedules list',
+      summary: 'List them, with how the last run of each ended.',
+      args: ['id'],
+      call: ({ api }, [id]) => api.GET('/v1/servers/{id}/schedules', on(id)),
+      shape: { schedules: [SCHEDULE] },
+      show({ schedules }, { context: { terminal }, args: [id], now }) {
+        const rows = schedules.map((each, index) => [
+          String(index + 1),
+          deed(each),
+          each.cronExpr,
+          each.enabled ? relative(each.nextRunAt, now) : 'off',
+          [each.lastStatus, relative(each.lastRunAt, now)].filter((part) => part !== '').join(', '),
+          each.lastError,
+        ]);
+        const none = `None yet. A backup every night: npx dormouse schedules add ${id} backup daily`;
+        return listing(terminal.out, ['NO', 'DOES', 'WHEN (UTC)', 'NEXT', 'LAST', ''], rows, none);
+      },
+    }),
+    call({
+      name: 'schedules add',
+      summary: `Do something at set times: ${KINDS.join(', ')}.`,
+      args: ['id', 'what', 'when', '[console command…]'],
+      details: 'Example: npx dormouse schedules add castle command "*/30 * * * *" say Half an hour has passed',
+      call({ api }, [id, kind = '', when = '', ...words]) {
+        const cronExpr = Object.hasOwn(WORDS, when) ? (WORDS[when] ?? when) : when;
+        const body = { kind: kindOf(kind), cronExpr, command: words.join(' ') };
+        return api.POST('/v1/servers/{id}/schedules', { ...on(id), body });
+      },
+      shape: SCHEDULE,
+      show: (schedule, { now }) => [`${deed(schedule)}: first ${relative(schedule.nextRunAt, now)}.`],
+    }),
+    call({
+      name: 'schedules run',
+      summary: 'Do it now. Its next time stays.',
+      args: ['id', 'number'],
+      async call(context, [id = '', which = '']) {
+        const body = { scheduleId: await scheduleId(context, id, which) };
+        return context.api.POST('/v1/servers/{id}/schedules:run', { ...on(id), body });
+      },
+      shape: SCHEDULE,
+      show: (schedule) => [
+        `${deed(schedule)}: ${schedule.lastStatus || 'is under way'}. ${schedule.lastError}`.trimEnd(),
+      ],
+    }),
+    ...(['on', 'off'] as const).map((word) =>
+      call({
+        name: `schedules ${word}`,
+        summary: word === 'on' ? 'Let it run again.' : 'Let it rest, without deleting it.',
+        args: ['id', 'number'],
+        async call(context, [id = '', which = '']) {
+          const body = { scheduleId: await scheduleId(context, id, which), enabled: word === 'on' };
+          return context.api.POST('/v1/servers/{id}/schedules:setEnabled', { ...on(id), body });
+        },
+        shape: SCHEDULE,
+        show: (schedule, { now }) => [
+          `${deed(schedule)}: ${schedule.enabled ? `next ${relative(schedule.nextRunAt, now)}` : 'off'}.`,
+        ],
+      }),
+    ),
+    call({
+      name: 'schedules delete',
+      summary: 'Delete one.',
+      args: ['id', 'number'],
+      async call(context, [id = '', which = '']) {
+        const body = { scheduleId: await scheduleId(context, id, which) };
+        return context.api.POST('/v1/servers/{id}/schedules:delete', { ...on(id), body });
+      },
+      shape: {},
+      show: (_, { args: [id, which] }) => [`Deleted schedule ${which} of ${id}.`],
+    }),
+  ],
+};

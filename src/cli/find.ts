@@ -1,0 +1,73 @@
+import { type Command, type Section, type Subject, isSubject } from './command.ts';
+import { wrongUsage } from './errors.ts';
+import { didYouMean, nearest } from './suggest.ts';
+
+/** A command, and the words that are left for it; or a subject of which no command was named. */
+export type Found = { command: Command; rest: string[] } | { subject: Subject };
+
+/**
+ * The command that the words begin with. In a subject the second word names it; where that is none of its commands, its first
+ * command is meant, with that word as its argument. Throws wrong usage where there is no such command.
+ */
+export function findCommand(sections: readonly Section[], name: string, rest: readonly string[]): Found {
+  const entries = sections.flatMap(({ entries }) => entries);
+  const entry = entries.find((each) => each.name === name);
+  if (entry === undefined) throw unknown(name, entries);
+  if (!isSubject(entry)) return { command: entry, rest: [...rest] };
+  const at = firstWord(rest);
+  const word = rest[at];
+  const named = entry.commands.find((each) => each.name === `${name} ${word}`);
+  if (named !== undefined) return { command: named, rest: rest.toSpliced(at, 1) };
+  const [first] = entry.commands;
+  const least = first?.args?.filter((each) => !each.startsWith('[')).length ?? 0;
+  const isHelp = rest.includes('--help') || rest.includes('-h');
+  if (first === undefined || (word === undefined && (least > 0 || isHelp))) return { subject: entry };
+  const words = rest.slice(at).filter((each) => !each.startsWith('-')).length;
+  // More words than its first command takes: the second one was to be a command.
+  if (word !== undefined && words > (first.args?.length ?? 0)) throw unknownIn(entry, word);
+  return { command: first, rest: [...rest] };
+}
+
+/** The command that was meant, or the subject, of which help is asked. */
+export function findHelp(sections: readonly Section[], words: readonly string[]): Found {
+  const [name = '', verb] = words;
+  const found = sections.flatMap(({ entries }) => entries).find((each) => each.name === name);
+  if (found === undefined || !isSubject(found)) return findCommand(sections, name, words.slice(1));
+  if (verb === undefined) return { subject: found };
+  const command = found.commands.find((each) => each.name === `${name} ${verb}`);
+  if (command === undefined) throw unknownIn(found, verb);
+  return { command, rest: [] };
+}
+
+/** The second words of a subject's commands. */
+export function verbsOf({ commands }: Subject): string[] {
+  return commands.map(({ name }) => name.slice(name.indexOf(' ') + 1));
+}
+
+/** The second word of a command alone is near to that command: `restore` to `backups restore`. */
+function unknown(name: string, entries: readonly (Command | Subject)[]): Error {
+  const near = nearest(
+    name,
+    entries.map((each) => each.name),
+  );
+  const within = entries.filter(isSubject).filter((subject) => verbsOf(subject).includes(name));
+  const meant = [...within.map((subject) => `${subject.name} ${name}`), ...near].slice(0, 3);
+  const said = [`There is no command ${JSON.stringify(name)}.`, didYouMean(meant), 'See: npx dormouse --help'];
+  return wrongUsage(said.filter((each) => each !== '').join(' '));
+}
+
+function unknownIn(subject: Subject, word: string): Error {
+  const meant = nearest(word, verbsOf(subject)).map((verb) => `${subject.name} ${verb}`);
+  const known = verbsOf(subject).join(', ');
+  const said = meant.length > 0 ? didYouMean(meant) : `There are ${known}.`;
+  return wrongUsage(
+    `There is no command ${JSON.stringify(`${subject.name} ${word}`)}. ${said} See: npx dormouse help ${subject.name}`,
+  );
+}
+
+/** Options may come before the second word. */
+function firstWord(rest: readonly string[]): number {
+  let at = 0;
+  while (at < rest.length && rest[at]?.startsWith('-')) at += rest[at] === '--url' ? 2 : 1;
+  return at;
+}

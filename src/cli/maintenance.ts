@@ -1,0 +1,65 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Answer, type Api, done } from './api.ts';
+import { on } from './call.ts';
+import type { Context } from './command.ts';
+import { CommandError, failed, interrupted, isTransient } from './errors.ts';
+import { duration } from './format.ts';
+import { MACHINE, read } from './shapes.ts';
+
+const POLL_MS = 2000;
+/** How long the service may be away, as during a restart. */
+const OUTAGE_MS = 120_000;
+
+/** The reply of a call that is done, or an empty one where its connection did not last as long as the work. */
+export type MaintenanceDone = object;
+
+/**
+ * A call that answers once work on a server's files is done, which may take longer than a connection lasts: the end is then
+ * looked for at the server itself. Shows what goes on. Throws what the service refuses, and CommandError where the work failed.
+ */
+export async function maintained(
+  context: Context,
+  id: string,
+  doing: string,
+  start: (api: Api) => Promise<Answer<object>>,
+): Promise<MaintenanceDone> {
+  const { json, terminal, signal, slow } = context;
+  const begun = Date.now();
+  const show = () => {
+    const seconds = Math.floor((Date.now() - begun) / 1000);
+    if (!json) terminal.progress(`${id} ${doing}… ${duration(seconds)}`, `${id} ${doing}…`);
+  };
+  show();
+  const redrawing = setInterval(show, 1000);
+  try {
+    return await done(start(slow));
+  } catch (error) {
+    if (signal.aborted)
+      throw interrupted(`${id} ${doing}, also without you. Watch it with: npx dormouse machine ${id}`);
+    if (!isLost(error)) throw error;
+    await untilFree(context, id);
+    return {};
+  } finally {
+    clearInterval(redrawing);
+    terminal.clear();
+  }
+}
+
+/** No answer came, rather than a refusal. */
+function isLost(error: unknown): boolean {
+  return error instanceof CommandError && error.status.details.some((each) => each['reason'] === 'SERVICE_UNREACHABLE');
+}
+
+async function untilFree({ api, signal }: Context, id: string): Promise<void> {
+  for (let heardAt = Date.now(); ; await delay(POLL_MS, undefined, { signal })) {
+    try {
+      const { job, jobError } = read(MACHINE, await done(api.GET('/v1/servers/{id}/machine', on(id))));
+      heardAt = Date.now();
+      if (job.kind !== '') continue;
+      if (jobError === '') return;
+      throw failed('JOB_FAILED', jobError, { server: id });
+    } catch (error) {
+      if (!isTransient(error) || Date.now() - heardAt > OUTAGE_MS) throw error;
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Answer, refusal } from './api.ts';
+import type { Context } from './command.ts';
+import { failed, isTransient } from './errors.ts';
+import { size } from './format.ts';
+import { FILE, chunksOf } from './http.ts';
+
+/** What was saved. */
+export interface Saved {
+  file: string;
+  bytes: number;
+  /** The service gave a sum, and it is that of the file. */
+  isChecked: boolean;
+}
+
+/** The call that gets a file, with headers for a part of it. */
+export type Get = (headers: Record<string, string>) => Promise<Answer<ReadableStream<Uint8Array> | null>>;
+
+const LEAST_RETRY_MS = 1000;
+const MOST_RETRIES = 6;
+
+/**
+ * Saves a file, under its name once all of it is there. A lost connection is taken up again where it ended. Throws
+ * CommandError: a file of the name is there and may not be replaced, the service refuses, the sum is another.
+ */
+export async function download(context: Context, file: string, mayReplace: boolean, get: Get): Promise<Saved> {
+  const part = `${file}.part`;
+  if (!mayReplace && (await exists(file))) {
+    throw failed('FILE_EXISTS', `${file} is there already. Name another, or replace it with --force.`);
+  }
+  const handle = await openLocal(part);
+  try {
+    const { bytes, digest } = await fill(context, handle, basename(file), get);
+    await handle.sync();
+    const isChecked = await check(part, digest);
+    await rename(part, file);
+    return { file, bytes, isChecked };
+  } finally {
+    await handle.close();
+    await rm(part, { force: true });
+    context.terminal.clear();
+  }
+}
+
+async function openLocal(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'w');
+  } catch (error) {
+    throw localError(error, path);
+  }
+}
+
+/** A path of this machine that cannot be used, as a CommandError. */
+export function localError(error: unknown, path: string): Error {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === undefined ? (error as Error) : failed('LOCAL_FILE', `${path} cannot be used here (${code}).`);
+}
+
+/** Whether there is anything at a path of this machine. */
+export async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function fill(context: Context, handle: FileHandle, name: string, get: Get) {
+  const { url, signal } = context;
+  let bytes = 0;
+  let etag = '';
+  let digest = '';
+  let total = Number.NaN;
+  for (let tries = 0; ; tries++) {
+    const before = bytes;
+    try {
+      const range = { range: `bytes=${bytes}-`, 'if-range': etag };
+      const { data, error, response } = await get({ accept: FILE, ...(bytes > 0 && etag !== '' && range) });
+      if (!response.ok) throw refusal(error, response);
+      if (response.status !== 206) {
+        bytes = 0;
+        await handle.truncate(0);
+        total = Number(response.headers.get('content-length') ?? Number.NaN);
+      }
+      etag = response.headers.get('etag') ?? '';
+      digest = /sha-256=:([^:]+):/.exec(response.headers.get('repr-digest') ?? '')?.[1] ?? '';
+      for await (const chunk of data === null || data === undefined ? [] : chunksOf(data, url, signal)) {
+        await handle.write(chunk, 0, chunk.length, bytes);
+        bytes += chunk.length;
+        progress(context, name, bytes, total);
+      }
+      return { bytes, digest };
+    } catch (error) {
+      if (bytes > before) tries = 0;
+      if (!isTransient(error) || tries >= MOST_RETRIES) throw error;
+      await delay(LEAST_RETRY_MS * 2 ** Math.min(tries, 4), undefined, { signal });
+    }
+  }
+}
+
+function progress({ json, terminal }: Context, name: string, bytes: number, total: number): void {
+  if (json || !terminal.err.isTerminal) return;
+  const share = total > 0 ? `${Math.floor((bytes / total) * 100)} % of ${size(total)}` : size(bytes);
+  terminal.progress(`${name}  ${share}`);
+}
+
+/** False where the service said no sum (RFC 9530). */
+async function check(file: string, digest: string): Promise<boolean> {
+  if (digest === '') return false;
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) hash.update(chunk);
+  if (hash.digest('base64') === digest) return true;
+  throw failed('WRONG_SUM', 'What came has another sum than the service said. Nothing was kept: download it again.');
+}

@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import type { ExecutionContext } from 'ava';
+import { run } from '../../src/cli/program.ts';
+import { type ApiTestOptions, type ApiUnderTest, api } from '../support/api-harness.ts';
+import type { Ended } from './program.ts';
+
+/** The program within this process, at a service within this process: a command costs no more than its calls. */
+export interface Commands extends ApiUnderTest {
+  /** A folder of its own, for files of the person at the terminal. */
+  home: string;
+  run: (words: string[], options?: { input?: string; key?: string }) => Promise<Ended>;
+  /** Runs it and holds what it says against the pattern; fails unless it ends with 0. */
+  says: (words: string[], pattern: RegExp, input?: string) => Promise<string>;
+  /** Runs it; fails unless it ends with the code, and says nothing but an error of the pattern. */
+  refuses: (words: string[], pattern: RegExp, code?: number, input?: string) => Promise<void>;
+  create: (...given: Parameters<ApiUnderTest['create']>) => ReturnType<ApiUnderTest['create']>;
+}
+
+/** Makes both. */
+export async function commandsAt(t: ExecutionContext, options: ApiTestOptions = {}): Promise<Commands> {
+  const service = await api(t, options);
+  const home = await mkdtemp(join(tmpdir(), 'dormouse-cli-'));
+  t.teardown(() => rm(home, { recursive: true, force: true }));
+
+  async function runWords(words: string[], { input = '', key = service.key } = {}): Promise<Ended> {
+    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+    const [out, err] = [stdout, stderr].map((stream) => textOf(stream));
+    stdin.end(input);
+    const env = { HOME: home, DORMOUSE_URL: service.origin, DORMOUSE_KEY: key };
+    const code = await run(words, { env, stdin, stdout, stderr, signal: new AbortController().signal });
+    stdout.end();
+    stderr.end();
+    return { code, out: (await out) ?? '', err: (await err) ?? '' };
+  }
+
+  return {
+    ...service,
+    home,
+    run: runWords,
+    async says(words, pattern, input) {
+      const { code, out, err } = await runWords(words, { ...(input !== undefined && { input }) });
+      t.is(code, 0, `${words.join(' ')}: ${err}`);
+      t.regex(out, pattern, words.join(' '));
+      const isOdd = (out + err).includes('\u001b') || /undefined|NaN|\[object/.test(out + err);
+      t.false(isOdd, `${words.join(' ')}: ${out}${err}`);
+      return out;
+    },
+    async refuses(words, pattern, expected = 1, input) {
+      const { code, out, err } = await runWords(words, { ...(input !== undefined && { input }) });
+      t.deepEqual([code, out], [expected, ''], `${words.join(' ')}: ${err}`);
+      t.regex(err, pattern, words.join(' '));
+    },
+  };
+}
+
+async function textOf(stream: PassThrough): Promise<string> {
+  let text = '';
+  for await (const chunk of stream.setEncoding('utf8')) text += String(chunk);
+  return text;
+}

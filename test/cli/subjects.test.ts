@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { createMojangProfiles } from '../../src/players/mojang.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { modService } from '../mods/bench.ts';
+import { accounts } from '../support/accounts.ts';
+import { plant } from '../support/tree.ts';
+import { commandsAt } from './in-process.ts';
+
+test('backups: made, listed, locked, restored after a question, undone, saved with their sum, deleted', async (t) => {
+  const { says, refuses, run, ok, create, home } = await commandsAt(t);
+  await create('castle');
+  const write = (content: string) =>
+    ok('POST', '/v1/servers/castle/file', { path: 'notes.txt', content: Buffer.from(content).toString('base64') });
+  const notes = async () =>
+    Buffer.from(String((await ok('GET', '/v1/servers/castle/file?path=notes.txt'))['content']), 'base64').toString();
+
+  await says(['backups', 'castle'], /^No backups yet\. .*dormouse backups make castle\n$/);
+  await refuses(['backups', 'restore', 'castle', 'latest', '-y'], /no such backup.*dormouse backups castle/);
+  await refuses(['backups', 'undo', 'castle', '-y'], /no restore that can be undone/);
+  await write('before');
+  await says(['backups', 'make', 'castle'], /^Backup \w+ of castle is made: .*\.\n$/);
+  await write('after');
+  await says(
+    ['backups', 'list', 'castle'],
+    /^NO +MADE +SIZE +WHY +SOFTWARE +STATE +ID\n1 +.* ago +\d+ bytes +manual +\w+ [\d.]+ +ready +\w+\n\nKept: the last 10 and the newest of /,
+  );
+  await says(['backups', 'lock', 'castle', '1'], /is locked/);
+  await says(['backups', 'castle'], /ready, locked/);
+  await refuses(['backups', 'delete', 'castle', 'latest', '--yes'], /locked/);
+  await says(['backups', 'unlock', 'castle', 'latest'], /not locked any more/);
+
+  await refuses(['backups', 'restore', 'castle', 'latest'], /all files of castle[^]*Nothing was done/, 1, 'n\n');
+  t.is(await notes(), 'after');
+  await says(['backups', 'restore', 'castle', 'latest'], /^castle is restored\..*backups undo castle\n$/, 'yes\n');
+  t.is(await notes(), 'before');
+  await says(['backups', 'undo', 'castle', '--yes'], /as it was before the restore/);
+  t.is(await notes(), 'after');
+
+  const file = join(home, 'castle.tar.zst');
+  const { backups } = (await ok('GET', '/v1/servers/castle/backups')) as { backups: { id: string; sha256: string }[] };
+  await says(
+    ['backups', 'download', 'castle', backups[0]?.id ?? '', file],
+    /^Saved .*castle\.tar\.zst: .*, its sum is right\.\n$/,
+  );
+  t.is(
+    createHash('sha256')
+      .update(await readFile(file))
+      .digest('hex'),
+    backups[0]?.sha256 ?? '',
+  );
+  await refuses(['backups', 'download', 'castle', '1', file], /is there already.*--force/);
+  t.false(existsSync(`${file}.part`));
+  await says(['backups', 'retention', 'castle', '--last', '3', '--daily=0'], /^Kept: the last 3 and the newest of /);
+  t.like(JSON.parse((await run(['backups', 'retention', 'castle', '--json'])).out), { keepLast: 3, daily: 0 });
+  await says(['backups', 'delete', 'castle', 'latest'], /^Deleted\./, 'y\n');
+});
+
+test('worlds: sizes, the one of the next start, another deleted, the active one made anew after a backup', async (t) => {
+  const { says, refuses, create, dataDir } = await commandsAt(t);
+  await create('castle');
+  await says(['worlds', 'castle'], /^WORLD +SIZE\nworld +0 bytes +made by the next start\n$/);
+  await plant(join(dataDir, 'servers/castle'), { 'world/level.dat': '12345', 'skyblock/level.dat': 'sky' });
+  await says(['worlds', 'castle'], /^WORLD +SIZE\nskyblock +3 bytes\nworld +5 bytes +of the next start\n$/);
+  await says(['worlds', 'use', 'castle', 'skyblock'], /castle plays skyblock from its next start on/);
+  await refuses(['worlds', 'delete', 'castle', 'world'], /for good\.[^]*Nothing was done/);
+  await says(['worlds', 'delete', 'castle', 'world', '-y'], /^Deleted world\. castle has 1 world left\.\n$/);
+  await says(['worlds', 'reset', 'castle', '--yes'], /makes its world anew/);
+  await says(['backups', 'castle'], /reset +.*ready/);
+});
+
+test('players: whitelist, operators, bans with an end and of addresses', async (t) => {
+  const { url: apiUrl } = await accounts(t, ['Steve', 'Alex']);
+  const profiles = createMojangProfiles({ apiUrl, clock: fakeClock() });
+  const { says, refuses, create } = await commandsAt(t, { profiles });
+  await create('castle', { type: 'paper' });
+  await says(
+    ['players', 'castle'],
+    /^in now +nobody: it sleeps\nwhitelist +off: nobody\noperators +nobody\nbanned +nobody\n$/,
+  );
+  await says(['players', 'allow', 'castle', 'Steve'], /^Steve is on the whitelist of castle\.\n$/);
+  await says(['players', 'whitelist', 'castle', 'on'], /is on, with 1 player\./);
+  await refuses(['players', 'whitelist', 'castle', 'yes'], /on or off/, 2);
+  await says(['players', 'op', 'castle', 'Steve'], /operator of castle/);
+  const words = ['players', 'ban', 'castle', 'Alex', '--until', '2099-12-24', '--reason', 'Broke the bridge'];
+  await says(words, /^Alex is banned from castle until 2099-12-24 /);
+  await says(['players', 'ban', 'castle', '192.0.2.7'], /^192\.0\.2\.7 is banned from castle\.\n$/);
+  await refuses(['players', 'ban', 'castle', 'Steve', '--for', 'ever'], /--for must be like/, 2);
+  await says(
+    ['players', 'list', 'castle'],
+    /whitelist +on: Steve\noperators +Steve\nbanned +Alex, until 2099-12-24 [^\n]*: Broke the bridge\n +192\.0\.2\.7(?:: .*)?\n$/,
+  );
+  await says(['players', 'pardon', 'castle', 'Alex'], /may come to castle again/);
+  await says(['players', 'pardon', 'castle', '192.0.2.7'], /may come/);
+  await says(['players', 'deop', 'castle', 'Steve'], /no operator/);
+  await says(['players', 'disallow', 'castle', 'Steve'], /not on the whitelist/);
+  await says(['players', 'castle'], /whitelist +on: nobody\noperators +nobody\nbanned +nobody\n$/);
+  await refuses(['players', 'kick', 'castle', 'Steve'], /./);
+});
+
+test('mods: searched for a server, added with what they need, updated after a look, removed', async (t) => {
+  const { registry, options } = await modService(t);
+  const { says, refuses, create } = await commandsAt(t, options);
+  await create('castle', { type: 'fabric', version: '1.21.1' });
+  registry.project('FabricApi', [{ id: 'fa1' }]);
+  registry.project('Lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }]);
+  await says(['mods', 'castle'], /^None yet/);
+  await says(['mods', 'search', 'lith', '--server', 'castle', '--kind=mod'], /^NAME +KIND +DOWNLOADS\n.*mod +[\d,]+/);
+  t.regex(registry.asked.find((each) => each.includes('/search')) ?? '', /fabric.*1\.21\.1/);
+  await says(['mods', 'add', 'castle', 'Lithium', '--dry-run'], /Lithium +— +→ +l1/);
+  await says(['mods', 'castle'], /^None yet/);
+  await says(['mods', 'add', 'castle', 'Lithium'], /FabricApi +— +→ +fa1/);
+  await says(['mods', 'castle'], /FabricApi +fa1 .*needed by another/);
+  registry.project('Lithium', [{ id: 'l2' }]);
+  await says(['mods', 'update', 'castle', '--dry-run'], /Lithium +l1 +→ +l2/);
+  await says(['mods', 'update', 'castle', 'Lithium'], /Lithium +l1 +→ +l2/);
+  await says(['mods', 'update', 'castle'], /All are up to date/);
+  await refuses(['mods', 'remove', 'castle', 'nothing'], /./);
+  await says(['mods', 'remove', 'castle', 'Lithium'], /^Removed Lithium/);
+  await says(['mods', 'castle'], /^None yet/);
+});
+
+test('around a server: SFTP, ports, a database, members, schedules, templates', async (t) => {
+  const { says, refuses, create, clock } = await commandsAt(t);
+  await create('castle');
+
+  await says(['sftp', 'castle'], /^SFTP is off for castle/);
+  await says(
+    ['sftp', 'enable', 'castle'],
+    /^host .*\nuser +castle\.\w+\npassword +\S+ {2}\(shown only now\)\n\n {2}sftp -P \d+ castle\.\w+@/,
+  );
+  await says(['sftp', 'show', 'castle'], /^address +sftp -P .*\nsessions +0 open sessions\nhost key +SHA256:/);
+  await says(['sftp', 'rotate', 'castle'], /password/);
+  await says(['sftp', 'disable', 'castle'], /is off/);
+
+  await says(['ports', 'castle'], /^castle has no further ports/);
+  await says(
+    ['ports', 'add', 'castle', '24454/udp', '--label', 'voice chat'],
+    /^SLOT +LABEL .*\n0 +voice chat +24454\/udp +\d+\n$/,
+  );
+  await refuses(['ports', 'add', 'castle', 'x'], /A port is like 24454\/udp/, 2);
+  await says(['ports', 'remove', 'castle', '0'], /no further ports/);
+
+  await says(['database', 'castle'], /^castle has no database\. .*database create castle/);
+  await says(['database', 'create', 'castle'], /^host +.*\ndatabase +\w+\nuser +\w+\npassword +\S+\n$/);
+  await says(['database', 'rotate', 'castle'], /password/);
+  await says(['database', 'drop', 'castle'], /no database any more/, 'y\n');
+
+  await says(['members', 'castle'], /^Nobody but you/);
+  await says(
+    ['members', 'invite', 'castle', 'Alex@Example.com', '--role', 'limited'],
+    /alex@example\.com is invited to castle as limited/i,
+  );
+  await says(['members', 'castle'], /alex@example\.com +limited +invited\n/i);
+  await says(['members', 'role', 'castle', 'alex@example.com', 'member'], /is member on castle now/);
+  await refuses(['members', 'remove', 'castle', 'alx@example.com'], /Did you mean alex@example\.com\?/i);
+  await says(['members', 'remove', 'castle', 'alex@example.com'], /no access to castle any more/);
+
+  await says(['schedules', 'castle'], /^None yet/);
+  await says(['schedules', 'add', 'castle', 'backup', 'daily'], /^backup: first .*\.\n$/);
+  await clock.advance(1000);
+  await says(
+    ['schedules', 'add', 'castle', 'command', '0 18 * * 5', 'say', '--hello', 'there'],
+    /^command: say --hello there: /,
+  );
+  await refuses(['schedules', 'add', 'castle', 'bakup', 'daily'], /Did you mean backup\?/, 2);
+  await says(['schedules', 'off', 'castle', '1'], /^backup: off\.\n$/);
+  await says(['schedules', 'on', 'castle', '1'], /^backup: next /);
+  await says(['schedules', 'run', 'castle', '2'], /skipped/);
+  await says(
+    ['schedules', 'castle'],
+    /^NO +DOES +WHEN.*\n1 +backup +0 4 \* \* \*.*\n2 +command: say --hello there .* skipped, /,
+  );
+  await says(['schedules', 'delete', 'castle', '2'], /Deleted schedule 2/);
+  await refuses(['schedules', 'delete', 'castle', '2'], /has no schedule 2/);
+
+  await says(['templates'], /^ID +NAME +SOFTWARE +MEMORY/);
+  const made = await says(['templates', 'create', 'castle', 'My kind'], /templates use \w+ "My Server"/);
+  const id = /templates use (\w+)/.exec(made)?.[1] ?? '';
+  await says(['templates', 'use', id, 'Tower'], /^Created tower: sandbox /);
+  await says(['templates', 'delete', id], /Deleted the template/);
+});
