@@ -45,13 +45,17 @@ export interface Control {
   close(): Promise<void>;
 }
 
-/** Puts it together as `src/app.ts` does, with `dormouse.db` in `dataDir`. */
-export async function openControl(dataDir: string, { engine, pinger, console }: Outside): Promise<Control> {
+/** Puts it together as `src/app.ts` does, with `dormouse.db` in `dataDir` unless told of another database. */
+export async function openControl(
+  dataDir: string,
+  { engine, pinger, console }: Outside,
+  databaseUrl = `sqlite:${join(dataDir, 'dormouse.db')}`,
+): Promise<Control> {
   const clock = systemClock;
   const steady = steadyOf({ ...clock, monotonicMs: sinceBoot });
   // Lines are made and thrown away: what making them costs belongs to the figures.
   const log = createLog({ level: 'info', pretty: false, destination: { write: () => {} } });
-  const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`, TABLES);
+  const store = await openStore(databaseUrl, TABLES);
   const servers = createServers({ store, clock, steady, log, limits: LIMITS });
   const effects = createEffects({
     engine,

@@ -8,7 +8,7 @@ import { availableParallelism, cpus, totalmem } from 'node:os';
 import process from 'node:process';
 import { type Bench, digits, type Row } from './figures.ts';
 
-const BENCHES: Record<string, { what: string; load: () => Promise<{ run: Bench }> }> = {
+const BENCHES: Record<string, { what: string; load: () => Promise<{ run: Bench }>; limitMs?: number }> = {
   status: { what: 'server lists that ask a sleeping server', load: () => import('./status.ts') },
   relay: { what: 'players and their games joined', load: () => import('./relay.ts') },
   joins: { what: 'players who join a game that is up, and stay', load: () => import('./joins.ts') },
@@ -27,6 +27,11 @@ const BENCHES: Record<string, { what: string; load: () => Promise<{ run: Bench }
   sftp: { what: 'a large file over SFTP', load: () => import('./sftp.ts') },
   meter: { what: 'a minute of ten thousand awake servers', load: () => import('./meter.ts') },
   streams: { what: 'event streams that wait, and a log that pours', load: () => import('./streams.ts') },
+  scale: {
+    what: 'a thousand and ten thousand servers under load',
+    load: () => import('./scale.ts'),
+    limitMs: 3_600_000,
+  },
   polling: { what: 'a minute of readings of running servers', load: () => import('./polling.ts') },
 };
 const LIMIT_MS = 180_000;
@@ -73,7 +78,8 @@ async function bench(name: string): Promise<boolean> {
     setTimeout(() => signalGroup(child, 'SIGKILL'), KILL_AFTER_MS);
   };
   process.once('SIGINT', stop).once('SIGTERM', stop);
-  const limit = setTimeout(() => stop(`not done after ${LIMIT_MS / 1_000} s`), LIMIT_MS);
+  const limitMs = BENCHES[name]?.limitMs ?? LIMIT_MS;
+  const limit = setTimeout(() => stop(`not done after ${limitMs / 1_000} s`), limitMs);
   child.on('message', (said: Said) => print(`  ${'row' in said ? line(said.row) : `… ${said.progress}`}`));
   const [code] = (await once(child, 'exit')) as [number | null];
   clearTimeout(limit);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import { FULL_SCOPES } from '../../src/http/scopes.ts';
+import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import { mintKey } from '../../src/people/keys/keys.ts';
 import { insertKey } from '../../src/people/keys/rows.ts';
 import { insertUser } from '../../src/people/rows.ts';
@@ -15,6 +15,7 @@ import { ACCOUNT, addServers, openControl, readyGames } from './control.ts';
 export interface ServiceProcess {
   child: ChildProcess;
   httpPort: number;
+  playersPort: number;
   /** From the start of the process until it said that it was ready. */
   readyMs: number;
   /** As `SIGTERM` does it; resolves when the process is gone. */
@@ -23,8 +24,12 @@ export interface ServiceProcess {
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Starts `src/main.ts` on `dataDir`, on free ports of the loopback, and resolves when it is ready. */
-export async function startService(core: number, dataDir: string): Promise<ServiceProcess> {
+/** Starts `src/main.ts` on `dataDir`, on free ports of the loopback, and resolves when it is ready. `settings`: other ones. */
+export async function startService(
+  core: number,
+  dataDir: string,
+  settings: NodeJS.ProcessEnv = {},
+): Promise<ServiceProcess> {
   const begun = performance.now();
   const env = {
     PATH: process.env['PATH'],
@@ -40,25 +45,27 @@ export async function startService(core: number, dataDir: string): Promise<Servi
     // Nothing outside this machine is asked for anything.
     FABRIC_META_URL: 'http://127.0.0.1:9/',
     VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
+    ...settings,
   };
   const child = startChild(core, process.execPath, ['src/main.ts'], {
     cwd: ROOT,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const ready = Promise.withResolvers<number>();
+  const ready = Promise.withResolvers<{ http: number; players: number }>();
   child.once('exit', (code) => ready.reject(new Error(`the service ended with ${code}`)));
   const lines = createInterface({ input: child.stdout! }).on('line', (line) => {
     if (!line.includes('"msg":"ready"')) return;
-    ready.resolve((JSON.parse(line) as { http: number }).http);
+    ready.resolve(JSON.parse(line) as { http: number; players: number });
     // What it says from now on is thrown away without being looked at.
     lines.close();
     child.stdout!.resume();
   });
-  const httpPort = await ready.promise;
+  const { http: httpPort, players: playersPort } = await ready.promise;
   return {
     child,
     httpPort,
+    playersPort,
     readyMs: performance.now() - begun,
     async stop() {
       const exit = once(child, 'exit');
@@ -71,15 +78,15 @@ export async function startService(core: number, dataDir: string): Promise<Servi
 /** A database of an installation with sleeping servers, one user, and so many keys of theirs, which are given back. */
 export async function prepareService(
   dataDir: string,
-  counts: { servers: number; keys?: number },
+  counts: { servers: number; keys?: number; databaseUrl?: string },
   fields: Partial<ServerRow> = {},
 ): Promise<string[]> {
-  const control = await openControl(dataDir, readyGames({ host: '127.0.0.1', port: 1 }));
+  const control = await openControl(dataDir, readyGames({ host: '127.0.0.1', port: 1 }), counts.databaseUrl);
   try {
     await addServers(control, counts.servers, fields);
     const createdAt = Date.now();
     const user = { id: 'usr_bench', email: 'bench@localhost', emailVerified: true, passwordHash: '', operator: true };
-    const wanted = { name: 'bench', userId: user.id, accountId: ACCOUNT, scopes: FULL_SCOPES, expiresAt: null };
+    const wanted = { name: 'bench', userId: user.id, accountId: ACCOUNT, scopes: KEY_SCOPES, expiresAt: null };
     const minted = Array.from({ length: counts.keys ?? 0 }, () => mintKey({ ...wanted, createdAt }));
     await control.store.write(async (tx) => {
       await insertUser(tx, { ...user, accountId: ACCOUNT, createdAt });

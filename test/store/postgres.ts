@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
@@ -26,15 +27,23 @@ export async function postgresUrl(t: ExecutionContext): Promise<string | undefin
   return await postgres.database();
 }
 
-/** Starts the newest PostgreSQL of this machine; it refuses to run as root, so then as `nobody`. */
-export async function startPostgres(): Promise<Postgres> {
+/**
+ * Starts the newest PostgreSQL of this machine; it refuses to run as root, so then as `nobody`. `durable`: on disk, where a commit
+ * waits until it is kept.
+ */
+export async function startPostgres({ durable = false } = {}): Promise<Postgres> {
   const programs = await newest();
-  const directory = await mkdtemp(join(await fastDir(), 'pg-'));
+  const directory = await mkdtemp(join(durable ? tmpdir() : await fastDir(), 'pg-'));
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   if (user.uid !== undefined) await chown(directory, user.uid, user.gid);
   const data = join(directory, 'data');
   await run(join(programs, 'initdb'), ['-D', data, '-U', 'dormouse', '-A', 'trust', '-E', 'UTF8', '--no-sync'], user);
-  const settings = ['fsync=off', 'listen_addresses=', `unix_socket_directories=${directory}`, 'shared_buffers=16MB'];
+  const settings = [
+    `fsync=${durable ? 'on' : 'off'}`,
+    'listen_addresses=',
+    `unix_socket_directories=${directory}`,
+    'shared_buffers=16MB',
+  ];
   const server = spawn(join(programs, 'postgres'), ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], {
     ...user,
     cwd: directory,

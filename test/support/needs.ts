@@ -54,6 +54,11 @@ export async function needs(t: ExecutionContext, need: Need): Promise<boolean> {
   return false;
 }
 
+/** The same for what is no test. */
+export async function isHere(need: Need): Promise<boolean> {
+  return (await probe(need)) === undefined;
+}
+
 function probe(need: Need): Promise<Error | undefined> {
   let answer = found.get(need);
   if (!answer) {

@@ -1,0 +1,102 @@
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { handshake, statusPing, statusRequest } from '../proxy/support.ts';
+import { quantile } from './figures.ts';
+
+/** What a load process is to do: so many a second, begun on time whether or not earlier ones have ended. */
+export interface Plan {
+  kind: 'calls' | 'pings';
+  port: number;
+  perSecond: number;
+  seconds: number;
+  servers: number;
+  keys: string[];
+}
+
+/** From the instant at which it was due until its end, in ms: what waits because others are slow is counted. */
+export interface Latency {
+  p50: number;
+  p99: number;
+  max: number;
+  failed: number;
+}
+
+const TIME_OUT_MS = 10_000;
+const PROTOCOL = 767;
+/** Of ten calls: a write, a page of the list, and reads of one server. */
+const WRITE = 3;
+const LIST = 7;
+
+const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+
+async function generate({ perSecond, seconds, ...plan }: Plan): Promise<Latency> {
+  const times: number[] = [];
+  const open = new Set<Promise<void>>();
+  let failed = 0;
+  const begun = performance.now();
+  for (let nth = 0; nth < perSecond * seconds; nth++) {
+    const due = begun + (nth * 1_000) / perSecond;
+    // A timer is late by a millisecond or two; whatever is due by then begins at once.
+    if (due > performance.now()) await delay(Math.max(1, due - performance.now()));
+    const work = (plan.kind === 'calls' ? call(plan, nth) : ping(plan, nth))
+      .then(() => void times.push(performance.now() - due))
+      .catch(() => void failed++)
+      .finally(() => open.delete(work));
+    open.add(work);
+  }
+  await Promise.all(open);
+  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), max: quantile(times, 1), failed };
+}
+
+type Where = Pick<Plan, 'port' | 'servers' | 'keys'>;
+
+function call({ port, servers, keys }: Where, nth: number): Promise<void> {
+  const one = `/v1/servers/server-${(nth * 7919) % servers}`;
+  const write = JSON.stringify({ motd: `Line ${nth}` });
+  const [method, path, body] =
+    nth % 10 === WRITE
+      ? ['POST', `${one}:setMotd`, write]
+      : nth % 10 === LIST
+        ? ['GET', '/v1/servers?limit=50']
+        : ['GET', one];
+  const headers = { 'x-api-key': keys[nth % keys.length]!, 'content-type': 'application/json' };
+  return new Promise((resolve, reject) => {
+    const asked = request({ agent, port, host: '127.0.0.1', method, path, headers, timeout: TIME_OUT_MS }, (answer) => {
+      answer.on('error', reject).resume();
+      answer.on('end', () => (answer.statusCode === 200 ? resolve() : reject(new Error(`${answer.statusCode}`))));
+    });
+    asked.on('error', reject).on('timeout', () => asked.destroy(new Error('no answer')));
+    asked.end(body);
+  });
+}
+
+/** A server list's whole exchange: status and ping, then it hangs up. */
+function ping({ port, servers }: Where, nth: number): Promise<void> {
+  const host = `server-${(nth * 7919) % servers}.localhost`;
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, noDelay: true, timeout: TIME_OUT_MS });
+    socket.write(Buffer.concat([handshake(PROTOCOL, 'status', host), statusRequest]));
+    let received = 0;
+    let pongAt = Infinity;
+    socket.on('data', (chunk) => {
+      if (received === 0) {
+        socket.write(statusPing);
+        pongAt = 2 + (((chunk[0] ?? 0) & 0x7f) | ((chunk[1] ?? 0) << 7));
+      }
+      received += chunk.length;
+      if (received <= pongAt) return;
+      socket.destroy();
+      resolve();
+    });
+    socket.on('timeout', () => socket.destroy());
+    socket.on('error', reject).on('close', () => reject(new Error('cut off')));
+  });
+}
+
+const [, file, role] = process.argv;
+if (file === import.meta.filename && role === 'load') {
+  process.on('message', (plan: Plan) => void generate(plan).then((latency) => process.send?.(latency)));
+  process.send?.('there');
+}

@@ -1,0 +1,109 @@
+import { join } from 'node:path';
+import process from 'node:process';
+import { startPostgres } from '../store/postgres.ts';
+import { isHere } from '../support/needs.ts';
+import { cpuMs, message, rssBytes, startRole } from './children.ts';
+import { inFolder } from './control.ts';
+import { median, type Report } from './figures.ts';
+import type { Latency, Plan } from './load.ts';
+import { type ServiceProcess, prepareService, startService } from './service.ts';
+
+const SIZES = [1_000, 10_000];
+const KEYS = 200;
+const CALLS_A_SECOND = 500;
+const PINGS_A_SECOND = 2_000;
+const WARM_UP_S = 10;
+/** Of the load; ten minutes show what only time brings, such as a checkpoint. */
+const LOAD_S = Number(process.env['LOAD_S'] ?? 20);
+const SAMPLES = 7;
+const LOAD = join(import.meta.dirname, 'load.ts');
+
+/**
+ * How costs grow with the number of sleeping servers, on each kind of database: the start, memory, the first pages, and what
+ * callers and server lists wait while 500 calls (a tenth of them writes) and 2 000 pings a second go on.
+ */
+export async function run(report: Report): Promise<void> {
+  for (const servers of SIZES) await inFolder((folder) => measure(report, 'SQLite', servers, { folder }));
+  if (!(await isHere('postgres'))) return report.progress('PostgreSQL is not installed: SQLite alone');
+  const postgres = await startPostgres({ durable: true });
+  try {
+    for (const servers of SIZES) {
+      const databaseUrl = await postgres.database();
+      await inFolder((folder) => measure(report, 'PostgreSQL', servers, { folder, databaseUrl }));
+    }
+  } finally {
+    await postgres.stop();
+  }
+}
+
+interface Where {
+  folder: string;
+  databaseUrl?: string;
+}
+
+async function measure(report: Report, kind: string, servers: number, { folder, databaseUrl }: Where): Promise<void> {
+  const of = `${kind}, ${servers} servers`;
+  report.progress(`${of}: creating them`);
+  const keys = await prepareService(folder, { servers, keys: KEYS, ...(databaseUrl ? { databaseUrl } : {}) });
+  const env = { PROXY: 'child', ...(databaseUrl ? { DATABASE_URL: databaseUrl } : {}) };
+  const first = await startService(0, folder, env);
+  await first.stop();
+  const service = await startService(0, folder, env);
+  const row = (figure: string, value: number, unit: string, note?: string): void =>
+    report.row({ figure: `${of}: ${figure}`, value, unit, ...(note === undefined ? {} : { note }) });
+  try {
+    row('start to ready', service.readyMs, 'ms');
+    row('a page of 200 servers', await medianOf(service, keys[0]!, '/v1/servers?limit=200'), 'ms');
+    row('the operator’s first page', await medianOf(service, keys[0]!, '/v1/operator/machines'), 'ms');
+    report.progress(`${of}: ${WARM_UP_S + LOAD_S} s of load`);
+    await loaded(service, { keys, servers, seconds: WARM_UP_S });
+    const cpu = cpuMs(service.child);
+    const { calls, pings } = await loaded(service, { keys, servers, seconds: LOAD_S });
+    const note = `${CALLS_A_SECOND} calls and ${PINGS_A_SECOND} pings a second for ${LOAD_S} s`;
+    row('service, of a core', ((cpuMs(service.child) - cpu) / LOAD_S / 1_000) * 100, '%', note);
+    row('service, memory', rssBytes(service.child) / 2 ** 20, 'MiB');
+    row('calls, p99', calls.p99, 'ms', said(calls));
+    row('pings, p99', pings.p99, 'ms', said(pings));
+  } finally {
+    await service.stop();
+  }
+}
+
+function said({ p50, max, failed }: Latency): string {
+  return `median ${p50.toFixed(1)}, worst ${Math.round(max)}, ${failed} failed`;
+}
+
+async function medianOf({ httpPort }: ServiceProcess, key: string, path: string): Promise<number> {
+  const times: number[] = [];
+  for (let sample = 0; sample <= SAMPLES; sample++) {
+    const begun = performance.now();
+    const answer = await fetch(`http://127.0.0.1:${httpPort}${path}`, { headers: { 'x-api-key': key } });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+    await answer.arrayBuffer();
+    // The first one warms up.
+    if (sample > 0) times.push(performance.now() - begun);
+  }
+  return median(times);
+}
+
+async function loaded(
+  { httpPort, playersPort }: ServiceProcess,
+  { keys, servers, seconds }: { keys: string[]; servers: number; seconds: number },
+): Promise<{ calls: Latency; pings: Latency }> {
+  const plans: Plan[] = [
+    { kind: 'calls', port: httpPort, perSecond: CALLS_A_SECOND, seconds, servers, keys },
+    { kind: 'pings', port: playersPort, perSecond: PINGS_A_SECOND, seconds, servers, keys: [] },
+  ];
+  const children = plans.map(() => startRole(1, LOAD, 'load'));
+  try {
+    await Promise.all(children.map((child) => message(child)));
+    const all = children.map((child, nth) => {
+      child.send(plans[nth]!);
+      return message<Latency>(child);
+    });
+    const [calls, pings] = (await Promise.all(all)) as [Latency, Latency];
+    return { calls, pings };
+  } finally {
+    for (const child of children) child.kill();
+  }
+}
