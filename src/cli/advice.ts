@@ -17,6 +17,7 @@ export async function adviceFor(
   try {
     const reason = detail(status.details, 'ErrorInfo')?.['reason'];
     if (reason === 'SERVER_NOT_FOUND' && names[0] === 'id') return await otherServers(api, args[0] ?? '');
+    if (reason === 'EULA_NOT_ACCEPTED') return ['Its owner agrees by: npx dormouse eula --accept'];
     const isWrong = violationsIn(status.details).some(({ field }) => field === 'type');
     if (isWrong && typeof values['type'] === 'string') return await otherCores(api, values['type']);
     return [];

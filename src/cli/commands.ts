@@ -5,6 +5,7 @@ import { consoleCommand } from './commands/console.ts';
 import { createServer } from './commands/create.ts';
 import { database } from './commands/database.ts';
 import { deleteServer } from './commands/delete.ts';
+import { eula } from './commands/eula.ts';
 import { invite } from './commands/invite.ts';
 import { keys } from './commands/keys.ts';
 import { kill, restart, start, stop } from './commands/lifecycle.ts';
@@ -25,7 +26,7 @@ import { whoami } from './commands/whoami.ts';
 import { worlds } from './commands/worlds.ts';
 
 const completed: readonly Section[] = [
-  { title: 'You', entries: [login, logout, whoami, keys] },
+  { title: 'You', entries: [login, logout, whoami, keys, eula] },
   {
     title: 'Servers',
     entries: [servers, createServer, start, stop, restart, kill, deleteServer, machine, versions, templates],

@@ -71,6 +71,12 @@ export const WHO_AM_I = { accountId: '', email: '', emailVerified: false as bool
   Messages['WhoAmIResponse']
 >;
 
+export const EULA = {
+  accepted: false as boolean,
+  byOperator: false as boolean,
+  url: '',
+} satisfies Partial<Messages['EulaConsent']>;
+
 export const VERSIONS = { versions: [''], latest: '', cores: [{ type: '', versions: [''] }] } satisfies Partial<
   Messages['ListMinecraftVersionsResponse']
 >;

@@ -26,6 +26,7 @@ test("a server's life in the hands of a person", async (t) => {
   const address = `lobby.localhost:${service.playersPort}`;
 
   await says(['whoami'], new RegExp(`e-mail +operator@localhost.*\naccount +acc_\\w+\nservice +${service.baseUrl}\n`));
+  await says(['eula'], /have not agreed to Minecraft's EULA\. Read https:\/\/aka\.ms\/MinecraftEULA/);
   await says(['servers'], /No servers yet.*dormouse create/);
   await says(['versions'], /^\d+\.\d+\S*\n(?:\S+\n)+$/);
   await says(['keys'], new RegExp(`${service.baseUrl}/profile/keys\n`));
@@ -57,6 +58,8 @@ test("a server's life in the hands of a person", async (t) => {
   await says(['restart', 'lobby', '--wait'], /lobby is running/);
   await says(['stop', 'lobby', '--wait'], /^lobby sleeps\./);
   await says(['stop', 'lobby'], /^lobby sleeps\./);
+  await says(['create', 'Castle', '--type', 'paper', '--version', '1.21.8', '--accept-eula'], /^Created castle/);
+  await says(['eula'], /^You have agreed to Minecraft's EULA/);
   await says(['delete', 'lobby'], /^Deleted lobby\./, 'lobby\n');
   await says(['logout'], /Signed out/);
   t.like(await program.run(['servers']), { code: 3 });
@@ -114,6 +117,10 @@ test('refusals say what is wrong, and end with 1', async (t) => {
   t.like(await refused(['restart', 'asleep'], /./), { code: 9 });
   t.like(await refused(['delete', 'asleep'], /Nothing was deleted/, 'no\n'), { code: 9 });
   t.like(await refused(['delete', 'asleep'], /Nothing was deleted/), { code: 9 });
+  await service.create('castle', '1.21.8', { type: 'paper', ramMb: 1_024 });
+  t.like(await refused(['start', 'castle'], /\(EULA, http[^]*Its owner agrees by: npx dormouse eula --accept/), {
+    code: 9,
+  });
   t.like(await service.call('GET', '/v1/servers/asleep'), { state: 'hibernated' });
 });
 

@@ -54,6 +54,31 @@ test('a key typed at a terminal is not shown', async (t) => {
   t.true((await readFile(credentials, 'utf8')).includes(key));
 });
 
+test('who makes a server of Mojang’s software is asked for their consent at a terminal', async (t) => {
+  const replies: Record<string, object> = {
+    '/v1/whoami': { accountId: 'acc_1' },
+    '/v1/servers': { id: 'castle', state: 'hibernated', type: 'paper', version: '1.21.8', addr: 'castle.example.org' },
+    '/v1/accounts/acc_1/eula': { accepted: false, url: 'https://aka.ms/MinecraftEULA' },
+  };
+  const service = await startStandIn(t, ({ path }) => [200, replies[path] ?? {}]);
+  const env = { DORMOUSE_URL: service.url, DORMOUSE_KEY: 'dmk_x', HOME: '/nonexistent' };
+  const consents = () => service.asked.filter(({ method, path }) => method === 'POST' && path.endsWith('/eula')).length;
+  for (const [answer, given] of [
+    ['n', 0],
+    ['y', 1],
+  ] as const) {
+    const create = await onTerminal(t, env, 'create', 'Castle', '--type', 'paper');
+    if (!create) return;
+    await create.says('[y/N] ');
+    create.child.stdin.write(`${answer}\r`);
+    const { code, out } = await create.ended;
+    t.is(code, 0, out);
+    t.regex(visible(out), /Read Minecraft's EULA: https:\/\/aka\.ms\/MinecraftEULA/);
+    t.is(/once you have agreed/.test(visible(out)), given === 0, out);
+    t.is(consents(), given);
+  }
+});
+
 test('Ctrl-C at the key', async (t) => {
   const { home } = await newProgram(t);
   const login = await onTerminal(t, { HOME: home }, 'login', '--key');

@@ -1,5 +1,6 @@
 import { done } from '../api.ts';
 import { type Command, command } from '../command.ts';
+import { agree, askForEula } from './eula.ts';
 import { wrongUsage } from '../errors.ts';
 import { memory, software } from '../format.ts';
 import { SERVER, read } from '../shapes.ts';
@@ -22,9 +23,15 @@ export const createServer: Command = command({
     ram: { type: 'string', value: 'size', help: `Memory: 512M, 2G, or a number of MB (${DEFAULT_RAM_MB}).` },
     motd: { type: 'string', value: 'text', help: 'The line in the server list of the game.' },
     property: { type: 'string', multiple: true, value: 'k=v', help: 'A line of server.properties.' },
+    'accept-eula': {
+      type: 'boolean',
+      help: "You agree to Minecraft's EULA (https://aka.ms/MinecraftEULA) for all your servers.",
+    },
   },
   details: 'Example: npx dormouse create "My Server" --type paper --version 1.21.8 --ram 2G --property difficulty=hard',
-  async run({ api, json, document, terminal: { out } }, [name = ''], { type, version, ram, motd, property }) {
+  async run(context, [name = ''], { type, version, ram, motd, property, 'accept-eula': agrees }) {
+    const { api, json, document, terminal } = context;
+    const { out } = terminal;
     const body = {
       name,
       ramMb: ram === undefined ? DEFAULT_RAM_MB : ramMb(ram),
@@ -33,6 +40,7 @@ export const createServer: Command = command({
       ...(motd === undefined ? {} : { motd }),
       ...(property === undefined ? {} : { properties: properties(property) }),
     };
+    if (agrees) await agree(context);
     const reply = await done(api.POST('/v1/servers', { body }));
     if (json) return document(reply);
     const server = read(SERVER, reply);
@@ -40,6 +48,7 @@ export const createServer: Command = command({
     if (server.state === 'installing')
       out.line(`It is being installed. Watch it with: npx dormouse machine ${server.id}`);
     else out.line(`Join ${out.style('bold', server.addr)}, or wake it with: npx dormouse start ${server.id} --wait`);
+    if (server.type !== 'sandbox') await askForEula(context);
   },
 });
 

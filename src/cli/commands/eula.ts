@@ -1,0 +1,59 @@
+import { done } from '../api.ts';
+import { type Command, type Context, command } from '../command.ts';
+import { firstLine } from '../input.ts';
+import { EULA, WHO_AM_I, read } from '../shapes.ts';
+import { oneLine } from '../text.ts';
+
+/** `dormouse eula`. */
+export const eula: Command = command({
+  name: 'eula',
+  summary: "Show whether you have agreed to Minecraft's EULA; with --accept, agree to it.",
+  options: { accept: { type: 'boolean', help: 'You have read https://aka.ms/MinecraftEULA and agree to it.' } },
+  details: 'Every type of server but the built-in sandbox wakes only once you have: for all your servers, once.',
+  async run(context, _, { accept }) {
+    const { json, document, terminal } = context;
+    const reply = accept ? await agree(context) : await consent(context);
+    if (json) return document(reply);
+    const { accepted, byOperator, url } = read(EULA, reply, oneLine);
+    const who = byOperator ? 'The operator has agreed for all servers here to' : 'You have agreed to';
+    if (accepted) return terminal.out.line(`${who} Minecraft's EULA: ${url}`);
+    terminal.out.line(`You have not agreed to Minecraft's EULA. Read ${url}, then: npx dormouse eula --accept`);
+  },
+});
+
+/**
+ * Asks a person at a terminal, where nobody has agreed yet; elsewhere, or where they do not agree, it says what to do. A service
+ * that cannot be asked wants no consent.
+ */
+export async function askForEula(context: Context): Promise<void> {
+  const { terminal, input, signal } = context;
+  const { response, data } = await call(context);
+  if (!response.ok || data === undefined) return;
+  const { accepted, url } = read(EULA, data, oneLine);
+  if (accepted) return;
+  if (input.isTTY) {
+    terminal.err.line(`It runs Mojang's software. Read Minecraft's EULA: ${url}`);
+    terminal.err.write('Do you agree to it, for all your servers? [y/N] ');
+    if (/^\s*y(?:es)?\s*$/i.test(await firstLine(input, signal))) return void (await agree(context));
+  }
+  terminal.err.line("It can be woken once you have agreed to Minecraft's EULA: npx dormouse eula");
+}
+
+/** Tells the service that the person who runs this has agreed. */
+export async function agree({ api }: Context) {
+  const path = await account(api);
+  return done(api.POST('/v1/accounts/{accountId}/eula', { params: { path }, body: { accepted: true } }));
+}
+
+async function consent(context: Context) {
+  return done(call(context));
+}
+
+async function call({ api }: Context) {
+  return api.GET('/v1/accounts/{accountId}/eula', { params: { path: await account(api) } });
+}
+
+async function account(api: Context['api']): Promise<{ accountId: string }> {
+  const { accountId } = read(WHO_AM_I, await done(api.GET('/v1/whoami')));
+  return { accountId };
+}
