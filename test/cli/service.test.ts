@@ -101,7 +101,13 @@ test('refusals say what is wrong, and end with 1', async (t) => {
       err.slice(err.indexOf('{')) && (JSON.parse(err.slice(err.indexOf('{'))) as { code: number; message: string })
     );
   };
-  t.like(await refused(['start', 'nobody'], /^dormouse: There is no such server\.\n$/), { code: 5 });
+  t.like(
+    await refused(
+      ['start', 'nobody'],
+      /^dormouse: There is no such server\.\n {2}See them with: npx dormouse servers\n$/,
+    ),
+    { code: 5 },
+  );
   t.like(await refused(['logs', 'nobody'], /no such server/), { code: 5 });
   t.like(await refused(['logs', 'nobody', '-f'], /no such server/), { code: 5 });
   t.like(await refused(['delete', 'nobody'], /no such server/), { code: 5 });
