@@ -12,6 +12,7 @@ const LONG = [
   'flows/crash',
   'flows/quota',
   'web/browser',
+  'docs/papers',
   'flows/image-alone',
   'flows/compose-around',
   'flows/crash-money',

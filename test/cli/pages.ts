@@ -2,6 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Service } from '../support/service.ts';
 
+/** Where the pages are, and the first run's file while nobody has signed in. */
+type Pages = Pick<Service, 'baseUrl' | 'dataDir'>;
+
 /** What somebody saw who opened the link of a sign-in, and where their answer led. */
 export interface Decided {
   /** Text of the page that asks. */
@@ -11,10 +14,10 @@ export interface Decided {
 }
 
 /** The file is gone once its owner has signed in. */
-const operators = new WeakMap<Service, { email: string; password: string }>();
+const operators = new WeakMap<Pages, { email: string; password: string }>();
 
 /** The operator signs in at the pages, as a browser without scripts would, and answers what the link asks. */
-export async function decide(service: Service, link: string, decision: 'approve' | 'deny'): Promise<Decided> {
+export async function decide(service: Pages, link: string, decision: 'approve' | 'deny'): Promise<Decided> {
   const { email, password } = operators.get(service) ?? (await readOperator(service));
   const path = link.slice(new URL(link).origin.length);
   const cookies = new Map<string, string>();
@@ -40,7 +43,7 @@ export async function decide(service: Service, link: string, decision: 'approve'
   return { question: asking.text.replace(/\s+/g, ' '), to: answered.path };
 }
 
-async function readOperator(service: Service): Promise<{ email: string; password: string }> {
+async function readOperator(service: Pages): Promise<{ email: string; password: string }> {
   const file = await readFile(join(service.dataDir, 'first-run.json'), 'utf8');
   const operator = JSON.parse(file) as { email: string; password: string };
   operators.set(service, operator);

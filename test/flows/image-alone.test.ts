@@ -1,7 +1,10 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import Docker from 'dockerode';
+import { partsOf, readPaper } from '../docs/blocks.ts';
 import { joinBot } from '../support/bot.ts';
 import { freePort } from '../support/service.ts';
 import { needs } from '../support/needs.ts';
@@ -23,9 +26,9 @@ test('the image runs by itself: healthy, joined, and started again on its volume
   const ports = { http: await freePort(), players: await freePort() };
   const player = { port: ports.players, version: VERSION, timeoutMs: PATIENCE_MS };
 
-  const first = await started(t, docker, tag, ports);
+  const first = await started(t, docker, tag, `${tag}-first`, ports);
   await until('the first is healthy', async () => (await first.inspect()).State.Health?.Status === 'healthy');
-  const { email, password, apiKey } = JSON.parse(await printed(first, ['cat', '/data/first-run.json'])) as Record<
+  const { email, password, apiKey } = JSON.parse(await asWritten('docker exec', tag, `${tag}-first`, ports)) as Record<
     'email' | 'password' | 'apiKey',
     string
   >;
@@ -47,7 +50,7 @@ test('the image runs by itself: healthy, joined, and started again on its volume
   t.is(await ann.ended, 'Server closed');
   await first.remove({ v: true });
 
-  const second = await started(t, docker, tag, ports);
+  const second = await started(t, docker, tag, `${tag}-second`, ports);
   await until('the second answers', async () => (await fetch(`${origin()}/readyz`)).ok);
   const { servers } = (await call('GET', '/v1/servers')) as { servers: { id: string; state: string }[] };
   t.deepEqual(
@@ -76,35 +79,39 @@ test('the image runs by itself: healthy, joined, and started again on its volume
   }
 });
 
-/** As by `docker run -p … -p … -v <volume>:/data <image>`, with nothing else said. */
+/** A command of the paper, with this test's image, volume, ports and container in place of its own; tells what it prints. */
+async function asWritten(begins: string, tag: string, name: string, ports: { http: number; players: number }) {
+  const block =
+    partsOf(readPaper('docs/deployment.md')).find(({ text }) => text.startsWith('docker build'))?.text ?? '';
+  const line = block.split('\n').find((each) => each.startsWith(begins)) ?? '';
+  const [program = '', ...args] = line
+    .replace(/ +#.*$/, '')
+    .replace('--name dormouse', `--name ${name}`)
+    .replace('exec dormouse', `exec ${name}`)
+    .replace('8080:', `127.0.0.1:${ports.http}:`)
+    .replace('25565:', `127.0.0.1:${ports.players}:`)
+    .replace('dormouse:/data', `${tag}:/data`)
+    .replace(/ dormouse$/, [...STAND_INS.map((each) => ` -v ${each}`), ` ${tag}`].join(''))
+    .split(' ');
+  const env = { PATH: process.env['PATH'], DOCKER_HOST: `unix://${SOCKET}` };
+  return (await promisify(execFile)(program, args, { env })).stdout.trim();
+}
+
+/** As the paper has it run. */
 async function started(
   t: ExecutionContext,
   docker: Docker,
   tag: string,
+  name: string,
   ports: { http: number; players: number },
 ): Promise<Docker.Container> {
-  const published = (port: number) => [{ HostIp: '127.0.0.1', HostPort: String(port) }];
-  const container = await docker.createContainer({
-    Image: tag,
-    HostConfig: {
-      Binds: [...STAND_INS, `${tag}:/data`],
-      PortBindings: { '8080/tcp': published(ports.http), '25565/tcp': published(ports.players) },
-    },
-  });
+  const container = docker.getContainer(name);
   t.teardown(async () => {
     if (!t.passed) t.log(String(await container.logs({ stdout: true, stderr: true, tail: 30 }).catch(String)));
     await container.remove({ force: true, v: true }).catch(() => undefined);
   });
-  await container.start();
+  await asWritten('docker run', tag, name, ports);
   return container;
-}
-
-/** What a program in the container prints. */
-async function printed(container: Docker.Container, command: string[]): Promise<string> {
-  const execution = await container.exec({ Cmd: command, AttachStdout: true, Tty: true });
-  let text = '';
-  for await (const chunk of await execution.start({ Tty: true })) text += String(chunk);
-  return text;
 }
 
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {

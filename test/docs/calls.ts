@@ -1,0 +1,48 @@
+import { openapiDocument } from '../../src/http/openapi.ts';
+import { describeApi } from '../../src/reference.ts';
+
+interface Schema {
+  $ref?: string;
+  properties?: Record<string, unknown>;
+}
+
+type Method = { requestBody?: { content: Record<string, { schema?: Schema }> } };
+
+const { paths, components } = openapiDocument({ baseUrl: 'http://localhost:8080' }, describeApi()) as unknown as {
+  paths: Record<string, Record<string, Method>>;
+  components: { schemas: Record<string, Schema> };
+};
+
+/** What each operation that takes a message reads of it, by a pattern of its paths. */
+const OPERATIONS = Object.entries(paths).map(([path, methods]) => ({
+  pattern: new RegExp(`^${path.replaceAll(/[.*+?()[\]\\]/g, String.raw`\$&`).replaceAll(/\{\w+\}/g, '[^/:]+')}$`),
+  fields: Object.values(methods).flatMap(({ requestBody }) =>
+    fieldsOf(requestBody?.content['application/json']?.schema),
+  ),
+}));
+
+/** The pattern of each operation's path. */
+export const API_PATHS: readonly string[] = Object.keys(paths);
+
+/**
+ * What is wrong with calls, of which each is a line `URL<tab>BODY`: the service takes no notice of a field that it does not know, so that a
+ * slip in a paper would do less than it says.
+ */
+export function unknownIn(calls: string): string[] {
+  return calls.split('\n').flatMap((line) => {
+    const [url = '', body = ''] = line.split('\t');
+    const [, path = ''] = /^(?:https?:\/\/)?[^/]+(\/[^?]*)/.exec(url) ?? [];
+    if (body === '') return [];
+    const known = OPERATIONS.filter(({ pattern }) => pattern.test(path));
+    if (known.length === 0) return [`nothing is at ${path}`];
+    const fields = new Set(known.flatMap((each) => each.fields));
+    return Object.keys(JSON.parse(body) as object)
+      .filter((name) => !fields.has(name))
+      .map((name) => `${path} does not know the field ${name}`);
+  });
+}
+
+function fieldsOf(schema: Schema | undefined): string[] {
+  if (schema?.$ref !== undefined) return fieldsOf(components.schemas[schema.$ref.split('/').at(-1) ?? '']);
+  return Object.keys(schema?.properties ?? {});
+}

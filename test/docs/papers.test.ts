@@ -1,0 +1,122 @@
+import { execFileSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { parse } from 'yaml';
+import { decide } from '../cli/pages.ts';
+import { fewAtATime } from '../support/few.ts';
+import { modrinth, mrpack } from '../support/modrinth.ts';
+import { needs } from '../support/needs.ts';
+import type { Service } from '../support/service.ts';
+import { unknownIn } from './calls.ts';
+import { PAPERS, type Part, partsOf, readPaper } from './blocks.ts';
+import { type Session, openSession } from './session.ts';
+
+/**
+ * The few blocks that are not run here: how each begins, and why. Their syntax is checked like that of all others.
+ */
+const NOT_RUN: readonly { paper: string; begins: string; why: string }[] = [
+  {
+    paper: 'docs/deployment.md',
+    begins: 'docker build -t dormouse .',
+    why: 'flows/image-alone.test.ts runs it, on a base image that needs no registry',
+  },
+  {
+    paper: 'README.md',
+    begins: 'npm ci && npm start      #',
+    why: 'the second line is the run of which this test is a part',
+  },
+];
+
+/** What a paper's session needs beside a service. */
+const SETTINGS: Record<string, (t: ExecutionContext) => Promise<Record<string, string>>> = {
+  'docs/mods.md': modsOfPaper,
+};
+
+/** Those that write to the folders of the machine, which their session has to itself. */
+const WITHIN: Record<string, readonly string[]> = {
+  'docs/deployment.md': ['unshare', '--mount', '--propagation', 'private'],
+};
+
+const inTurn = fewAtATime(3);
+
+for (const paper of PAPERS) {
+  const parts = partsOf(readPaper(paper));
+  const runs = parts.some((part) => isShell(part) || part.kind === 'run');
+  if (!runs) continue;
+  test(`${paper}: every command, in order, in a fresh folder`, async (t) => {
+    t.timeout(600_000);
+    await inTurn(t);
+    t.timeout(600_000);
+    const session = await openSession(t, (await SETTINGS[paper]?.(t)) ?? {}, {
+      within: WITHIN[paper],
+      onOutput: approved(t),
+    });
+    for (const part of parts) {
+      const { file, needs: need, text } = part;
+      if (need !== undefined && !(await needs(t, need))) continue;
+      if (file !== undefined) await writeFile(join(session.folder, file), session.withPorts(text));
+      else if (part.kind === 'run' || (isShell(part) && !isLeftOut(paper, part)))
+        await runPart(t, session, paper, part);
+    }
+    const calls = await readFile(join(session.folder, 'calls.log'), 'utf8').catch(() => '');
+    t.deepEqual(unknownIn(calls), []);
+  });
+}
+
+async function runPart(t: ExecutionContext, session: Session, paper: string, { text, line }: Part): Promise<void> {
+  await session.run(text).catch((error: unknown) => t.fail(`${paper}:${line}: ${(error as Error).message}`));
+}
+
+test('every block of every paper is sound: shell that parses, JSON, YAML; and what is not run is there', (t) => {
+  for (const paper of PAPERS) {
+    for (const { kind, language, text, line } of partsOf(readPaper(paper))) {
+      if (kind !== 'fence') continue;
+      const where = `${paper}:${line}`;
+      if (language === 'sh') t.notThrows(() => execFileSync('bash', ['-n'], { input: text, stdio: 'pipe' }), where);
+      else if (language === 'json') t.notThrows(() => JSON.parse(text), where);
+      else if (language === 'yaml') t.notThrows(() => parse(text), where);
+      else t.true(['', 'js', 'mermaid', 'text'].includes(language), `${where} is in ${language}, which nobody checks`);
+    }
+  }
+  for (const { paper, begins } of NOT_RUN)
+    t.true(
+      fences(paper).some((text) => text.startsWith(begins)),
+      begins,
+    );
+});
+
+function fences(paper: string): string[] {
+  return partsOf(readPaper(paper))
+    .filter(isShell)
+    .map(({ text }) => text);
+}
+
+function isShell({ kind, language }: Part): boolean {
+  return kind === 'fence' && language === 'sh';
+}
+
+function isLeftOut(paper: string, { text }: Part): boolean {
+  return NOT_RUN.some((each) => each.paper === paper && text.startsWith(each.begins));
+}
+
+/** What the paper names, on a Modrinth of this machine's. */
+async function modsOfPaper(t: ExecutionContext): Promise<Record<string, string>> {
+  const registry = await modrinth(t);
+  registry.project('FabricApi', [{ id: 'f1' }]);
+  registry.project('lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }]);
+  const content = await mrpack({ dependencies: { minecraft: '1.21.1', 'fabric-loader': '0.16.9' }, files: [] });
+  registry.project('adrenaserver', [{ id: 'a1', content, filename: 'a.mrpack' }], { project_type: 'modpack' });
+  return { MODRINTH_URL: registry.url };
+}
+
+/** The person at the browser: approves what a command asks for by a link. */
+function approved(t: ExecutionContext) {
+  let service: Pick<Service, 'dataDir' | 'baseUrl'> | undefined;
+  return (line: string, { folder, settings }: Session): void => {
+    const [link] = /http:\/\/\S+\/device\?\S*code=[\w-]+/.exec(line) ?? [];
+    if (link === undefined) return;
+    service ??= { dataDir: join(folder, 'data'), baseUrl: `http://localhost:${settings['HTTP_PORT']}` };
+    void decide(service, link, 'approve').catch((error: unknown) => t.fail(String(error)));
+  };
+}

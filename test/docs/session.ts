@@ -1,0 +1,204 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { readdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
+import { fastDir } from '../support/fast-dir.ts';
+import { freePort } from '../support/service.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PRELUDE = join(import.meta.dirname, 'session.sh');
+/** Of one command, on the busiest machine. */
+const PATIENCE_MS = 180_000;
+/** What a checkout has, and a first start must not find. */
+const NOT_FRESH = new Set(['data', '.env', '.git']);
+
+/** A shell in a fresh folder of this project, as a reader has one beside the paper. */
+export interface Session {
+  folder: string;
+  settings: Readonly<Record<string, string>>;
+  /** Runs commands as they stand, but for the ports, one after the other. Throws where one fails, with all that was said. */
+  run(commands: string): Promise<void>;
+  /** The text with this session's ports in place of the usual ones. */
+  withPorts(text: string): string;
+}
+
+/** What is done about a line that a command shows while it runs. */
+export type OnOutput = (line: string, session: Session) => void;
+
+/** Opens a session, which ends with the test. `within` is a program that runs the shell, with its arguments. */
+export async function openSession(
+  t: ExecutionContext,
+  extra: Record<string, string>,
+  { within = [], onOutput = () => undefined }: { within?: readonly string[]; onOutput?: OnOutput } = {},
+): Promise<Session> {
+  const folder = await freshFolder(t);
+  const settings = { ...(await settingsOfOne()), ...extra };
+  const [program, ...args] = [...within, 'bash', '--noprofile', '--norc'];
+  const shell = spawn(program, args, {
+    cwd: folder,
+    env: {
+      ...settings,
+      ...COMPILE_CACHE,
+      PATH: pathOfReaders(),
+      HOME: join(folder, 'home'),
+      ROOT,
+      NODE: process.execPath,
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  t.teardown(() => closed(shell));
+  const typed = new Shell(shell, (line) => onOutput(line, session));
+  const session: Session = {
+    folder,
+    settings,
+    withPorts: (text) => withPorts(text, settings),
+    async run(commands) {
+      for (const command of commandsOf(withPorts(commands, settings))) await typed.run(command, folder);
+    },
+  };
+  await typed.run(`. ${PRELUDE}`, folder);
+  return session;
+}
+
+/** A bash that is told one command after the other. */
+class Shell {
+  readonly #shell: ChildProcess;
+  #transcript = '';
+  #answer: { end: string; output: string; resolve: (status: string) => void } | undefined;
+
+  constructor(shell: ChildProcess, onLine: (line: string) => void) {
+    this.#shell = shell;
+    shell.once('exit', () => this.#answer?.resolve('the shell'));
+    for (const stream of [shell.stdout, shell.stderr]) {
+      let rest = '';
+      stream?.setEncoding('utf8').on('data', (chunk: string) => {
+        const lines = (rest + chunk).split('\n');
+        rest = lines.pop() ?? '';
+        for (const line of lines) {
+          this.#hear(line);
+          onLine(line);
+        }
+      });
+    }
+  }
+
+  async run(command: string, folder: string): Promise<void> {
+    this.#transcript += `$ ${command}\n`;
+    const end = `ended-${crypto.randomUUID()}`;
+    const answered = Promise.withResolvers<string>();
+    this.#answer = { end, output: '', resolve: answered.resolve };
+    const late = setTimeout(() => answered.resolve('no end'), PATIENCE_MS);
+    // What a command reads is not what comes after it. Both streams are ended before the status is told.
+    this.#shell.stdin?.write(`{ ${command}\n} </dev/null 2>&1; printf '\\n%s %s\\n' ${end} $?\n`);
+    const status = await answered.promise;
+    clearTimeout(late);
+    const { output } = this.#answer;
+    this.#answer = undefined;
+    if (status !== '0') throw new Error(await this.#said(`failed (${status}): ${command}`, folder));
+    for (const expected of promisedBy(command)) {
+      if (!bare(output).includes(bare(expected)))
+        throw new Error(await this.#said(`${expected} is not in what it said: ${command}`, folder));
+    }
+  }
+
+  #hear(line: string): void {
+    if (this.#answer !== undefined && line.startsWith(this.#answer.end))
+      return this.#answer.resolve(line.slice(this.#answer.end.length + 1));
+    this.#transcript += `${line}\n`;
+    if (this.#answer) this.#answer.output += `${line}\n`;
+  }
+
+  async #said(why: string, folder: string): Promise<string> {
+    const log = await readFile(join(folder, 'service.log'), 'utf8').catch(() => '');
+    const tail = log.split('\n').slice(-15).join('\n');
+    return `${why}\n\nThe session:\n${this.#transcript.slice(-6_000)}\nThe service:\n${tail}`;
+  }
+}
+
+/** A comment behind a command that begins with a double quote is what its answer has in it: `# "state": "hibernated"`. */
+function promisedBy(command: string): string[] {
+  return [...command.matchAll(/ # (".+)$/gm)].map(([, text = '']) => text);
+}
+
+function bare(text: string): string {
+  return text.replaceAll(/\s+/g, '');
+}
+
+/** Whole commands, of a line each or of several. */
+function commandsOf(block: string): string[] {
+  const commands: string[] = [];
+  let command = '';
+  for (const line of block.split('\n')) {
+    command += command === '' ? line : `\n${line}`;
+    if (/^\s*(?:#.*)?$/.test(command)) command = '';
+    else if (isWhole(command)) {
+      commands.push(command);
+      command = '';
+    }
+  }
+  if (command !== '') throw new Error(`no whole command: ${command}`);
+  return commands;
+}
+
+function isWhole(command: string): boolean {
+  if (command.endsWith('\\')) return false;
+  try {
+    execFileSync('bash', ['-n'], { input: `${command}\n`, stdio: ['pipe', 'ignore', 'ignore'] });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function withPorts(text: string, { HTTP_PORT = '', PROXY_PORT = '', SFTP_PORT = '' }: Record<string, string>): string {
+  return text
+    .replaceAll(/\b8080\b/g, HTTP_PORT)
+    .replaceAll(/\b25565\b/g, PROXY_PORT)
+    .replaceAll(/\b2022\b/g, SFTP_PORT);
+}
+
+/** Readers have the Node of their machine first, of whatever version; `npm` finds the one that `npm ci` brought. */
+function pathOfReaders(): string {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  return folders.filter((folder) => !folder.includes('node_modules')).join(delimiter);
+}
+
+async function freshFolder(t: ExecutionContext): Promise<string> {
+  const folder = await mkdtemp(join(await fastDir(), 'dormouse-paper-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  await mkdir(join(folder, 'home'));
+  for (const name of readdirSync(ROOT).filter((each) => !NOT_FRESH.has(each)))
+    await symlink(join(ROOT, name), join(folder, name));
+  return folder;
+}
+
+/** Of a service that is in nobody's way, and asks nothing outside this machine. */
+async function settingsOfOne(): Promise<Record<string, string>> {
+  const [http, players, sftp, extra] = [await freePort(), await freePort(), await freePort(), await freePort()];
+  return {
+    HTTP_PORT: String(http),
+    PROXY_PORT: String(players),
+    PROXY: 'embedded',
+    PROXY_HOST: '127.0.0.1',
+    SFTP_PORT: String(sftp),
+    EXTRA_PORTS: `${extra}-${extra + 19}`,
+    ENGINE: 'process',
+    FABRIC_META_URL: 'http://127.0.0.1:9/',
+    VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
+    MOJANG_API_URL: 'http://127.0.0.1:9/',
+    DORMOUSE_URL: `http://localhost:${http}`,
+  };
+}
+
+async function closed(shell: ChildProcess): Promise<void> {
+  if (shell.exitCode !== null || shell.signalCode !== null) return;
+  const exited = once(shell, 'exit');
+  shell.stdin?.end();
+  // It takes what it has started with it; a command that does not end is not waited for.
+  const late = setTimeout(() => shell.kill('SIGKILL'), 30_000);
+  await exited;
+  clearTimeout(late);
+}
