@@ -29,6 +29,7 @@ import { ServerPages1796720000000 } from './1796720000000-server-pages.ts';
 import { SecondFactors1796721800000 } from './1796721800000-second-factors.ts';
 import { AccountInvitations1796723600000 } from './1796723600000-account-invitations.ts';
 import { EulaAcceptances1796725400000 } from './1796725400000-eula-acceptances.ts';
+import { BackupsOffSite1796727200000 } from './1796727200000-backups-off-site.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -63,4 +64,5 @@ export const migrations = [
   SecondFactors1796721800000,
   AccountInvitations1796723600000,
   EulaAcceptances1796725400000,
+  BackupsOffSite1796727200000,
 ];

@@ -1,5 +1,6 @@
 import { maintenance } from './servers/maintenance-rows.ts';
 import { backupMods } from './backups/mod-rows.ts';
+import { backupUploads, offsiteRemovals } from './backups/offsite/rows.ts';
 import { backupRetention, backups, savingOff } from './backups/rows.ts';
 import { checkouts } from './billing/checkout-rows.ts';
 import { ledger } from './billing/ledger-rows.ts';
@@ -81,6 +82,8 @@ export const TABLES: Tables = [
   backups,
   backupMods,
   backupRetention,
+  backupUploads,
+  offsiteRemovals,
   savingOff,
   maintenance,
   sftpUsers,

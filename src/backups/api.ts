@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import { ServerId, int32, message, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
@@ -153,7 +152,7 @@ const downloadBackup = ({ serverOperation, transferSlots, backups }: Needs) =>
     async run({ params, principal }) {
       const release = transferSlots.take(principal, 'transfer');
       try {
-        const { backup, path } = await backups.archive(params.id, params.backupId);
+        const { backup, read } = await backups.archive(params.id, params.backupId);
         const { sizeBytes, sha256, finishedAt, createdAt } = backup;
         return {
           filename: `${params.id}-${new Date(createdAt).toISOString().slice(0, 10)}.tar.zst`,
@@ -161,7 +160,7 @@ const downloadBackup = ({ serverOperation, transferSlots, backups }: Needs) =>
           version: sha256,
           modifiedAt: finishedAt ?? createdAt,
           headers: { 'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:` },
-          open: (range) => createReadStream(path, range),
+          open: read,
           close: release,
         };
       } catch (error) {

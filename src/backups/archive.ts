@@ -11,6 +11,7 @@ import type { JailFile, TreeEntry } from '../jail/jail.ts';
 import { syncDirectory } from '../kernel/atomic-file.ts';
 import { MIB } from '../kernel/units.ts';
 import { contentOf, sources } from '../jail/sources.ts';
+import { type SealKey, sealed } from './seal.ts';
 
 type Header = Parameters<Pack['entry']>[0];
 
@@ -34,6 +35,8 @@ export interface ArchiveOptions {
   grow: (bytes: number) => Promise<void>;
   /** Called with the bytes of files read so far, now and then. */
   progress: (treeBytes: number) => void;
+  /** What it is encrypted with; default: nothing. `sizeBytes` and `sha256` are those of before. */
+  key?: SealKey | undefined;
 }
 
 /**
@@ -44,7 +47,7 @@ export interface ArchiveOptions {
 export async function writeArchive(
   entries: AsyncIterable<TreeEntry>,
   target: string,
-  { signal, grow, progress }: ArchiveOptions,
+  { signal, grow, progress, key }: ArchiveOptions,
 ): Promise<Archive> {
   const temp = `${target}.tmp`;
   const hash = createHash('sha256');
@@ -63,7 +66,9 @@ export async function writeArchive(
   await mkdir(dirname(target), { recursive: true, mode: 0o750 });
   try {
     const file = createWriteStream(temp, { flags: 'w', mode: 0o640, flush: true, highWaterMark: 4 * CHUNK_BYTES });
-    const written = pipeline(tar, inBlocks(), zstd, counted, file, { signal });
+    const kept = (chunks: AsyncIterable<Buffer>) =>
+      key === undefined ? counted(chunks) : sealed(counted(chunks), key);
+    const written = pipeline(tar, inBlocks(), zstd, kept, file, { signal });
     const packed = packTree(tar, entries, progress);
     packed.catch((error: unknown) => tar.destroy(error as Error));
     // Both end before this returns, so nothing is read afterwards. If one fails, the error is that of the cause.

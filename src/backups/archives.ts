@@ -11,9 +11,11 @@ import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import type { Store } from '../store/store.ts';
 import { type Archive, writeArchive } from './archive.ts';
+import type { ArchiveFiles } from './archive-files.ts';
 import { extractArchive } from './extract.ts';
 import { archivePath, exists, siblingsOf } from './files.ts';
 import { type BackupRow, listBackups } from './rows.ts';
+import type { SealKey } from './seal.ts';
 
 export interface ArchivesOptions {
   store: Pick<Store, 'query'>;
@@ -26,6 +28,9 @@ export interface ArchivesOptions {
   withFilesLock?: WithKeyLock;
   /** The free space of the disk: everything that is written at the same time reserves its bytes here. */
   free: FreeDisk;
+  /** What new archives are encrypted with; default: nothing. */
+  key?: SealKey | undefined;
+  files: Pick<ArchiveFiles, 'read'>;
   /** What a server's account may take. Default: as much as it likes. */
   accounts?: AccountDisk | undefined;
 }
@@ -50,7 +55,7 @@ export interface Archives {
   make<T>(
     backup: Ref,
     making: Making,
-    work: (archive: (signal: AbortSignal) => Promise<Archive>) => Promise<T>,
+    work: (archive: (signal: AbortSignal) => Promise<Made>) => Promise<T>,
   ): Promise<T>;
   /**
    * Unpacks a backup beside the server's files, which stay: RESOURCE_EXHAUSTED DISK_FULL where the disk has no room for both,
@@ -59,13 +64,16 @@ export interface Archives {
   stage(backup: BackupRow, making: Making): Promise<void>;
 }
 
+/** A finished archive, and the id of the key that it is encrypted with ('' for none). */
+export type Made = Archive & Pick<BackupRow, 'sealedBy'>;
+
 export type Ref = Pick<BackupRow, 'serverId' | 'id'>;
 
 export function createArchives(options: ArchivesOptions): Archives {
-  const { store, dataDir, owner, disk, quotaBytes, free, withFilesLock = createKeyedMutex() } = options;
+  const { store, dataDir, owner, disk, quotaBytes, free, key, files, withFilesLock = createKeyedMutex() } = options;
   const withMachineLock = createMutex();
 
-  async function archive({ serverId, id }: Ref, progress: Making['progress'], signal: AbortSignal): Promise<Archive> {
+  async function archive({ serverId, id }: Ref, progress: Making['progress'], signal: AbortSignal): Promise<Made> {
     const root = siblingsOf(dataDir, serverId).root;
     const target = archivePath(dataDir, serverId, id);
     const quotaLeft = await quotaLeftOf(serverId);
@@ -80,12 +88,16 @@ export function createArchives(options: ArchivesOptions): Archives {
       hold.landed(last);
       await hold.grow((last = bytes));
     };
+    const write = async (entries: AsyncIterable<TreeEntry>, tell: (bytes: number) => void): Promise<Made> => {
+      const made = await writeArchive(entries, target, { signal, grow, progress: tell, key });
+      return { ...made, sealedBy: key?.id ?? '' };
+    };
     try {
-      if (!(await exists(root))) return await writeArchive(nothing(), target, { signal, grow, progress() {} });
+      if (!(await exists(root))) return await write(nothing(), () => {});
       await using jail = await openJail(root, { owner });
       const total = await treeBytes(jail, signal);
       const entries = jail.tree('', { withLists: true });
-      return await writeArchive(entries, target, { signal, grow, progress: percents(total, progress) });
+      return await write(entries, percents(total, progress));
     } finally {
       hold.release();
       account?.release();
@@ -103,8 +115,7 @@ export function createArchives(options: ArchivesOptions): Archives {
   async function extract(backup: BackupRow, staged: string, extracting: Parameters<typeof extractArchive>[3]) {
     await mkdir(staged, { mode: 0o750 });
     if (owner) await chown(staged, owner.uid, owner.gid);
-    const source = archivePath(dataDir, backup.serverId, backup.id);
-    await extractArchive(source, backup, { path: staged, owner }, extracting);
+    await extractArchive(files.read(backup), backup, { path: staged, owner }, extracting);
   }
 
   return {

@@ -16,11 +16,15 @@ import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
 import { type Archives, createArchives } from './archives.ts';
 import { type Backups, createBackups } from './backups.ts';
+import { createArchiveFiles } from './archive-files.ts';
 import { archiveFolder, archivePath, siblingsOf, sweepRoots, sweepSiblings } from './files.ts';
 import { type MaintenanceOptions, createMaintenance } from './maintenance.ts';
+import { type OffSite, createOffSite } from './offsite/offsite.ts';
+import { createUploads } from './offsite/uploads.ts';
 import { type Told, createProgress } from './progress.ts';
 import { PREVIOUS, listBackupsIn, patchBackup } from './rows.ts';
 import { createSaving } from './saving.ts';
+import type { SealKey } from './seal.ts';
 
 export interface BackupRoomOptions {
   store: Store;
@@ -43,11 +47,19 @@ export interface BackupRoomOptions {
   free?: FreeDisk;
   /** See `ArchivesOptions`. */
   accounts?: AccountDisk;
+  /** Default: all backups stay in the folder. */
+  offSite?: OffSite;
+  /** What archives are encrypted with: new ones with the first, old ones with any. Default: none are. */
+  keys?: readonly SealKey[];
   /** See MaintenanceOptions. */
   at?: MaintenanceOptions['at'];
   release?: MaintenanceOptions['release'];
   jobs?: MaintenanceOptions['jobs'];
 }
+
+const FOLDER_ONLY = createOffSite('', () => {
+  throw new Error('no store off site was given');
+});
 
 /** Where those who watch a server are told of its backups. */
 export interface BackupEvents {
@@ -72,7 +84,9 @@ export interface BackupRoom {
 export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
   const { store, clock, log, dataDir } = options;
   const disk = options.disk ?? unlimitedDisk;
-  const archives = createArchives({ ...options, disk, free: options.free ?? createFreeDisk({ clock }) });
+  const { offSite = FOLDER_ONLY, keys = [], free = createFreeDisk({ clock }) } = options;
+  const files = createArchiveFiles({ store, dataDir, offSite, keys });
+  const archives = createArchives({ ...options, disk, free, files, key: keys[0] });
   const saving = createSaving(options);
   const withPrevious = new Set<string>();
   let backups: Backups | undefined;
@@ -82,10 +96,18 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
     progress.note(serverId, told);
     events?.publish(serverId, 'backup', told);
   };
+  const uploads = createUploads({
+    ...options,
+    offSite,
+    onStored: ({ serverId, id }) => publish(serverId, { id, state: 'ready', percent: 100 }),
+    at: options.at ?? (() => {}),
+  });
   const maintain = createMaintenance({
     ...options,
     disk,
     archives,
+    uploads,
+    files,
     publish,
     onPrevious: (serverId) => withPrevious.add(serverId),
   });
@@ -96,6 +118,9 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
     async erase(serverId) {
       await backups?.end(serverId);
       progress.forget(serverId);
+      await store.write((tx) => uploads.forget(tx, { serverId }));
+      await uploads.cancel({ serverId });
+      uploads.kick();
       await archives.withFilesLock(serverId, async () => {
         const { staged, previous, trash } = siblingsOf(dataDir, serverId);
         for (const path of [staged, previous, trash, archiveFolder(dataDir, serverId)]) await removeTree(path);
@@ -119,7 +144,8 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
     },
     async open(servers, serverEvents) {
       events = serverEvents;
-      backups = await createBackups({ ...options, servers, archives, saving, publish, progress, withPrevious });
+      const parts = { archives, files, uploads, saving, publish, progress, withPrevious };
+      backups = await createBackups({ ...options, ...parts, servers });
       return backups;
     },
   };

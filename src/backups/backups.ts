@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Cause, Job } from '../../machines/server-types.ts';
 import { inProgress } from '../jail/change-lock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
@@ -7,11 +8,13 @@ import { type AuditActor, recordAudit } from '../people/audit/audit.ts';
 import { getMaintenance } from '../servers/maintenance-rows.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
+import type { ArchiveFiles } from './archive-files.ts';
 import type { Ref } from './archives.ts';
 import { filesMissing, locked, noArchive, notFound, notReady, queueFull, superseded } from './errors.ts';
-import { type Orphan, archivePath, exists, siblingsOf, sizeOf } from './files.ts';
+import { type Orphan, exists, siblingsOf } from './files.ts';
 import { jobStatus } from './job-failure.ts';
 import { isNeedless } from './needless.ts';
+import type { ByteRange } from './offsite/bucket.ts';
 import type { Progress } from './progress.ts';
 import { createBackupRemoval, keyOf } from './removal.ts';
 import { DEFAULT_RETENTION } from './retention.ts';
@@ -25,6 +28,7 @@ const RETRY_MS = 5_000;
 const MAX_RETRY_MS = 600_000;
 
 export interface BackupsOptions extends BackupParts {
+  files: ArchiveFiles;
   /** What `publish` has told. */
   progress: Pick<Progress, 'of'>;
   /** Servers with a folder that a restore has replaced; the jobs add to it. */
@@ -60,8 +64,8 @@ export interface Backups {
   setLocked(server: Owned, id: string, locked: boolean, actor: AuditActor): Promise<rows.BackupRow>;
   /** Fields left out stay as they are. Holds from the next backup on. */
   setRetention(server: Owned, fields: Partial<rows.Retention>, actor: AuditActor): Promise<rows.Retention>;
-  /** A finished backup and its archive. BACKUP_NOT_READY, BACKUP_FILE_MISSING. */
-  archive(serverId: string, id: string): Promise<{ backup: rows.BackupRow; path: string }>;
+  /** A finished backup and its archive. BACKUP_NOT_READY, and as `ArchiveFiles.require`; its bytes as `read`. */
+  archive(serverId: string, id: string): Promise<{ backup: rows.BackupRow; read: (range?: ByteRange) => Readable }>;
   /**
    * Puts a backup in place of the server's files, the server being stopped for it and started again if it ran. Resolves when
    * that is done; after a rejection everything is as it was, unless it is `signal` that fired: then it goes on by itself.
@@ -82,7 +86,7 @@ export interface Backups {
  * to save again. To be called when the servers are live again.
  */
 export async function createBackups(options: BackupsOptions): Promise<Backups> {
-  const { servers, store, saving, clock, log, dataDir, publish, progress, withPrevious } = options;
+  const { servers, store, files, uploads, saving, clock, log, dataDir, publish, progress, withPrevious } = options;
   const inFlight = new Map<string, { call: AbortController; ended: Promise<void> }>();
   const closing = new AbortController();
   /** The runs of servers in which it was asked whether their replaced folder is still needed, by when they became ready. */
@@ -125,11 +129,10 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     throw notReady(row);
   }
 
-  async function requireFiles({ serverId, id, sizeBytes }: rows.BackupRow): Promise<void> {
-    const { previous } = siblingsOf(dataDir, serverId);
-    const path = archivePath(dataDir, serverId, id);
-    if (id === rows.PREVIOUS ? await exists(previous) : (await sizeOf(path)) === sizeBytes) return;
-    throw filesMissing(id);
+  async function requireFiles(row: rows.BackupRow): Promise<void> {
+    const { serverId, id } = row;
+    if (id !== rows.PREVIOUS) await files.require(row);
+    else if (!(await exists(siblingsOf(dataDir, serverId).previous))) throw filesMissing(id);
   }
 
   /** Removes the replaced folder once a start has shown that nobody needs it any more. */
@@ -173,6 +176,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
   }
   for (const id of await rows.listSavingOff(store)) void switchOn(id);
   for (const row of await rows.listBackupsIn(store, 'queued')) begin(row);
+  uploads.start();
 
   return {
     maintain,
@@ -242,7 +246,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
       const backup = await ready(serverId, id);
       if (id === rows.PREVIOUS) throw noArchive();
       await requireFiles(backup);
-      return { backup, path: archivePath(dataDir, serverId, id) };
+      return { backup, read: (range) => files.read(backup, range) };
     },
     async restore(serverId, id, cause, signal) {
       const backup = await ready(serverId, id);
@@ -262,6 +266,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
       unobserve();
       closing.abort();
       await Promise.all([...inFlight.values()].map(({ ended }) => ended));
+      await uploads.close();
     },
   };
 }

@@ -20,6 +20,11 @@ export function filesMissing(id: string): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'BACKUP_FILE_MISSING', sentence, { metadata: { id } });
 }
 
+export function keyMissing(id: string, keyId: string): StatusError {
+  const sentence = `This backup is encrypted with a key that the service does not have (its id is ${keyId}); its operator adds it to BACKUP_ENCRYPTION_KEY.`;
+  return new StatusError('FAILED_PRECONDITION', 'BACKUP_KEY_MISSING', sentence, { metadata: { id, keyId } });
+}
+
 export function locked(id: string): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'BACKUP_LOCKED', 'This backup is locked; unlock it first.', {
     metadata: { id },
@@ -33,4 +38,9 @@ export function queueFull(): StatusError {
 
 export function superseded(): StatusError {
   return new StatusError('ABORTED', 'OPERATION_ABORTED', 'The server was deleted, or something else came in between.');
+}
+
+/** An archive is not what was once written. */
+export class ArchiveCorrupt extends Error {
+  override name = 'ArchiveCorrupt';
 }

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { Transform } from 'node:stream';
+import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdDecompress } from 'node:zlib';
 import { type Extract, type Header, extract } from 'tar-stream';
 import { ZSTD_WINDOW } from '../files/archives/format.ts';
 import { namesInArchive } from '../files/archives/names.ts';
+import { StatusError } from '../kernel/status.ts';
 import { KIB, MIB } from '../kernel/units.ts';
+import { ArchiveCorrupt } from './errors.ts';
 import { type TargetDirectory, type TreeMaker, openTree } from './tree.ts';
 
 /** A file or folder in an archive, with its bytes. */
@@ -27,23 +28,19 @@ export interface ArchiveFacts {
   treeBytes: number;
 }
 
-/** An archive is not what was once written. */
-export class ArchiveCorrupt extends Error {
-  override name = 'ArchiveCorrupt';
-}
-
 /**
  * Unpacks a backup into an empty folder that nobody else has to do with. When it resolves, the archive was the one that was
  * written, to the last bit, and all that was in it is on disk; when it rejects, what lies in the folder is worth nothing:
- * ArchiveCorrupt, or what the file system says. Only files and folders are made, and no more bytes than went into it.
+ * ArchiveCorrupt, what the file system says, or the StatusError with which `archive` fails. Only files and folders are made, and no more bytes than went into it.
  */
 export async function extractArchive(
-  source: string,
+  archive: Readable,
   facts: ArchiveFacts,
   into: TargetDirectory,
   { signal, progress }: { signal: AbortSignal; progress: (treeBytes: number) => void },
 ): Promise<void> {
   const hash = createHash('sha256');
+  let sizeBytes = 0;
   const tar = extract();
   await using tree = await openTree(into);
   const unpacked = unpack(tar, tree, facts.treeBytes, progress);
@@ -51,13 +48,13 @@ export async function extractArchive(
   unpacked.catch(() => {});
   const hashed = new Transform({
     transform(chunk: Buffer, _, done) {
+      sizeBytes += chunk.length;
       hash.update(chunk);
       done(null, chunk);
     },
   });
-  const file = createReadStream(source, { highWaterMark: CHUNK_BYTES });
   try {
-    await pipeline(file, hashed, createZstdDecompress({ ...ZSTD_WINDOW, chunkSize: CHUNK_BYTES }), tar, { signal });
+    await pipeline(archive, hashed, createZstdDecompress({ ...ZSTD_WINDOW, chunkSize: CHUNK_BYTES }), tar, { signal });
     await unpacked;
   } catch (error) {
     tar.destroy(error as Error);
@@ -65,9 +62,10 @@ export async function extractArchive(
       () => error,
       (own: unknown) => (isOfFiles(own) ? own : error),
     );
-    throw isOfFiles(cause) || signal.aborted ? cause : new ArchiveCorrupt('The archive is damaged.', { cause });
+    const isKnown = isOfFiles(cause) || cause instanceof StatusError || cause instanceof ArchiveCorrupt;
+    throw isKnown || signal.aborted ? cause : new ArchiveCorrupt('The archive is damaged.', { cause });
   }
-  if (file.bytesRead !== facts.sizeBytes || hash.digest('hex') !== facts.sha256) {
+  if (sizeBytes !== facts.sizeBytes || hash.digest('hex') !== facts.sha256) {
     throw new ArchiveCorrupt('The archive is not the one that was written.');
   }
 }

@@ -110,12 +110,13 @@ export interface Orphan {
 }
 
 /**
- * Removes archives that were never finished, and gives those that are finished but belong to no backup: what could not be
- * removed when its backup was, or what an older copy of the database knows nothing of. These are for an operator to decide.
+ * Removes archives that were never finished, or that have been brought off site (`isInFolder` is false), and gives those that
+ * are finished but belong to no backup (undefined): what could not be removed when its backup was, or what an older copy of the
+ * database knows nothing of. These are for an operator to decide.
  */
 export async function sweepArchives(
   dataDir: string,
-  known: (serverId: string, backupId: string) => boolean,
+  isInFolder: (serverId: string, backupId: string) => boolean | undefined,
 ): Promise<Orphan[]> {
   const orphans: Orphan[] = [];
   for (const serverId of await namesIn(join(dataDir, 'backups'))) {
@@ -123,7 +124,10 @@ export async function sweepArchives(
     for (const name of await namesIn(folder)) {
       if (name.endsWith('.tmp')) await rm(join(folder, name), { force: true });
       const [, backupId] = /^(\w+)\.tar\.zst$/.exec(name) ?? [];
-      if (backupId === undefined || known(serverId, backupId)) continue;
+      if (backupId === undefined) continue;
+      const known = isInFolder(serverId, backupId);
+      if (known === false) await rm(join(folder, name), { force: true });
+      if (known !== undefined) continue;
       orphans.push({ serverId, backupId, sizeBytes: (await sizeOf(join(folder, name))) ?? 0 });
     }
   }

@@ -1,6 +1,6 @@
 import type { Failure } from '../../machines/server-types.ts';
 import { CODES, type Code, StatusError } from '../kernel/status.ts';
-import { ArchiveCorrupt } from './extract.ts';
+import { ArchiveCorrupt } from './errors.ts';
 
 /** Why a job was given up, as the machine keeps it: `code` is the reason that callers are told, `raw` its google.rpc.Code. */
 export function jobFailure(error: unknown): Failure {

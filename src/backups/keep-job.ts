@@ -10,7 +10,7 @@ import { type BackupKind, deleteBackup, emptyBackup, insertBackup, patchBackup }
  * called while the mutex of the server's files is held, as making a backup takes it.
  */
 export function createKeep(tools: Tools): (work: Work, kind: BackupKind) => Promise<void> {
-  const { store, archives, clock, dataDir, publish } = tools;
+  const { store, archives, uploads, clock, dataDir, publish } = tools;
 
   return async function keep({ job, row, signal }, kind) {
     const { serverId, jobId } = job;
@@ -32,10 +32,12 @@ export function createKeep(tools: Tools): (work: Work, kind: BackupKind) => Prom
       try {
         const finished = await archive(signal);
         await store.write(async (tx) => {
-          await patchBackup(tx, ref, { ...finished, state: 'ready', finishedAt: clock.now() }, ['running']);
+          const fields = { ...finished, state: 'ready', finishedAt: clock.now() } as const;
+          if (await patchBackup(tx, ref, fields, ['running'])) await uploads.owe(tx, ref);
           await noteStep(tx, jobId, 'kept');
         });
         publish(serverId, { id, state: 'ready', percent: 100 });
+        uploads.kick();
       } catch (error) {
         if (!signal.aborted) await store.write((tx) => deleteBackup(tx, ref));
         throw error;

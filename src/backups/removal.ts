@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { removeTree } from '../jail/remove-tree.ts';
+import type { Uploads } from './offsite/uploads.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -12,6 +13,7 @@ import * as rows from './rows.ts';
 export interface BackupRemovalOptions {
   store: Store;
   archives: Pick<Archives, 'withFilesLock'>;
+  uploads: Pick<Uploads, 'forget' | 'cancel' | 'kick'>;
   clock: Clock;
   log: Log;
   dataDir: string;
@@ -19,7 +21,7 @@ export interface BackupRemovalOptions {
 
 /** Removes backups. */
 export interface BackupRemoval {
-  /** Out of the list in one write (with `also`), then off the disk, then out of the database. */
+  /** Out of the list in one write (with `also`), then off the disk, then out of the database; off site in its own time. */
   drop: (row: rows.BackupRow, also?: (tx: Tx) => Promise<void>) => Promise<void>;
   /** Removes what the server's rules keep no longer. */
   prune: (serverId: string) => Promise<void>;
@@ -28,13 +30,22 @@ export interface BackupRemoval {
   orphans: () => readonly Orphan[];
 }
 
-export function createBackupRemoval({ store, archives, clock, log, dataDir }: BackupRemovalOptions): BackupRemoval {
+export function createBackupRemoval({
+  store,
+  archives,
+  uploads,
+  clock,
+  log,
+  dataDir,
+}: BackupRemovalOptions): BackupRemoval {
   const leftOver: Orphan[] = [];
 
   async function findOrphans(): Promise<Orphan[]> {
-    const known = await store.query<Ref>('SELECT "serverId", "id" FROM "backups"');
-    const keys = new Set(known.map(keyOf));
-    const found = await sweepArchives(dataDir, (serverId, id) => keys.has(keyOf({ serverId, id })));
+    const known = await store.query<Ref & Pick<rows.BackupRow, 'location'>>(
+      'SELECT "serverId", "id", "location" FROM "backups"',
+    );
+    const inFolder = new Map(known.map((row) => [keyOf(row), row.location === '']));
+    const found = await sweepArchives(dataDir, (serverId, id) => inFolder.get(keyOf({ serverId, id })));
     if (found.length > 0) log.warn({ orphans: found.slice(0, 20) }, 'archives that belong to no backup were found');
     return found;
   }
@@ -51,6 +62,7 @@ export function createBackupRemoval({ store, archives, clock, log, dataDir }: Ba
   async function drop(row: rows.BackupRow, also: (tx: Tx) => Promise<void> = async () => {}): Promise<void> {
     await store.write(async (tx) => {
       if (!(await rows.patchBackup(tx, row, { state: 'dropping' }, ['queued', 'running', 'ready', 'failed']))) return;
+      await uploads.forget(tx, row);
       await also(tx);
     });
     await finishDrop(row);
@@ -58,6 +70,7 @@ export function createBackupRemoval({ store, archives, clock, log, dataDir }: Ba
 
   async function finishDrop(row: rows.BackupRow): Promise<void> {
     const { serverId, id } = row;
+    await uploads.cancel({ serverId, id });
     try {
       if (id === rows.PREVIOUS) await archives.withFilesLock(serverId, () => dropPrevious(serverId));
       else await rm(archivePath(dataDir, serverId, id), { force: true });
@@ -67,6 +80,7 @@ export function createBackupRemoval({ store, archives, clock, log, dataDir }: Ba
       leftOver.push({ serverId, backupId: id, sizeBytes: row.sizeBytes });
     }
     await store.write((tx) => rows.deleteBackup(tx, row));
+    uploads.kick();
   }
 
   async function dropPrevious(serverId: string): Promise<void> {

@@ -10,7 +10,7 @@ import { syncDirectory } from '../kernel/atomic-file.ts';
 import { restoredProperties } from '../game/worlds.ts';
 import { treeBytesOf } from './archives.ts';
 import { filesMissing } from './errors.ts';
-import { archivePath, discard, exists, siblingsOf } from './files.ts';
+import { discard, exists, siblingsOf } from './files.ts';
 import { jobFailure } from './job-failure.ts';
 import { createKeep } from './keep-job.ts';
 import { isNeedless } from './needless.ts';
@@ -32,7 +32,7 @@ import { fingerprintOf } from './tree-fingerprint.ts';
 
 /** The jobs that put other files in place of a server's own. */
 export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: DoJob; undo: DoJob } {
-  const { store, archives, clock, dataDir, disk, publish, onPrevious, at, attempt, release } = tools;
+  const { store, archives, files, clock, dataDir, disk, publish, onPrevious, at, attempt, release } = tools;
   const keep = createKeep(tools);
 
   /**
@@ -67,7 +67,7 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
       await dropNeedless(serverId);
       const failure = await attempt(signal, async () => {
         if (backup?.state !== 'ready') throw filesMissing(job.target);
-        if (!(await exists(archivePath(dataDir, serverId, backup.id)))) throw filesMissing(job.target);
+        await files.require(backup);
         let told = false;
         const progress = (percent: number) => {
           publish(serverId, { id: backup.id, state: 'restoring', percent });

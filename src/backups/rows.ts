@@ -39,6 +39,10 @@ export interface BackupRow extends ServerSoftware {
   error: string;
   /** Of `previous`: what the files that took its place lay like (`markOf`), to tell whether they were changed since. */
   replacedBy: string | null;
+  /** Where the archive lies: '' for the folder, else `s3://bucket/prefix`. */
+  location: string;
+  /** The id of the key that it is encrypted with; '' where it is not. */
+  sealedBy: string;
 }
 
 /** How many backups of a server are kept: the newest, and the newest of so many hours, days, weeks and months. */
@@ -81,6 +85,8 @@ export const backups = new EntitySchema<BackupRow>({
     modpackVersion: text,
     levelName: text,
     replacedBy: { ...text, nullable: true },
+    location: { ...text, default: '' },
+    sealedBy: { ...text, default: '' },
   },
   indices: [{ columns: ['state'] }],
   foreignKeys: [ofServer],
@@ -115,7 +121,8 @@ export const PREVIOUS = 'previous';
 export function emptyBackup({ serverId, id }: Pick<BackupRow, 'serverId' | 'id'>, createdAt: number): BackupRow {
   const software = { type: '', version: '', modpackPlatform: '', modpackRef: '', modpackVersion: '', levelName: '' };
   const made = { finishedAt: null, sizeBytes: 0, treeBytes: 0, sha256: '', locked: false, error: '', replacedBy: null };
-  return { serverId, id, kind: 'manual', state: 'queued', createdAt, ...made, ...software };
+  const place = { location: '', sealedBy: '' };
+  return { serverId, id, kind: 'manual', state: 'queued', createdAt, ...made, ...software, ...place };
 }
 
 export async function insertBackup(tx: Tx, row: BackupRow): Promise<void> {

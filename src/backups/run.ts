@@ -13,6 +13,7 @@ import type { Archives } from './archives.ts';
 import { archivePath, siblingsOf } from './files.ts';
 import type { MaintenanceOptions } from './maintenance.ts';
 import { softwareOf } from './server-software.ts';
+import type { Uploads } from './offsite/uploads.ts';
 import { keepMods } from './mod-rows.ts';
 import type { Told } from './progress.ts';
 import { type BackupRow, patchBackup } from './rows.ts';
@@ -31,6 +32,7 @@ export interface BackupParts {
   servers: Servers;
   store: Store;
   archives: Archives;
+  uploads: Uploads;
   saving: Saving;
   engine: Pick<Engine, 'inspect'>;
   clock: Clock;
@@ -54,7 +56,7 @@ export interface BackupRunOptions extends BackupParts {
  * row stays as it is.
  */
 export function createBackupRun(options: BackupRunOptions): (row: BackupRow, signal: AbortSignal) => Promise<void> {
-  const { servers, store, archives, saving, engine, clock, log, dataDir, publish, switchOn, prune } = options;
+  const { servers, store, archives, uploads, saving, engine, clock, log, dataDir, publish, switchOn, prune } = options;
   const at = options.at ?? (() => {});
 
   return async function run(row, signal) {
@@ -66,6 +68,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
         if (tries === TRIES) throw unsettled();
       }
       publish(serverId, { id, state: 'ready', percent: 100 });
+      uploads.kick();
       await prune(serverId);
     } catch (error) {
       if (signal.aborted) return;
@@ -104,7 +107,9 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
           await at('archived');
           moved.signal.throwIfAborted();
           const fields = { ...finished, state: 'ready', finishedAt: clock.now() } as const;
-          await store.write((tx) => patchBackup(tx, row, fields, ['running']));
+          await store.write(async (tx) => {
+            if (await patchBackup(tx, row, fields, ['running'])) await uploads.owe(tx, row);
+          });
           return true;
         } finally {
           unobserve();

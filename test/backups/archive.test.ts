@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { createReadStream } from 'node:fs';
 import { mkdir, mkdtemp, readFile, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +9,8 @@ import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import * as fc from '../support/property.ts';
 import { type Archive, writeArchive } from '../../src/backups/archive.ts';
-import { ArchiveCorrupt, extractArchive } from '../../src/backups/extract.ts';
+import { ArchiveCorrupt } from '../../src/backups/errors.ts';
+import { extractArchive } from '../../src/backups/extract.ts';
 import { DEFAULT_RETENTION, expired } from '../../src/backups/retention.ts';
 import { inBlocks } from '../../src/files/archives/blocks.ts';
 import { type JailFile, type TreeEntry, openJail } from '../../src/jail/jail.ts';
@@ -35,7 +37,7 @@ function archive(entries: AsyncIterable<TreeEntry>, target: string, maxBytes = I
 
 async function unpacked(t: ExecutionContext, path: string, facts: Archive): Promise<string> {
   const into = await folder(t);
-  await extractArchive(path, facts, { path: into, owner: undefined }, { signal, progress() {} });
+  await extractArchive(createReadStream(path), facts, { path: into, owner: undefined }, { signal, progress() {} });
   return into;
 }
 

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeArchive } from '../../src/backups/archive.ts';
@@ -36,7 +37,12 @@ export async function run(report: Report): Promise<void> {
       times.backup.push(performance.now() - begun);
       const into = await emptied(folder, 'into');
       const before = performance.now();
-      await extractArchive(archive, facts, { path: into, owner: undefined }, quiet);
+      await extractArchive(
+        createReadStream(archive, { highWaterMark: 512 * 1024 }),
+        facts,
+        { path: into, owner: undefined },
+        quiet,
+      );
       times.restore.push(performance.now() - before);
       if (!peer) continue;
       const other = join(folder, 'b.tar.zst');

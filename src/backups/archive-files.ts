@@ -1,0 +1,86 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { KIB } from '../kernel/units.ts';
+import type { Store } from '../store/store.ts';
+import { filesMissing, keyMissing } from './errors.ts';
+import { archivePath, sizeOf } from './files.ts';
+import type { ByteRange } from './offsite/bucket.ts';
+import { type OffSite, keyIn } from './offsite/offsite.ts';
+import { type BackupRow, getBackup } from './rows.ts';
+import { type SealKey, opened, sealedBytes } from './seal.ts';
+
+const CHUNK_BYTES = 512 * KIB;
+
+/** Finished archives, wherever they lie, encrypted or not: what is read is the archive as it was made. */
+export interface ArchiveFiles {
+  /** Rejects with BACKUP_FILE_MISSING where it is not there whole, as far as its size tells, and as `read` does. */
+  require(row: BackupRow): Promise<void>;
+  /**
+   * The bytes of an archive, or of a part of it. BACKUP_FILE_MISSING, BACKUP_STORE_AWAY, BACKUP_KEY_MISSING where it is encrypted
+   * with a key that is not among ours, ArchiveCorrupt where it was encrypted and has been changed since.
+   */
+  read(row: BackupRow, range?: ByteRange): Readable;
+}
+
+export interface ArchiveFilesOptions {
+  store: Pick<Store, 'query'>;
+  dataDir: string;
+  offSite: OffSite;
+  /** All that archives may be encrypted with. */
+  keys: readonly SealKey[];
+}
+
+export function createArchiveFiles({ store, dataDir, offSite, keys }: ArchiveFilesOptions): ArchiveFiles {
+  /** A backup that was brought off site meanwhile is no longer in the folder, but its row tells where it is. */
+  async function moved(row: BackupRow): Promise<BackupRow> {
+    const now = await getBackup(store, row.serverId, row.id);
+    if (now === undefined || now.location === row.location) throw filesMissing(row.id);
+    return now;
+  }
+
+  async function storedSize(row: BackupRow): Promise<number | undefined> {
+    if (row.location !== '') return (await offSite.bucket(row.location).head(keyIn(row)))?.sizeBytes;
+    const size = await sizeOf(archivePath(dataDir, row.serverId, row.id));
+    return size ?? (await storedSize(await moved(row)));
+  }
+
+  async function* readStored(row: BackupRow, range: ByteRange): AsyncGenerator<Buffer> {
+    if (row.location !== '') return yield* offSite.bucket(row.location).read(keyIn(row), range);
+    const file = await opensFile(archivePath(dataDir, row.serverId, row.id));
+    if (file === undefined) return yield* readStored(await moved(row), range);
+    try {
+      yield* file.createReadStream({ ...range, autoClose: false, highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
+    } finally {
+      await file.close();
+    }
+  }
+
+  function keyOf({ id, sealedBy }: BackupRow): SealKey {
+    const key = keys.find((each) => each.id === sealedBy);
+    if (key === undefined) throw keyMissing(id, sealedBy);
+    return key;
+  }
+
+  async function* readWhole(row: BackupRow, { start, end }: ByteRange): AsyncGenerator<Buffer> {
+    if (row.sealedBy === '') return yield* readStored(row, { start, end });
+    const { sizeBytes } = row;
+    yield* opened({ sizeBytes, key: keyOf(row), read: (range) => readStored(row, range) }, start, end);
+  }
+
+  return {
+    async require(row) {
+      if (row.sealedBy !== '') keyOf(row);
+      const expected = row.sealedBy === '' ? row.sizeBytes : sealedBytes(row.sizeBytes);
+      if ((await storedSize(row)) !== expected) throw filesMissing(row.id);
+    },
+    read: (row, range = { start: 0, end: row.sizeBytes - 1 }) =>
+      Readable.from(readWhole(row, range), { objectMode: false, highWaterMark: CHUNK_BYTES }),
+  };
+}
+
+async function opensFile(path: string): Promise<FileHandle | undefined> {
+  return await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+}

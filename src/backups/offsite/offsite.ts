@@ -1,0 +1,35 @@
+import type { BackupRow } from '../rows.ts';
+import type { Bucket } from './bucket.ts';
+import type { BucketPlace } from './s3.ts';
+
+/** Where backups lie that are not in the folder. */
+export interface OffSite {
+  /** Where new ones go: `s3://bucket/prefix`; '': they stay in the folder. */
+  location: string;
+  /** Also of a location of earlier settings, with the credentials of now. */
+  bucket(location: string): Bucket;
+}
+
+/** Opens each bucket once, when it is asked for. */
+export function createOffSite(location: string, open: (place: BucketPlace) => Bucket): OffSite {
+  const buckets = new Map<string, Bucket>();
+  return {
+    location,
+    bucket(of) {
+      const bucket = buckets.get(of) ?? open(placeOf(of));
+      buckets.set(of, bucket);
+      return bucket;
+    },
+  };
+}
+
+/** `s3://bucket/prefix` in its two parts. */
+export function placeOf(location: string): BucketPlace {
+  const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(location) ?? [];
+  return { bucket, prefix };
+}
+
+/** The key of a backup's archive. Ids of both are ours. */
+export function keyIn({ serverId, id }: Pick<BackupRow, 'serverId' | 'id'>): string {
+  return `${serverId}/${id}.tar.zst`;
+}

@@ -1,0 +1,108 @@
+import { EntitySchema } from 'typeorm';
+import { bigint, id, text } from '../../store/columns.ts';
+import type { Sql, Tx } from '../../store/writer.ts';
+import type { BackupRow } from '../rows.ts';
+
+type Ref = Pick<BackupRow, 'serverId' | 'id'>;
+/** A backup, or all of a server. */
+export type OneOrAll = Pick<Ref, 'serverId'> & Partial<Ref>;
+type Key = Pick<BackupUploadRow, 'serverId' | 'backupId'>;
+
+/** A finished backup in the folder that is to be brought off site, or is being. */
+export interface BackupUploadRow {
+  serverId: string;
+  backupId: string;
+  /** Where to: `s3://bucket/prefix`. */
+  location: string;
+  /** Of the upload that was begun; '' before. */
+  uploadId: string;
+  /** Of each part but the last. */
+  partBytes: number;
+  at: number;
+}
+
+/** An archive off site that no backup needs any more, until it is removed there. It outlives its server. */
+export interface OffsiteRemovalRow {
+  location: string;
+  serverId: string;
+  backupId: string;
+  at: number;
+}
+
+export const backupUploads = new EntitySchema<BackupUploadRow>({
+  name: 'backup_uploads',
+  columns: { serverId: id, backupId: id, location: text, uploadId: text, partBytes: bigint, at: bigint },
+  foreignKeys: [
+    {
+      target: 'backups',
+      columnNames: ['serverId', 'backupId'],
+      referencedColumnNames: ['serverId', 'id'],
+      onDelete: 'CASCADE',
+    },
+  ],
+});
+
+export const offsiteRemovals = new EntitySchema<OffsiteRemovalRow>({
+  name: 'offsite_removals',
+  columns: { location: id, serverId: id, backupId: id, at: bigint },
+});
+
+/** Notes that a backup is to be brought off site. */
+export async function insertUpload(tx: Tx, row: Omit<BackupUploadRow, 'uploadId' | 'partBytes'>): Promise<void> {
+  await tx.manager.insert(backupUploads, { ...row, uploadId: '', partBytes: 0 });
+}
+
+/** Oldest first. */
+export async function listUploads(db: Sql): Promise<BackupUploadRow[]> {
+  return await db.query<BackupUploadRow>('SELECT * FROM "backup_uploads" ORDER BY "at", "backupId"');
+}
+
+/** Remembers an upload that was begun; false where the backup is no more. */
+export async function noteUpload(tx: Tx, row: BackupUploadRow, uploadId: string, partBytes: number): Promise<boolean> {
+  const { serverId, backupId } = row;
+  const { affected } = await tx.manager.update(backupUploads, { serverId, backupId }, { uploadId, partBytes });
+  return affected === 1;
+}
+
+/** One that is still to be done; undefined where its backup was removed meanwhile, or it has been done. */
+export async function getUpload(db: Sql, { serverId, backupId }: Key): Promise<BackupUploadRow | undefined> {
+  const sql = 'SELECT * FROM "backup_uploads" WHERE "serverId" = $1 AND "backupId" = $2';
+  return (await db.query<BackupUploadRow>(sql, [serverId, backupId]))[0];
+}
+
+export async function deleteUpload(tx: Tx, { serverId, backupId }: Key): Promise<void> {
+  await tx.run('DELETE FROM "backup_uploads" WHERE "serverId" = $1 AND "backupId" = $2', [serverId, backupId]);
+}
+
+/**
+ * Notes what is to be removed off site of one backup, or of all of a server: what lies there, and what was begun. Nothing of
+ * them is brought there any more.
+ */
+export async function noteRemovals(tx: Tx, { serverId, id: backupId }: OneOrAll, at: number): Promise<void> {
+  const one = backupId === undefined ? '' : ' AND b."id" = $3';
+  const given = backupId === undefined ? [serverId, at] : [serverId, at, backupId];
+  // A backup that is being brought off site lies in the folder still.
+  for (const [location, from] of [
+    ['b."location"', '"backups" b'],
+    ['u."location"', '"backups" b JOIN "backup_uploads" u ON u."serverId" = b."serverId" AND u."backupId" = b."id"'],
+  ]) {
+    const sql = `INSERT INTO "offsite_removals" ("location", "serverId", "backupId", "at")
+      SELECT ${location}, b."serverId", b."id", CAST($2 AS bigint) FROM ${from}
+      WHERE b."serverId" = $1 AND ${location} <> ''${one}
+      ON CONFLICT ("location", "serverId", "backupId") DO NOTHING`;
+    await tx.run(sql, given);
+  }
+  const ofOne = backupId === undefined ? '' : ' AND "backupId" = $2';
+  const key = backupId === undefined ? [serverId] : [serverId, backupId];
+  await tx.run(`DELETE FROM "backup_uploads" WHERE "serverId" = $1${ofOne}`, key);
+}
+
+/** Oldest first. */
+export async function listRemovals(db: Sql): Promise<OffsiteRemovalRow[]> {
+  return await db.query<OffsiteRemovalRow>('SELECT * FROM "offsite_removals" ORDER BY "at", "backupId"');
+}
+
+export async function deleteRemoval(tx: Tx, { location, serverId, backupId }: OffsiteRemovalRow): Promise<void> {
+  const sql = 'DELETE FROM "offsite_removals" WHERE "location" = $1 AND "serverId" = $2 AND "backupId" = $3';
+  await tx.run(sql, [location, serverId, backupId]);
+}

@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type * as Sdk from '@aws-sdk/client-s3';
+import type { Clock } from '../../kernel/clock.ts';
+import { sleep } from '../../kernel/sleep.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { filesMissing } from '../errors.ts';
+import type { Bucket, ByteRange, OpenUpload, SentPart } from './bucket.ts';
+import { isGone, storeAway } from './s3-failure.ts';
+
+/** How a store is reached. Empty texts: what Amazon's own tools would take. */
+export interface S3Options {
+  endpoint: string;
+  region: string;
+  /** Whether the bucket stands in the path of its address, or in the host. */
+  pathStyle: boolean;
+  accessKeyId: string;
+  secretAccessKey: string;
+  clock: Clock;
+}
+
+/** Where a bucket is, and which part of it is ours. */
+export interface BucketPlace {
+  bucket: string;
+  /** Without slashes at its ends; may be empty. */
+  prefix: string;
+}
+
+const CONNECT_MS = 10_000;
+/** No byte for so long: the connection is dead. */
+const SILENT_MS = 60_000;
+/** The longest that one request may take, a part of an upload on a slow line included. */
+const REQUEST_MS = 900_000;
+const ATTEMPTS = 3;
+/** So often in a row a read that brings nothing is begun again. */
+const READ_TRIES = 5;
+const READ_PAUSE_MS = 500;
+const MOST_PAGES = 10;
+const SHA256 = 'sha256';
+
+/**
+ * Buckets of a store that speaks S3, by Amazon's own client. The client is loaded with the first request, as it takes
+ * a fifth of a second and 30 MB.
+ */
+export function createS3(options: S3Options): (place: BucketPlace) => Bucket {
+  let loaded: Promise<Connection> | undefined;
+  const connect = () => (loaded ??= connection(options));
+  return (place) => bucketOf(place, connect, options.clock);
+}
+
+interface Connection {
+  sdk: typeof Sdk;
+  client: Sdk.S3Client;
+}
+
+async function connection({
+  endpoint,
+  region,
+  pathStyle,
+  accessKeyId,
+  secretAccessKey,
+}: S3Options): Promise<Connection> {
+  const sdk = await import('@aws-sdk/client-s3');
+  const client = new sdk.S3Client({
+    ...(endpoint !== '' && { endpoint }),
+    ...(region !== '' && { region }),
+    ...(accessKeyId !== '' && { credentials: { accessKeyId, secretAccessKey } }),
+    forcePathStyle: pathStyle,
+    maxAttempts: ATTEMPTS,
+    // Newer checksums are not known to every store; parts are signed with their SHA-256, which all check.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      socketTimeout: SILENT_MS,
+      requestTimeout: REQUEST_MS,
+      throwOnRequestTimeout: true,
+    },
+  });
+  return { sdk, client };
+}
+
+function bucketOf({ bucket, prefix }: BucketPlace, connect: () => Promise<Connection>, clock: Clock): Bucket {
+  const below = prefix === '' ? '' : `${prefix}/`;
+  const at = (key: string) => ({ Bucket: bucket, Key: below + key });
+  const ofUpload = ({ key, uploadId }: OpenUpload) => ({ ...at(key), UploadId: uploadId });
+
+  async function ask<T>(work: (connected: Connection) => Promise<T>): Promise<T> {
+    try {
+      return await work(await connect());
+    } catch (error) {
+      throw error instanceof StatusError ? error : storeAway(error);
+    }
+  }
+
+  /** As `ask`; undefined where what is asked for is not there. */
+  async function askFor<T>(work: (connected: Connection) => Promise<T>): Promise<T | undefined> {
+    return await ask(async (connected) => {
+      try {
+        return await work(connected);
+      } catch (error) {
+        if (isGone(error)) return undefined;
+        throw error;
+      }
+    });
+  }
+
+  async function* read(key: string, { start, end }: ByteRange): AsyncGenerator<Buffer> {
+    let [from, failures] = [start, 0];
+    while (from <= end) {
+      try {
+        for await (const chunk of await opened(key, { start: from, end })) {
+          from += chunk.length;
+          failures = 0;
+          yield chunk;
+        }
+        if (from <= end) throw storeAway(new Error('the store sent less than was asked for'));
+      } catch (error) {
+        failures += 1;
+        const failure = error instanceof StatusError ? error : storeAway(error);
+        if (failure.reason !== 'BACKUP_STORE_AWAY' || failures === READ_TRIES) throw failure;
+        await sleep(clock, failures * READ_PAUSE_MS);
+      }
+    }
+  }
+
+  async function opened(key: string, { start, end }: ByteRange): Promise<AsyncIterable<Buffer>> {
+    const got = await askFor(({ sdk, client }) =>
+      client.send(new sdk.GetObjectCommand({ ...at(key), Range: `bytes=${start}-${end}` })),
+    );
+    if (got?.Body === undefined) throw filesMissing(key);
+    return got.Body as Readable;
+  }
+
+  return {
+    read,
+    async head(key) {
+      const found = await askFor(({ sdk, client }) => client.send(new sdk.HeadObjectCommand(at(key))));
+      return found && { sizeBytes: found.ContentLength ?? 0, sha256: found.Metadata?.[SHA256] ?? '' };
+    },
+    async put(key, content) {
+      await ask(({ sdk, client }) => client.send(new sdk.PutObjectCommand({ ...at(key), Body: content })));
+    },
+    async remove(key) {
+      await askFor(({ sdk, client }) => client.send(new sdk.DeleteObjectCommand(at(key))));
+    },
+    async begin(key, sha256) {
+      const asked = { ...at(key), Metadata: { [SHA256]: sha256 }, ContentType: 'application/octet-stream' };
+      const { UploadId } = await ask(({ sdk, client }) => client.send(new sdk.CreateMultipartUploadCommand(asked)));
+      if (!UploadId) throw storeAway(new Error('the store gave the upload no id'));
+      return UploadId;
+    },
+    async parts(upload) {
+      const parts: SentPart[] = [];
+      for (let marker: string | undefined; ;) {
+        const asked = { ...ofUpload(upload), ...(marker !== undefined && { PartNumberMarker: marker }) };
+        const page = await askFor(({ sdk, client }) => client.send(new sdk.ListPartsCommand(asked)));
+        if (page === undefined) return undefined;
+        for (const { PartNumber = 0, ETag = '', Size = 0 } of page.Parts ?? [])
+          parts.push({ number: PartNumber, etag: ETag, sizeBytes: Size });
+        if (!page.IsTruncated || !page.NextPartNumberMarker) return parts;
+        marker = page.NextPartNumberMarker;
+      }
+    },
+    async sendPart(upload, number, { bytes, sha256 }, signal) {
+      return await ask(async ({ sdk, client }) => {
+        const command = new sdk.UploadPartCommand({ ...ofUpload(upload), PartNumber: number, Body: bytes });
+        // The client would take the sum itself, of the whole part at once, and nothing else would go on meanwhile.
+        command.middlewareStack.add(
+          (next) => (args) => {
+            (args.request as { headers: Record<string, string> }).headers['x-amz-content-sha256'] = sha256;
+            return next(args);
+          },
+          { step: 'build' },
+        );
+        const { ETag = '' } = await client.send(command, { abortSignal: signal });
+        return { number, etag: ETag, sizeBytes: bytes.length };
+      });
+    },
+    async complete(upload, parts) {
+      const Parts = parts.map(({ number, etag }) => ({ PartNumber: number, ETag: etag }));
+      const asked = { ...ofUpload(upload), MultipartUpload: { Parts } };
+      await ask(({ sdk, client }) => client.send(new sdk.CompleteMultipartUploadCommand(asked)));
+    },
+    async abort(upload) {
+      await askFor(({ sdk, client }) => client.send(new sdk.AbortMultipartUploadCommand(ofUpload(upload))));
+    },
+    async uploads(begins) {
+      const found: OpenUpload[] = [];
+      let markers = {};
+      for (let page = 0; page < MOST_PAGES; page++) {
+        const asked = { Bucket: bucket, Prefix: below + begins, ...markers };
+        const { Uploads, IsTruncated, NextKeyMarker, NextUploadIdMarker } = await ask(({ sdk, client }) =>
+          client.send(new sdk.ListMultipartUploadsCommand(asked)),
+        );
+        for (const { Key = '', UploadId = '' } of Uploads ?? [])
+          if (Key.startsWith(below)) found.push({ key: Key.slice(below.length), uploadId: UploadId });
+        if (!IsTruncated) break;
+        markers = { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker };
+      }
+      return found;
+    },
+  };
+}
+
+/** What a store calls a part of this content, unless it encrypts with keys of its own: quoted as in HTTP. */
+export function etagOf(bytes: Buffer): string {
+  return `"${createHash('md5').update(bytes).digest('hex')}"`;
+}

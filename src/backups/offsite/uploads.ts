@@ -1,0 +1,242 @@
+import { createHash } from 'node:crypto';
+import { open, rm } from 'node:fs/promises';
+import { every } from '../../kernel/every.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Log } from '../../kernel/log.ts';
+import { sleep } from '../../kernel/sleep.ts';
+import { withTimeout } from '../../kernel/timeout.ts';
+import { DAY_MS } from '../../kernel/units.ts';
+import type { Store, Tx } from '../../store/store.ts';
+import { archivePath, exists } from '../files.ts';
+import { type BackupRow, getBackup, patchBackup } from '../rows.ts';
+import { sealedBytes } from '../seal.ts';
+import type { OpenUpload } from './bucket.ts';
+import { type OffSite, keyIn } from './offsite.ts';
+import * as rows from './rows.ts';
+import { partBytesFor, sendParts } from './upload.ts';
+
+/** Pauses after a failure grow from the first to the second. */
+const RETRY_MS = 5_000;
+const MOST_RETRY_MS = 600_000;
+const CLOSE_MS = 5_000;
+
+type Ref = Pick<BackupRow, 'serverId' | 'id'>;
+
+export interface UploadsOptions {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  dataDir: string;
+  offSite: OffSite;
+  /** Called when a backup has been brought off site. */
+  onStored: (ref: Ref) => void;
+  /** See MaintenanceOptions. */
+  at: (step: string) => Promise<void> | void;
+}
+
+/** Brings finished backups from the folder off site, and removes there what is no longer needed. */
+export interface Uploads {
+  /** Within the write that makes a backup `ready`: it is to be brought off site, where that is set. */
+  owe(tx: Tx, ref: Ref): Promise<void>;
+  /** Within the write that takes backups from the list: of one, or of a whole server. */
+  forget(tx: Tx, of: rows.OneOrAll): Promise<void>;
+  /** Ends the upload of a backup, or of any of a server, that goes on now; nothing begins it again once its row is gone. */
+  cancel(of: rows.OneOrAll): Promise<void>;
+  /** Takes up what the previous process left, and begins. */
+  start(): void;
+  /** Looks at once for what there is to do. */
+  kick(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * A backup lies in the folder, and can be restored, until all of it is off site and its row says so: whatever fails, or kills the
+ * process, an upload goes on from the parts that the bucket has. What is owed is rows, and is tried until it is done.
+ */
+export function createUploads(options: UploadsOptions): Uploads {
+  const { store, clock, log, dataDir, offSite, onStored, at } = options;
+  const closing = new AbortController();
+  let current: { ref: Ref; call: AbortController; ended: Promise<void> } | undefined;
+  let kicked = Promise.withResolvers<void>();
+  let isSwept = false;
+
+  const kick = (): void => kicked.resolve();
+  let running = Promise.resolve();
+  let stopDaily = (): void => {};
+
+  async function run(): Promise<void> {
+    for (let wait = RETRY_MS; !closing.signal.aborted;) {
+      kicked = Promise.withResolvers();
+      if (await works()) {
+        wait = RETRY_MS;
+        await kicked.promise;
+        continue;
+      }
+      await sleep(clock, wait, closing.signal).catch(() => {});
+      wait = Math.min(2 * wait, MOST_RETRY_MS);
+    }
+  }
+
+  /** Does all that there is to do; false where something failed, which is to be tried again. */
+  async function works(): Promise<boolean> {
+    try {
+      // First, so that no upload of this process is taken for one that nobody owns.
+      if (!isSwept && offSite.location !== '') await sweep();
+      isSwept = true;
+      const removed = await each(await rows.listRemovals(store), removeOffSite);
+      const uploaded = await each(await rows.listUploads(store), uploadUnlessCancelled);
+      return removed && uploaded;
+    } catch (error) {
+      return failed(error, 1);
+    }
+  }
+
+  /** One that fails holds up no other. */
+  async function each<Row>(all: readonly Row[], work: (row: Row) => Promise<void>): Promise<boolean> {
+    const errors: unknown[] = [];
+    for (const row of all) {
+      if (closing.signal.aborted) return true;
+      await work(row).catch((error: unknown) => errors.push(error));
+    }
+    return errors.length === 0 || failed(errors[0], errors.length);
+  }
+
+  function failed(error: unknown, count: number): boolean {
+    if (closing.signal.aborted) return true;
+    log.warn({ err: error, count }, 'backups could not be brought off site, or removed there; trying again');
+    return false;
+  }
+
+  /** Ends uploads of ours that no row knows of: their parts take room that nothing shows. */
+  async function sweep(): Promise<void> {
+    const bucket = offSite.bucket(offSite.location);
+    const owned = new Set((await rows.listUploads(store)).map(({ uploadId }) => uploadId));
+    for (const upload of await bucket.uploads('')) {
+      if (owned.has(upload.uploadId) || !/^[a-z0-9-]+\/\w+\.tar\.zst$/.test(upload.key)) continue;
+      log.info({ key: upload.key }, 'an upload that a killed process left is removed off site');
+      await bucket.abort(upload);
+    }
+  }
+
+  async function removeOffSite(row: rows.OffsiteRemovalRow): Promise<void> {
+    const bucket = offSite.bucket(row.location);
+    const key = keyIn({ serverId: row.serverId, id: row.backupId });
+    for (const upload of await bucket.uploads(key)) if (upload.key === key) await bucket.abort(upload);
+    await bucket.remove(key);
+    await store.write((tx) => rows.deleteRemoval(tx, row));
+  }
+
+  async function uploadUnlessCancelled(listed: rows.BackupUploadRow): Promise<void> {
+    const row = await rows.getUpload(store, listed);
+    if (row === undefined) return;
+    const call = new AbortController();
+    const ref = { serverId: row.serverId, id: row.backupId };
+    const work = upload(row, ref, AbortSignal.any([call.signal, closing.signal]));
+    current = { ref, call, ended: work.catch(() => {}) };
+    try {
+      await work;
+    } catch (error) {
+      if (!call.signal.aborted) throw error;
+    } finally {
+      current = undefined;
+    }
+  }
+
+  async function upload(row: rows.BackupUploadRow, ref: Ref, signal: AbortSignal): Promise<void> {
+    const backup = await getBackup(store, ref.serverId, ref.id);
+    const path = archivePath(dataDir, ref.serverId, ref.id);
+    if (backup?.state !== 'ready' || !(await exists(path))) return await giveUp(row, 'it is not in the folder');
+    const { bucket, sizeBytes, key } = targetOf(row, backup);
+    if (!(await isThere())) {
+      const { upload: begun, partBytes, sent } = await resumed(row, backup);
+      await using file = await open(path, 'r');
+      const hash = createHash('sha256');
+      const onPart = () => at('part-sent');
+      const check = (bytes: Buffer) => void hash.update(bytes);
+      const parts = await sendParts(file, { bucket, upload: begun, sizeBytes, partBytes, sent, signal, check, onPart });
+      // Of one that is encrypted, only the encrypted pieces tell whether they are whole, when they are read.
+      if (backup.sealedBy === '' && hash.digest('hex') !== backup.sha256) {
+        await bucket.abort(begun);
+        return await giveUp(row, 'it is damaged');
+      }
+      signal.throwIfAborted();
+      await at('sent');
+      // Where only the answer was lost, it is there all the same.
+      await bucket.complete(begun, parts).catch(async (error: unknown) => {
+        if (!(await isThere())) throw error;
+      });
+      await at('completed');
+      if (!(await isThere())) throw new Error('the store does not have the archive that it was sent');
+    }
+    const isMoved = await store.write(async (tx) => {
+      if ((await rows.getUpload(tx, row)) === undefined) return false;
+      await rows.deleteUpload(tx, row);
+      return await patchBackup(tx, ref, { location: row.location }, ['ready']);
+    });
+    await at('stored');
+    // One that is being removed is removed off site too, as its removal has noted.
+    if (isMoved) await rm(path, { force: true });
+    onStored(ref);
+
+    async function isThere(): Promise<boolean> {
+      const found = await bucket.head(key);
+      return found?.sizeBytes === sizeBytes && found.sha256 === backup?.sha256;
+    }
+  }
+
+  function targetOf({ location }: rows.BackupUploadRow, backup: BackupRow) {
+    const sizeBytes = backup.sealedBy === '' ? backup.sizeBytes : sealedBytes(backup.sizeBytes);
+    return { bucket: offSite.bucket(location), key: keyIn(backup), sizeBytes };
+  }
+
+  /** The upload that an earlier try began, with the parts that have come through, or a new one. */
+  async function resumed(row: rows.BackupUploadRow, backup: BackupRow) {
+    const { bucket, key, sizeBytes } = targetOf(row, backup);
+    if (row.uploadId !== '') {
+      const upload: OpenUpload = { key, uploadId: row.uploadId };
+      const sent = await bucket.parts(upload);
+      if (sent) return { upload, partBytes: row.partBytes, sent };
+    }
+    const partBytes = partBytesFor(sizeBytes);
+    const upload: OpenUpload = { key, uploadId: await bucket.begin(key, backup.sha256) };
+    await at('begun');
+    // Where the backup is no more, its removal has been noted, and ends the upload.
+    await store.write((tx) => rows.noteUpload(tx, row, upload.uploadId, partBytes));
+    await at('upload-noted');
+    return { upload, partBytes, sent: [] };
+  }
+
+  async function giveUp(row: rows.BackupUploadRow, reason: string): Promise<void> {
+    const { serverId: server, backupId: backup } = row;
+    log.error({ server, backup, reason }, 'a backup cannot be brought off site');
+    await store.write((tx) => rows.deleteUpload(tx, row));
+  }
+
+  return {
+    kick,
+    start() {
+      stopDaily = every(clock, DAY_MS, () => {
+        isSwept = false;
+        kick();
+      });
+      running = run();
+    },
+    async owe(tx, { serverId, id: backupId }) {
+      const { location } = offSite;
+      if (location !== '') await rows.insertUpload(tx, { serverId, backupId, location, at: clock.now() });
+    },
+    forget: (tx, of) => rows.noteRemovals(tx, of, clock.now()),
+    async cancel({ serverId, id }) {
+      if (current?.ref.serverId !== serverId || (id !== undefined && current.ref.id !== id)) return;
+      current.call.abort();
+      await current.ended;
+    },
+    async close() {
+      stopDaily();
+      closing.abort();
+      kick();
+      // What a store does not answer to is taken up by the next process.
+      await withTimeout(running, CLOSE_MS, { late: () => undefined });
+    },
+  };
+}

@@ -1,0 +1,139 @@
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { KIB } from '../kernel/units.ts';
+import { ArchiveCorrupt } from './errors.ts';
+
+/**
+ * How an archive is encrypted: a header, then its bytes in pieces of 64 KiB, each with AES-256-GCM (NIST SP 800-38D) and its tag
+ * after it. The nonce of a piece is its number and whether it is the last (STREAM, Hoang et al. 2015), so that none can be
+ * changed, left out, repeated, moved or cut off unnoticed. The key is the archive's own: HKDF-SHA-256 (RFC 5869) of the
+ * operator's key with a salt that was drawn for it. An empty archive is one empty piece.
+ *
+ *     header   16 bytes `dormouse-seal-01`, 8 bytes id of the operator's key, 32 bytes salt
+ *     key      HKDF-SHA-256(operator's key, salt, info = the first 24 bytes of the header, 32 bytes)
+ *     nonce    7 zero bytes, the piece's number from 0 in 4 bytes (big endian), 1 for the last piece and 0 for others
+ */
+const MAGIC = Buffer.from('dormouse-seal-01');
+const KEY_ID_BYTES = 8;
+const SALT_BYTES = 32;
+const HEADER_BYTES = MAGIC.length + KEY_ID_BYTES + SALT_BYTES;
+const PIECE_BYTES = 64 * KIB;
+const TAG_BYTES = 16;
+const CIPHER = 'aes-256-gcm';
+
+/** A key of the operator's. */
+export interface SealKey {
+  /** 16 hex digits that tell keys apart, and nothing of them. */
+  id: string;
+  bytes: Buffer;
+}
+
+/** A key of 32 bytes, with its id. */
+export function sealKeyOf(bytes: Buffer): SealKey {
+  const id = createHash('sha256').update('dormouse key id\0').update(bytes).digest('hex');
+  return { id: id.slice(0, 2 * KEY_ID_BYTES), bytes };
+}
+
+/** What an archive of so many bytes takes encrypted. */
+export function sealedBytes(bytes: number): number {
+  return HEADER_BYTES + bytes + TAG_BYTES * piecesOf(bytes);
+}
+
+/** Encrypts. */
+export async function* sealed(chunks: AsyncIterable<Buffer>, key: SealKey): AsyncGenerator<Buffer> {
+  const head = Buffer.concat([MAGIC, Buffer.from(key.id, 'hex'), randomBytes(SALT_BYTES)]);
+  const own = ownKey(key, head);
+  yield head;
+  let piece: Buffer = Buffer.alloc(0);
+  let number = 0;
+  for await (const chunk of chunks) {
+    let rest = piece.length === 0 ? chunk : Buffer.concat([piece, chunk]);
+    const out: Buffer[] = [];
+    // The last piece is told by what follows it: nothing.
+    for (; rest.length > PIECE_BYTES; rest = rest.subarray(PIECE_BYTES))
+      out.push(...sealPiece(own, number++, rest.subarray(0, PIECE_BYTES), false));
+    piece = rest;
+    if (out.length > 0) yield Buffer.concat(out);
+  }
+  yield Buffer.concat(sealPiece(own, number, piece, true));
+}
+
+/** Where an encrypted archive is read from. */
+export interface Sealed {
+  /** Of the archive when it is decrypted. */
+  sizeBytes: number;
+  /** Gives bytes as they lie, both ends included. */
+  read: (range: { start: number; end: number }) => AsyncIterable<Buffer>;
+  key: SealKey;
+}
+
+/** Decrypts the bytes from `start` to `end` (included). ArchiveCorrupt where they are not those that were encrypted. */
+export async function* opened({ sizeBytes, read, key }: Sealed, start: number, end: number): AsyncGenerator<Buffer> {
+  const head = await collected(read({ start: 0, end: HEADER_BYTES - 1 }));
+  const isOurs = head.length === HEADER_BYTES && head.subarray(0, MAGIC.length).equals(MAGIC);
+  if (!isOurs || idIn(head) !== key.id) throw new ArchiveCorrupt('It is not encrypted as its row says.');
+  const own = ownKey(key, head);
+  const last = piecesOf(sizeBytes) - 1;
+  const first = Math.floor(start / PIECE_BYTES);
+  const until = Math.min(last, Math.floor(end / PIECE_BYTES));
+  const at = (piece: number) => HEADER_BYTES + piece * (PIECE_BYTES + TAG_BYTES);
+  const range = { start: at(first), end: Math.min(at(until + 1), sealedBytes(sizeBytes)) - 1 };
+  let held: Buffer = Buffer.alloc(0);
+  let number = first;
+  for await (const chunk of read(range)) {
+    held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+    const out: Buffer[] = [];
+    for (; number <= until; number++) {
+      const length = (number === last ? sizeBytes - last * PIECE_BYTES : PIECE_BYTES) + TAG_BYTES;
+      if (held.length < length) break;
+      const plain = openPiece(own, number, held.subarray(0, length), number === last);
+      const from = number * PIECE_BYTES;
+      out.push(plain.subarray(Math.max(0, start - from), Math.max(0, end + 1 - from)));
+      held = held.subarray(length);
+    }
+    if (out.length > 0) yield Buffer.concat(out);
+  }
+  if (number <= until || held.length > 0) throw new ArchiveCorrupt('Its end is missing.');
+}
+
+function piecesOf(bytes: number): number {
+  return Math.max(1, Math.ceil(bytes / PIECE_BYTES));
+}
+
+function idIn(head: Buffer): string {
+  return head.subarray(MAGIC.length, MAGIC.length + KEY_ID_BYTES).toString('hex');
+}
+
+function ownKey({ bytes }: SealKey, head: Buffer): Uint8Array {
+  const info = head.subarray(0, MAGIC.length + KEY_ID_BYTES);
+  return new Uint8Array(hkdfSync('sha256', bytes, head.subarray(info.length), info, 32));
+}
+
+function nonceOf(number: number, isLast: boolean): Buffer {
+  const nonce = Buffer.alloc(12);
+  nonce.writeUInt32BE(number, 7);
+  nonce[11] = isLast ? 1 : 0;
+  return nonce;
+}
+
+function sealPiece(key: Uint8Array, number: number, piece: Buffer, isLast: boolean): Buffer[] {
+  const cipher = createCipheriv(CIPHER, key, nonceOf(number, isLast));
+  return [cipher.update(piece), cipher.final(), cipher.getAuthTag()];
+}
+
+function openPiece(key: Uint8Array, number: number, piece: Buffer, isLast: boolean): Buffer {
+  const decipher = createDecipheriv(CIPHER, key, nonceOf(number, isLast), { authTagLength: TAG_BYTES });
+  decipher.setAuthTag(piece.subarray(-TAG_BYTES));
+  try {
+    const plain = decipher.update(piece.subarray(0, -TAG_BYTES));
+    decipher.final();
+    return plain;
+  } catch (cause) {
+    throw new ArchiveCorrupt('It is not what was encrypted.', { cause });
+  }
+}
+
+async function collected(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const all: Buffer[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all);
+}
