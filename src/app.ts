@@ -2,7 +2,9 @@ import assert from 'node:assert';
 import type { AddressInfo } from 'node:net';
 import { pingStatus } from '../proxy/ping.ts';
 import { createBackupRoom } from './backups/backups-room.ts';
+import { openOffSite } from './backups/offsite/open.ts';
 import { openBackups } from './backups/open.ts';
+import { sealKeyOf } from './backups/seal.ts';
 import { createChargeCount } from './billing/charged.ts';
 import { openWallet } from './billing/ledger.ts';
 import { createMachineProbe } from './billing/machine-probe.ts';
@@ -183,6 +185,7 @@ export async function startApp(
     // Child processes live within this process's own limits; containers stand beside it.
     const probe = createMachineProbe({ dataDir, ownLimits: onThisMachine });
     const { prices, sessions, capacity } = await openMeasures({ ...around, probe, steady, settings });
+    const offSite = await openOffSite({ settings, secret, clock, log });
     const backupRoom = createBackupRoom({
       ...folders,
       store,
@@ -190,6 +193,8 @@ export async function startApp(
       console,
       rconPassword,
       quotaBytes: config.backupQuotaMb * MIB,
+      offSite,
+      keys: config.backupEncryptionKey.map(sealKeyOf),
       free: disks.free,
       accounts: disks.accounts,
       withFilesLock,

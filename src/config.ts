@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { distance } from 'fastest-levenshtein';
+import { fileVariable, withSecretFiles } from './kernel/secret-files.ts';
 import * as kind from './kernel/setting-kinds.ts';
 
 /** One setting of the environment. */
@@ -166,6 +167,31 @@ export const settings = {
     '20480',
     "Of a server's backups together; 0: no limit.",
   ),
+  backupStore: setting(
+    'BACKUP_STORE',
+    kind.optional(kind.bucketUrl),
+    '',
+    'Where backups are kept off site, in a store that speaks S3. Empty: in DATA_DIR.',
+  ),
+  s3Endpoint: setting('S3_ENDPOINT', kind.optional(kind.webUrl), '', "Where that store answers. Empty: Amazon's own."),
+  s3Region: setting('S3_REGION', kind.code, 'us-east-1', 'Of the bucket; most stores but Amazon take any.'),
+  s3PathStyle: setting(
+    'S3_PATH_STYLE',
+    kind.oneOf('auto', 'true', 'false'),
+    'auto',
+    'Whether the bucket stands in the path of an address, not in its host; auto: where S3_ENDPOINT is set.',
+  ),
+  s3AccessKeyId: secret(
+    'S3_ACCESS_KEY_ID',
+    kind.text,
+    "Empty: what Amazon's own tools would take (AWS_…, ~/.aws, roles).",
+  ),
+  s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', kind.text, 'Belongs to S3_ACCESS_KEY_ID.'),
+  backupEncryptionKey: secret(
+    'BACKUP_ENCRYPTION_KEY',
+    kind.encryptionKeys,
+    'Encrypts new backups. Several: the first encrypts, all decrypt. Empty: they are not encrypted.',
+  ),
   smtpUrl: secret('SMTP_URL', kind.smtpUrl, 'smtp(s)://user:password@host:port. Empty: mail goes to the log.'),
   mailFrom: setting('MAIL_FROM', kind.mailbox, 'dormouse@localhost', "Sender of the service's mail."),
   modrinthUrl: setting('MODRINTH_URL', kind.webUrl, 'https://api.modrinth.com', 'Where mods are looked up.'),
@@ -187,6 +213,9 @@ export const settings = {
   versionManifestUrl: setting('VERSION_MANIFEST_URL', kind.webUrl, MANIFEST_URL, 'The list of Minecraft versions.'),
   logLevel: setting('LOG_LEVEL', kind.logLevel, 'info', 'The least level that is logged.'),
 };
+
+/** Each may stand in a file of its own. */
+const SECRETS = Object.values<Setting<unknown>>(settings).flatMap((each) => (each.secret ? [each.name] : []));
 
 /** Where each group of settings begins in the help, and what it is called there. */
 const HEADINGS: Partial<Record<keyof typeof settings, string>> = {
@@ -234,6 +263,8 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, options: Config
       if (parsed[key] === '') throw new ConfigError(`${settings[key].name} is not set, but CHECKOUT=stripe needs it.`);
     }
   }
+  if ((parsed.s3AccessKeyId === '') !== (parsed.s3SecretAccessKey === ''))
+    throw new ConfigError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together: set both, or neither.');
   if (isIP(parsed.publicHost) !== 0) {
     throw new ConfigError(
       `PUBLIC_HOST is "${parsed.publicHost}", an address; players reach a server as <its id>.PUBLIC_HOST, so it must be a name, such as play.example.org with *.play.example.org beside it in the DNS. With one server, players may type the address itself.`,
@@ -285,12 +316,17 @@ function grouped(line: (each: Setting<unknown>) => string): string {
 }
 
 function textsOf(env: NodeJS.ProcessEnv, { envFile = '.env' }: ConfigOptions): NodeJS.Dict<string> {
-  return { ...(envFile === null ? {} : readEnvFile(envFile)), ...env };
+  const texts = { ...(envFile === null ? {} : readEnvFile(envFile)), ...env };
+  try {
+    return withSecretFiles(texts, SECRETS);
+  } catch (error) {
+    throw new ConfigError((error as Error).message, { cause: error });
+  }
 }
 
 /** Other programs' variables are nobody's business; one that is nearly the name of a setting, which is not set, is a slip. */
 function refuseMistyped(texts: NodeJS.Dict<string>): void {
-  const names = Object.values<Setting<unknown>>(settings).map(({ name }) => name);
+  const names = [...Object.values<Setting<unknown>>(settings).map(({ name }) => name), ...SECRETS.map(fileVariable)];
   const unset = names.filter((name) => texts[name] === undefined);
   for (const given of Object.keys(texts)) {
     if (names.includes(given)) continue;

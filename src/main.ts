@@ -163,7 +163,7 @@ Usage: npm start                       the service
        npm run reset-password [EMAIL]  a new password for an operator, or for EMAIL; stop the service first
        npm run remove-second-factor [EMAIL]  switches their second factor off, where phone and recovery codes are lost
 
-Settings are environment variables, or lines of a file .env in this folder:
+Settings are environment variables, or lines of a file .env in this folder. Secrets may stand in files: NAME_FILE=/path.
 `;
 
 main(process.argv.slice(2)).catch((error: unknown) => {

@@ -36,6 +36,10 @@ const Backup = z
     modpackPlatform: reply.text,
     modpackRef: reply.text,
     modpackVersion: reply.text,
+    offSite: reply.flag.describe(
+      "Lies in the operator's store off site; until all of it is there, on the service's own disk.",
+    ),
+    encrypted: reply.flag.describe("With a key of the operator's, where it lies. A download is not."),
   })
   .meta({ id: 'Backup' });
 
@@ -226,5 +230,5 @@ export const backupOperations = (needs: Needs): readonly Operation[] => [
 ];
 
 function backupView(row: BackupRow, percent = 0): z.input<typeof Backup> {
-  return { ...row, percent };
+  return { ...row, percent, offSite: row.location !== '', encrypted: row.sealedBy !== '' };
 }

@@ -4966,6 +4966,16 @@ export interface components {
             modpackRef: string;
             /** @default  */
             modpackVersion: string;
+            /**
+             * @description Lies in the operator's store off site; until all of it is there, on the service's own disk.
+             * @default false
+             */
+            offSite: boolean;
+            /**
+             * @description With a key of the operator's, where it lies. A download is not.
+             * @default false
+             */
+            encrypted: boolean;
         };
         BackupRetention: {
             /**

@@ -172,3 +172,14 @@ export const mbByRam = list(/^(?:\d{1,9}:)?\d{1,9}$/)
   .refine((tiers) => tiers.length < 2 || tiers.every(({ ramMb }) => ramMb < Infinity))
   .transform((tiers) => tiers.toSorted((a, b) => a.ramMb - b.ramMb))
   .describe('a number of MB, or pairs of RAM and MB such as 2048:10240,4096:20480');
+
+/** `s3://bucket/prefix`, the prefix being optional, without a slash at its end. */
+export const bucketUrl = pattern(/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[\w.-]{1,100}){0,10}\/?$/, '')
+  .transform((value) => value.replace(/\/$/, ''))
+  .describe('s3://bucket or s3://bucket/prefix');
+
+/** Keys of 256 bits, separated by commas or blanks. */
+export const encryptionKeys = list(/^[\w+/-]{43}=?$/)
+  .transform((all) => all.map((text) => Buffer.from(text, 'base64')))
+  .refine((all) => all.every(({ length }) => length === 32))
+  .describe('32 bytes in base64, as `openssl rand -base64 32` makes them, or several of these separated by commas');

@@ -14,6 +14,8 @@ export interface Shown {
   error: string;
   sizeBytes: string;
   locked: boolean;
+  offSite: boolean;
+  encrypted: boolean;
   version: string;
 }
 

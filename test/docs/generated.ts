@@ -33,7 +33,9 @@ ${WRITTEN_BY}
 
 A setting is an environment variable, or a line of a file \`.env\` in Dormouse's folder; the environment wins, and empty means the
 default. \`npm start -- --help\` prints this list, and \`npm start -- --settings\` the settings in force with secrets starred. A bad
-value, or a name that is nearly a setting's, stops the start with a sentence that says so.
+value, or a name that is nearly a setting's, stops the start with a sentence that says so. A secret may stand in a file of its own,
+as Docker and systemd hand them out: \`STRIPE_SECRET_KEY_FILE=/run/secrets/stripe\` in place of \`STRIPE_SECRET_KEY\`, and so with each
+password, key, token and URL that \`--settings\` stars.
 
 ${groups.join('\n')}`;
 }

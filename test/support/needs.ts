@@ -17,7 +17,11 @@ export type Need =
   | 'client-tools'
   | 'promtool'
   | 'systemd'
-  | 'caddy';
+  | 'caddy'
+  | 's3';
+
+/** What `npm run client-tools` installs. */
+export const S3_SERVER = join(import.meta.dirname, '../../node_modules/.cache/client-tools/bin/versitygw');
 
 const run = promisify(execFile);
 const probes: Record<Need, () => Promise<unknown>> = {
@@ -31,6 +35,7 @@ const probes: Record<Need, () => Promise<unknown>> = {
   systemd: () => firstThatRuns(['systemd-analyze']),
   caddy: () => firstThatRuns(['caddy'], 'version'),
   promtool: () => firstThatRuns(['promtool']),
+  s3: () => firstThatRuns([S3_SERVER, 'versitygw']),
   openssh: () => firstThatRuns(['ssh'], '-V'),
   chromium: () => firstThatRuns([process.env.CHROMIUM ?? '/usr/bin/chromium']),
 };
@@ -38,7 +43,7 @@ const found = new Map<Need, Promise<Error | undefined>>();
 
 /**
  * Whether a system is there that a test needs: a Docker engine that answers, or the program of PostgreSQL,
- * HAProxy, Chromium, MariaDB, OpenSSH, bubblewrap, Prometheus' promtool, systemd or Caddy, or what `npm run client-tools` installs.
+ * HAProxy, Chromium, MariaDB, OpenSSH, bubblewrap, Prometheus' promtool, systemd or Caddy, or what `npm run client-tools` installs, an S3 server among it.
  * Where it is not, says so in the test's log and passes the test, so that the caller returns:
  * `if (!(await needs(t, 'docker'))) return;`. With `CI` or `DORMOUSE_NO_SKIP` set nothing may be skipped: the test fails.
  */

@@ -80,15 +80,15 @@ export async function deleteUpload(tx: Tx, { serverId, backupId }: Key): Promise
  */
 export async function noteRemovals(tx: Tx, { serverId, id: backupId }: OneOrAll, at: number): Promise<void> {
   const one = backupId === undefined ? '' : ' AND b."id" = $3';
-  const given = backupId === undefined ? [serverId, at] : [serverId, at, backupId];
+  const given = backupId === undefined ? [at, serverId] : [at, serverId, backupId];
   // A backup that is being brought off site lies in the folder still.
   for (const [location, from] of [
     ['b."location"', '"backups" b'],
     ['u."location"', '"backups" b JOIN "backup_uploads" u ON u."serverId" = b."serverId" AND u."backupId" = b."id"'],
   ]) {
     const sql = `INSERT INTO "offsite_removals" ("location", "serverId", "backupId", "at")
-      SELECT ${location}, b."serverId", b."id", CAST($2 AS bigint) FROM ${from}
-      WHERE b."serverId" = $1 AND ${location} <> ''${one}
+      SELECT ${location}, b."serverId", b."id", CAST($1 AS bigint) FROM ${from}
+      WHERE b."serverId" = $2 AND ${location} <> ''${one}
       ON CONFLICT ("location", "serverId", "backupId") DO NOTHING`;
     await tx.run(sql, given);
   }

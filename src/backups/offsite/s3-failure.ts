@@ -54,6 +54,8 @@ export function wrongSetting(failure: unknown, { bucket, endpoint, doing }: Chec
 interface Checked {
   bucket: string;
   endpoint: string;
-  /** What was tried. */
-  doing: 'read' | 'write' | 'delete' | 'list';
+  doing: Doing;
 }
+
+/** What was tried. */
+export type Doing = 'read' | 'write' | 'delete' | 'list';

@@ -72,9 +72,10 @@ function stateTag(state: string): Html | undefined {
   }
 }
 
-function about({ kind, state, sizeBytes, treeBytes, ...software }: Backup): string[] {
+function about({ kind, state, sizeBytes, treeBytes, offSite, encrypted, ...software }: Backup): string[] {
   const sizes = state === 'ready' ? [`${sizeText(sizeBytes)}, ${sizeText(treeBytes)} unpacked`] : [];
-  return [KINDS[kind] ?? kind, ...sizes, softwareText(software)].filter((part) => part !== '');
+  const place = [offSite && 'off site', encrypted && 'encrypted'].filter((part) => part !== false);
+  return [KINDS[kind] ?? kind, ...sizes, ...place, softwareText(software)].filter((part) => part !== '');
 }
 
 function actions(request: ServerRequest, backup: Backup, isRestored: boolean): (Html | false)[] {
