@@ -45,13 +45,16 @@ export function createArchiveFiles({ store, dataDir, offSite, keys }: ArchiveFil
   }
 
   async function* readStored(row: BackupRow, range: ByteRange): AsyncGenerator<Buffer> {
-    if (row.location !== '') return yield* offSite.bucket(row.location).read(keyIn(row), range);
-    const file = await opensFile(archivePath(dataDir, row.serverId, row.id));
-    if (file === undefined) return yield* readStored(await moved(row), range);
-    try {
+    if (row.location === '') yield* readFile(row, range);
+    else yield* offSite.bucket(row.location).read(keyIn(row), range);
+  }
+
+  async function* readFile(row: BackupRow, range: ByteRange): AsyncGenerator<Buffer> {
+    const opening = await opensFile(archivePath(dataDir, row.serverId, row.id));
+    if (opening === undefined) yield* readStored(await moved(row), range);
+    else {
+      await using file = opening;
       yield* file.createReadStream({ ...range, autoClose: false, highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
-    } finally {
-      await file.close();
     }
   }
 
@@ -62,9 +65,9 @@ export function createArchiveFiles({ store, dataDir, offSite, keys }: ArchiveFil
   }
 
   async function* readWhole(row: BackupRow, { start, end }: ByteRange): AsyncGenerator<Buffer> {
-    if (row.sealedBy === '') return yield* readStored(row, { start, end });
-    const { sizeBytes } = row;
-    yield* opened({ sizeBytes, key: keyOf(row), read: (range) => readStored(row, range) }, start, end);
+    const { sizeBytes, sealedBy } = row;
+    if (sealedBy === '') yield* readStored(row, { start, end });
+    else yield* opened({ sizeBytes, key: keyOf(row), read: (range) => readStored(row, range) }, start, end);
   }
 
   return {

@@ -14,7 +14,7 @@ const KEY = sealKeyOf(randomBytes(32));
 let server: Promise<S3UnderTest> | undefined;
 let prefixes = 0;
 
-test.after.always(async () => void (await (await server)?.remove()));
+test.after.always(async () => await (await server)?.remove());
 
 interface Place {
   it: ApiUnderTest;
