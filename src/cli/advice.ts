@@ -1,29 +1,28 @@
 import { type Api, done } from './api.ts';
 import type { Command, Context, OptionValues } from './command.ts';
 import { CommandError } from './errors.ts';
-import { detail, violationsIn } from './report.ts';
+import { reasonOf, violationsIn } from './report.ts';
 import { MY_SERVERS, SERVER, VERSIONS, read } from './shapes.ts';
 import { didYouMean, nearest } from './suggest.ts';
 import { oneLine } from './text.ts';
 
 /** What somebody probably meant whose call was refused, as sentences: another server, another core. Asks the service; never throws. */
 export async function adviceFor(
-  { status }: CommandError,
+  error: CommandError,
   { api }: Context,
   { args: names = [] }: Command,
   args: readonly string[],
   values: OptionValues,
 ): Promise<string[]> {
   try {
-    const reason = detail(status.details, 'ErrorInfo')?.['reason'];
-    if (reason === 'SERVER_NOT_FOUND' && names[0] === 'id') return await otherServers(api, args[0] ?? '');
-    if (reason === 'EULA_NOT_ACCEPTED') return ['Its owner agrees by: npx dormouse eula --accept'];
-    const isWrong = violationsIn(status.details).some(({ field }) => field === 'type');
+    if (reasonOf(error) === 'SERVER_NOT_FOUND' && names[0] === 'id') return await otherServers(api, args[0] ?? '');
+    if (reasonOf(error) === 'EULA_NOT_ACCEPTED') return ['Its owner agrees by: npx dormouse eula --accept'];
+    const isWrong = violationsIn(error.status.details).some(({ field }) => field === 'type');
     if (isWrong && typeof values['type'] === 'string') return await otherCores(api, values['type']);
     return [];
-  } catch (error) {
-    if (error instanceof CommandError) return [];
-    throw error;
+  } catch (failure) {
+    if (failure instanceof CommandError) return [];
+    throw failure;
   }
 }
 

@@ -4,6 +4,7 @@ import { completion } from './commands/completion.ts';
 import { consoleCommand } from './commands/console.ts';
 import { createServer } from './commands/create.ts';
 import { database } from './commands/database.ts';
+import { files } from './commands/files.ts';
 import { deleteServer } from './commands/delete.ts';
 import { eula } from './commands/eula.ts';
 import { invite } from './commands/invite.ts';
@@ -32,7 +33,7 @@ const completed: readonly Section[] = [
     entries: [servers, createServer, start, stop, restart, kill, deleteServer, machine, versions, templates],
   },
   { title: 'While it runs', entries: [logs, consoleCommand, players] },
-  { title: 'What is in a server', entries: [backups, worlds, mods, sftp] },
+  { title: 'What is in a server', entries: [backups, worlds, files, sftp, mods] },
   { title: 'Around a server', entries: [schedules, members, ports, database] },
   { title: 'As an operator', entries: [invite] },
 ];

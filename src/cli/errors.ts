@@ -78,6 +78,7 @@ export function interrupted(message: string): CommandError {
   return own(EXIT.interrupted, 'CANCELLED', 'INTERRUPTED', message);
 }
 
+const AWAY: ReadonlySet<number> = new Set([CODE.UNAVAILABLE, CODE.ABORTED]);
 const TRANSIENT: ReadonlySet<number> = new Set([
   CODE.UNAVAILABLE,
   CODE.DEADLINE_EXCEEDED,
@@ -89,6 +90,11 @@ const TRANSIENT: ReadonlySet<number> = new Set([
 /** Whether a poll may succeed if it is repeated later. */
 export function isTransient(error: unknown): error is CommandError {
   return error instanceof CommandError && TRANSIENT.has(error.status.code);
+}
+
+/** Whether nobody answered, or the service was not all there. */
+export function isAway(error: unknown): error is CommandError {
+  return error instanceof CommandError && AWAY.has(error.status.code);
 }
 
 function own(exitCode: number, code: Code, reason: string, message: string, metadata = {}): CommandError {

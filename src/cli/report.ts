@@ -44,6 +44,12 @@ function* hints(details: readonly Detail[]): Generator<string> {
   if (typeof requestId === 'string') yield `  Request id: ${oneLine(requestId)}`;
 }
 
+/** The stable reason of an error, such as `SERVER_NOT_FOUND`; '' where it says none. */
+export function reasonOf({ status }: CommandError): string {
+  const reason = detail(status.details, 'ErrorInfo')?.['reason'];
+  return typeof reason === 'string' ? reason : '';
+}
+
 /** The first detail of a kind, such as `ErrorInfo`. */
 export function detail(details: readonly Detail[], type: string): Detail | undefined {
   return details.find((each) => each['@type'] === `type.googleapis.com/google.rpc.${type}`);

@@ -28,6 +28,8 @@ export interface Output {
   style(format: Format, text: string): string;
   line(text: string): void;
   write(text: string): void;
+  /** Resolves once there is room for more. */
+  bytes(chunk: Uint8Array): Promise<void>;
 }
 
 /** What the environment says about colours (https://no-color.org). */
@@ -79,5 +81,6 @@ function output(stream: Stream, env: TerminalEnv): Output {
     style: (format, text) => (colours ? styleText(format, text, { validateStream: false }) : text),
     line: (text) => void stream.write(`${text}\n`),
     write: (text) => void stream.write(text),
+    bytes: (chunk) => new Promise((resolve) => void (stream.write(chunk) ? resolve() : stream.once('drain', resolve))),
   };
 }

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Answer, refusal } from './api.ts';
 import type { Context } from './command.ts';
-import { failed, isTransient } from './errors.ts';
+import { failed } from './errors.ts';
 import { size } from './format.ts';
 import { FILE, chunksOf } from './http.ts';
+import { retried } from './retry.ts';
 
 /** What was saved. */
 export interface Saved {
@@ -19,9 +19,6 @@ export interface Saved {
 
 /** The call that gets a file, with headers for a part of it. */
 export type Get = (headers: Record<string, string>) => Promise<Answer<ReadableStream<Uint8Array> | null>>;
-
-const LEAST_RETRY_MS = 1000;
-const MOST_RETRIES = 6;
 
 /**
  * Saves a file, under its name once all of it is there. A lost connection is taken up again where it ended. Throws
@@ -68,37 +65,35 @@ export async function exists(path: string): Promise<boolean> {
   );
 }
 
+/** Bytes that are there stay, and what is asked for again begins after them. */
 async function fill(context: Context, handle: FileHandle, name: string, get: Get) {
   const { url, signal } = context;
   let bytes = 0;
   let etag = '';
   let digest = '';
   let total = Number.NaN;
-  for (let tries = 0; ; tries++) {
-    const before = bytes;
-    try {
-      const range = { range: `bytes=${bytes}-`, 'if-range': etag };
-      const { data, error, response } = await get({ accept: FILE, ...(bytes > 0 && etag !== '' && range) });
-      if (!response.ok) throw refusal(error, response);
-      if (response.status !== 206) {
-        bytes = 0;
-        await handle.truncate(0);
-        total = Number(response.headers.get('content-length') ?? Number.NaN);
-      }
-      etag = response.headers.get('etag') ?? '';
-      digest = /sha-256=:([^:]+):/.exec(response.headers.get('repr-digest') ?? '')?.[1] ?? '';
-      for await (const chunk of data === null || data === undefined ? [] : chunksOf(data, url, signal)) {
-        await handle.write(chunk, 0, chunk.length, bytes);
-        bytes += chunk.length;
-        progress(context, name, bytes, total);
-      }
-      return { bytes, digest };
-    } catch (error) {
-      if (bytes > before) tries = 0;
-      if (!isTransient(error) || tries >= MOST_RETRIES) throw error;
-      await delay(LEAST_RETRY_MS * 2 ** Math.min(tries, 4), undefined, { signal });
+  await retried(signal, async () => {
+    const range = { range: `bytes=${bytes}-`, 'if-range': etag };
+    const { data, error, response } = await get({ accept: FILE, ...(bytes > 0 && etag !== '' && range) });
+    if (!response.ok) throw refusal(error, response);
+    const start = /^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '')?.[1];
+    if (response.status === 206 && Number(start) !== bytes) {
+      throw failed('WRONG_PART', 'The service sent another part of the file than was asked for. Download it again.');
     }
-  }
+    if (response.status !== 206) {
+      bytes = 0;
+      await handle.truncate(0);
+      total = Number(response.headers.get('content-length') ?? Number.NaN);
+    }
+    etag = response.headers.get('etag') ?? '';
+    digest = /sha-256=:([^:]+):/.exec(response.headers.get('repr-digest') ?? '')?.[1] ?? '';
+    for await (const chunk of data === null || data === undefined ? [] : chunksOf(data, url, signal)) {
+      await handle.write(chunk, 0, chunk.length, bytes);
+      bytes += chunk.length;
+      progress(context, name, bytes, total);
+    }
+  });
+  return { bytes, digest };
 }
 
 function progress({ json, terminal }: Context, name: string, bytes: number, total: number): void {

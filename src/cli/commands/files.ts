@@ -1,0 +1,176 @@
+import { basename, posix } from 'node:path';
+import { refusal } from '../api.ts';
+import { call, on } from '../call.ts';
+import { type Subject, command } from '../command.ts';
+import { contentOf, downloadFolder, ENTRY, isDirectory, listed } from '../download-folder.ts';
+import { failed } from '../errors.ts';
+import { relative, size, some } from '../format.ts';
+import { FILE, chunksOf } from '../http.ts';
+import { listing } from '../table.ts';
+import { oneLine, printable } from '../text.ts';
+import { download } from '../transfer.ts';
+import { counted, filesAt, upload } from '../upload.ts';
+
+const FORCE = { type: 'boolean', short: 'f', help: 'Replace files that are there.' } as const;
+
+const ls = command({
+  name: 'files ls',
+  summary: 'List what is in a folder of a server; without a path, in its own folder.',
+  args: ['id', '[path]'],
+  async run(context, [id = '', path = '']) {
+    const entries = await listed(context, id, path);
+    if (context.json) return context.document({ entries });
+    const { out } = context.terminal;
+    const now = Date.now();
+    const sorted = entries.toSorted((one, other) => Number(other.isDir) - Number(one.isDir));
+    const rows = sorted.map(({ name, isDir, size: bytes, modifiedAt }) => [
+      isDir ? out.style('bold', `${oneLine(name)}/`) : oneLine(name),
+      isDir ? '' : size(bytes),
+      relative(modifiedAt, now),
+    ]);
+    for (const line of listing(out, ['NAME', 'SIZE', 'CHANGED'], rows, 'Nothing is in there yet.')) out.line(line);
+  },
+});
+
+const cat = command({
+  name: 'files cat',
+  summary: 'Print a file.',
+  args: ['id', 'path'],
+  async run(context, [id = '', path = '']) {
+    const { terminal, url, signal } = context;
+    const { data, error, response } = await contentOf(context, id, path)({ accept: FILE });
+    if (!response.ok) throw refusal(error, response);
+    const decoder = new TextDecoder();
+    for await (const chunk of data === null || data === undefined ? [] : chunksOf(data, url, signal)) {
+      // For a program every byte; on a terminal nothing that steers it.
+      if (terminal.out.isTerminal) terminal.out.write(printable(decoder.decode(chunk, { stream: true })));
+      else await terminal.out.bytes(chunk);
+    }
+  },
+});
+
+const get = command({
+  name: 'files get',
+  summary: 'Save a file or a folder of a server here.',
+  args: ['id', 'path', '[here]'],
+  options: { force: FORCE, zip: { type: 'boolean', help: 'A folder as one zip.' } },
+  details: `Example: npx dormouse files get castle world
+         npx dormouse files get castle plugins plugins.zip --zip`,
+  async run(context, [id = '', path = '', here], { force = false, zip = false }) {
+    const { json, document, terminal } = context;
+    const isFolder = await isDirectory(context, id, path);
+    const name = basename(posix.normalize(`/${path}`)) || id;
+    if (isFolder && !zip) {
+      const saved = await downloadFolder(context, id, path, here ?? name, force);
+      if (json) return document(saved);
+      terminal.out.line(`Saved ${some(saved.files, 'file')}, ${size(saved.bytes)}, in ${saved.folder}.`);
+      if (saved.missing.length === 0) return;
+      const missing = saved.missing.map(oneLine).join(', ');
+      throw failed('NOT_ALL_SAVED', `These could not be had (links, or gone meanwhile): ${missing}`, { server: id });
+    }
+    const target = here ?? (isFolder ? `${name}.zip` : name);
+    const saved = await download(context, target, force, contentOf(context, id, path));
+    if (json) return document(saved);
+    terminal.out.line(`Saved ${saved.file}: ${size(saved.bytes)}.`);
+  },
+});
+
+const put = command({
+  name: 'files put',
+  summary: 'Send files and folders from here to a server. Links are left out.',
+  args: ['id', 'here...'],
+  options: {
+    to: { type: 'string', value: 'folder', help: 'The folder on the server; else its own.' },
+    force: FORCE,
+  },
+  details: `Example: npx dormouse files put castle server-icon.png --force
+         npx dormouse files put castle *.jar --to plugins`,
+  async run(context, [id = '', ...here], { to = '', force = false }) {
+    const { json, document, terminal } = context;
+    const files = await filesAt(here, posix.normalize(`/${to}`).slice(1));
+    if (files.length === 0) throw failed('NOTHING_TO_SEND', 'There are no files in there to be sent.');
+    const showing = counted(context, files);
+    for (const [index, file] of files.entries()) {
+      showing(index);
+      await upload(context, id, file, force);
+    }
+    terminal.clear();
+    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    if (json) return document({ files: files.map(({ path }) => path), bytes });
+    const what = files.length === 1 ? (files[0]?.path ?? '') : some(files.length, 'file');
+    terminal.out.line(`Sent ${what}: ${size(bytes)}.`);
+  },
+});
+
+/** `dormouse files`. */
+export const files: Subject = {
+  name: 'files',
+  summary: 'The files of a server, awake or asleep: list, print, get, put, move, pack.',
+  details: `Paths begin at the server's own folder: world, plugins/config.yml.
+
+Examples: npx dormouse files cat castle server.properties
+          npx dormouse files put castle *.jar --to plugins
+          npx dormouse files get castle world`,
+  commands: [
+    ls,
+    cat,
+    get,
+    put,
+    call({
+      name: 'files mkdir',
+      summary: 'Make a folder, with those above it.',
+      args: ['id', 'path'],
+      call: ({ api }, [id, path = '']) => api.POST('/v1/servers/{id}/file:mkdir', { ...on(id), body: { path } }),
+      shape: {},
+      show: (_, { args: [, path] }) => [`Made ${path}.`],
+    }),
+    call({
+      name: 'files mv',
+      summary: 'Move or rename. There must be nothing of the new name yet.',
+      args: ['id', 'from', 'to'],
+      call: ({ api }, [id, from = '', to = '']) =>
+        api.POST('/v1/servers/{id}/file:rename', { ...on(id), body: { from, to } }),
+      shape: {},
+      show: (_, { args: [, from, to] }) => [`${from} is ${to} now.`],
+    }),
+    call({
+      name: 'files cp',
+      summary: 'Copy, with all that is in it.',
+      args: ['id', 'from', 'to'],
+      call: ({ slow }, [id, from = '', to = '']) =>
+        slow.POST('/v1/servers/{id}/file:copy', { ...on(id), body: { from, to } }),
+      shape: {},
+      show: (_, { args: [, from, to] }) => [`Copied ${from} to ${to}.`],
+    }),
+    call({
+      name: 'files rm',
+      summary: 'Delete a file or a folder with all that is in it, for good.',
+      args: ['id', 'path'],
+      warning: ([id, path]) => `This deletes ${path} of ${id}, for good.`,
+      call: ({ slow }, [id, path = '']) => slow.POST('/v1/servers/{id}/file:delete', { ...on(id), body: { path } }),
+      shape: {},
+      show: (_, { args: [, path] }) => [`Deleted ${path}.`],
+    }),
+    call({
+      name: 'files archive',
+      summary: 'Pack files and folders, on the server, into a .zip, .tar, .tar.gz or .tar.zst.',
+      args: ['id', 'archive', 'paths...'],
+      details: 'Example: npx dormouse files archive castle before-update.zip plugins world',
+      call: ({ slow }, [id, to = '', ...paths]) =>
+        slow.POST('/v1/servers/{id}/file:archive', { ...on(id), body: { paths, to } }),
+      shape: ENTRY,
+      show: (entry, { args: [, to] }) => [`Packed into ${to}: ${size(entry.size)}.`],
+    }),
+    call({
+      name: 'files extract',
+      summary: 'Unpack an archive that is on the server. Files of the same names give way.',
+      args: ['id', 'archive', '[folder]'],
+      call: ({ slow }, [id, path = '', to = '']) =>
+        slow.POST('/v1/servers/{id}/file:extract', { ...on(id), body: { path, to } }),
+      shape: { extracted: '0' },
+      show: ({ extracted }, { args: [, path, to = ''] }) => [
+        `Unpacked ${path}${to === '' ? '' : ` to ${to}`}: ${size(extracted)}.`,
+      ],
+    }),
+  ],
+};

@@ -1,0 +1,90 @@
+import { openAsBlob } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
+import { basename, join, posix } from 'node:path';
+import { done } from './api.ts';
+import type { Context } from './command.ts';
+import { CommandError, failed } from './errors.ts';
+import { size } from './format.ts';
+import { reasonOf } from './report.ts';
+import { retried } from './retry.ts';
+import type { Messages } from './shapes.ts';
+import { localError } from './transfer.ts';
+
+/** A file of this machine, and where it is to be on the server. */
+export interface Sent {
+  local: string;
+  path: string;
+  bytes: number;
+}
+
+/** The plain files at and below some paths of this machine, each below `to` under the name that its own path ends with. */
+export async function filesAt(paths: readonly string[], to: string): Promise<Sent[]> {
+  const lists = await Promise.all(
+    paths.map(async (path) => {
+      const name = basename(join(process.cwd(), path));
+      return filesBelow(path, posix.join(to, name));
+    }),
+  );
+  return lists.flat();
+}
+
+/** Links are left out: what they lead to is not in the folder. */
+async function filesBelow(local: string, path: string): Promise<Sent[]> {
+  try {
+    const found = await lstat(local);
+    if (found.isFile()) return [{ local, path, bytes: found.size }];
+    if (!found.isDirectory()) return [];
+    const names = await readdir(local);
+    const lists: Sent[][] = [];
+    for (const name of names.toSorted()) lists.push(await filesBelow(join(local, name), posix.join(path, name)));
+    return lists.flat();
+  } catch (error) {
+    throw localError(error, local);
+  }
+}
+
+/** Sends a file as a stream. It is there when all of it has come; what breaks off is sent again. Throws CommandError. */
+export async function upload(context: Context, id: string, { local, path }: Sent, overwrite: boolean) {
+  try {
+    return await retried(context.signal, () => sendOnce(context, id, { local, path, overwrite }));
+  } catch (error) {
+    throw explained(error, path);
+  }
+}
+
+async function sendOnce(
+  { slow }: Context,
+  id: string,
+  { local, path, overwrite }: { local: string; path: string; overwrite: boolean },
+): Promise<Messages['FileEntry']> {
+  const blob = await openAsBlob(local).catch((error: unknown) => Promise.reject(localError(error, local)));
+  return done(
+    slow.POST('/v1/servers/{id}/file:upload', {
+      params: { path: { id }, query: { path, overwrite } },
+      headers: { 'content-type': 'application/octet-stream' },
+      // Described as a string; sent as it is, in pieces.
+      body: blob as unknown as string,
+      bodySerializer: (body: unknown) => body,
+    }),
+  );
+}
+
+/** What is in the way has a way out. */
+function explained(error: unknown, path: string): unknown {
+  if (!(error instanceof CommandError)) return error;
+  if (reasonOf(error) !== 'PATH_EXISTS') return error;
+  return failed('FILE_EXISTS', `${path} is on the server already. Replace it with --force.`);
+}
+
+/** How far many files have come, on a line that is redrawn. */
+export function counted({ json, terminal }: Context, files: readonly Sent[]): (index: number) => void {
+  const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  let before = 0;
+  return (index) => {
+    const file = files[index];
+    if (file === undefined || json || !terminal.err.isTerminal) return;
+    const share = total === 0 ? 100 : Math.floor((before / total) * 100);
+    terminal.progress(`${share} % of ${size(total)}  ${file.path}`);
+    before += file.bytes;
+  };
+}

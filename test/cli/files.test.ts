@@ -1,0 +1,114 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { plant, treeOf } from '../support/tree.ts';
+import { commandsAt } from './in-process.ts';
+import { newProgram, startStandIn } from './program.ts';
+
+test('files: sent, listed, printed, moved, packed, unpacked, saved and deleted', async (t) => {
+  const { says, refuses, run, create, dataDir, home } = await commandsAt(t);
+  await create('castle');
+  const root = join(dataDir, 'servers/castle');
+  const at = (path: string) => join(home, path);
+  await plant(home, { 'icon.png': 'PNG', 'kit/a.yml': 'a: 1\n', 'kit/deep/b.txt': 'b' });
+  await symlink('/etc/passwd', at('kit/link'));
+
+  await says(['files', 'ls', 'castle'], /./);
+  await says(['files', 'put', 'castle', at('icon.png')], /^Sent icon\.png: 3 bytes\.\n$/);
+  await refuses(['files', 'put', 'castle', at('icon.png')], /icon\.png is on the server already\. .*--force/);
+  await writeFile(at('icon.png'), 'PNG2');
+  await says(['files', 'put', 'castle', at('icon.png'), '-f'], /4 bytes/);
+  await says(['files', 'put', 'castle', at('kit'), at('icon.png'), '--to', 'plugins'], /^Sent 3 files: 10 bytes\.\n$/);
+  t.is(await readFile(join(root, 'plugins/kit/deep/b.txt'), 'utf8'), 'b');
+  t.false(existsSync(join(root, 'plugins/kit/link')), 'what a link leads to stays here');
+  await refuses(['files', 'put', 'castle', at('nothing')], /nothing cannot be used here \(ENOENT\)/);
+
+  await says(['files', 'castle', 'plugins'], /^NAME +SIZE +CHANGED\nkit\/ .*\nicon\.png +4 bytes +/);
+  await says(['files', 'cat', 'castle', 'plugins/kit/a.yml'], /^a: 1\n$/);
+  await refuses(['files', 'cat', 'castle', 'plugins/none'], /./);
+  await says(['files', 'mkdir', 'castle', 'old/er'], /Made old\/er/);
+  await says(['files', 'mv', 'castle', 'plugins/icon.png', 'old/icon.png'], /is old\/icon\.png now/);
+  await says(['files', 'cp', 'castle', 'plugins/kit', 'old/kit'], /Copied/);
+  await says(['files', 'archive', 'castle', 'pack.zip', 'old', 'plugins'], /^Packed into pack\.zip: [\d.]+ KB\.\n$/);
+  await says(['files', 'rm', 'castle', 'old'], /^Deleted old\./, 'y\n');
+  await refuses(['files', 'rm', 'castle', 'plugins'], /for good\.[^]*Nothing was done/);
+  await says(['files', 'extract', 'castle', 'pack.zip', 'new'], /^Unpacked pack\.zip to new: /);
+
+  await says(['files', 'get', 'castle', 'new/old/icon.png', at('got.png')], /^Saved .*got\.png: 4 bytes\.\n$/);
+  t.is(await readFile(at('got.png'), 'utf8'), 'PNG2');
+  await refuses(['files', 'get', 'castle', 'new/old/icon.png', at('got.png')], /there already.*--force/);
+  await refuses(['files', 'get', 'castle', 'new/none', at('none')], /castle has no file new\/none/);
+  await says(['files', 'get', 'castle', 'new/plugins', at('got')], /^Saved 2 files, 6 bytes, in .*got\.\n$/);
+  t.deepEqual(Object.keys(await treeOf(at('got'))).toSorted(), ['kit', 'kit/a.yml', 'kit/deep', 'kit/deep/b.txt']);
+  t.is(await readFile(at('got/kit/a.yml'), 'utf8'), 'a: 1\n');
+  await says(['files', 'get', 'castle', 'new', at('all.zip'), '--zip'], /^Saved .*all\.zip/);
+  t.is((await readFile(at('all.zip'))).subarray(0, 2).toString(), 'PK');
+  await symlink('/etc/passwd', join(root, 'new/link'));
+  const { code, err } = await run(['files', 'get', 'castle', 'new', at('more')]);
+  t.is(code, 1);
+  t.regex(err, /could not be had.*: new\/link/);
+  t.false(existsSync(at('more/link')));
+});
+
+test('a download goes on where its connection was lost, and keeps nothing of another sum', async (t) => {
+  // More than waits in between: some of it has been read when the connection ends.
+  const content = Buffer.alloc(24 * 1024 * 1024, 'castle ');
+  const ranges: (string | undefined)[] = [];
+  const service = await startStandIn(t, ({ path }, response) => {
+    if (path.endsWith('/backups')) return [200, { backups: [{ id: 'b1', state: 'ready' }] }];
+    const { range } = response.req.headers;
+    ranges.push(range);
+    const from = Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0);
+    const headers = {
+      'content-type': 'application/octet-stream',
+      etag: '"v1"',
+      'content-length': content.length - from,
+    };
+    const part = { 'content-range': `bytes ${from}-${content.length - 1}/${content.length}` };
+    const wrong = { 'repr-digest': `sha-256=:${Buffer.from('no sum').toString('base64')}:` };
+    response.writeHead(range === undefined ? 200 : 206, {
+      ...headers,
+      ...(range !== undefined && part),
+      ...(ranges.length > 2 && wrong),
+    });
+    if (ranges.length > 1) response.end(content.subarray(from));
+    else response.write(content.subarray(0, content.length / 2), () => response.destroy());
+    return undefined;
+  });
+  const program = await newProgram(t, service.url);
+  const file = join(program.home, 'castle.tar.zst');
+  const words = ['backups', 'download', 'castle', 'latest', file];
+  const env = { DORMOUSE_KEY: 'dmk_x' };
+  const { code, err, out } = await program.run(words, { env });
+  t.is(code, 0, err);
+  t.is(out, `Saved ${file}: 24 MB.\n`);
+  t.true(content.equals(await readFile(file)));
+  t.deepEqual([ranges.length, ranges[0]], [2, undefined]);
+  t.regex(ranges[1] ?? '', /^bytes=[1-9]\d*-$/);
+  const wrong = await program.run([...words, '--force'], { env });
+  t.is(wrong.code, 1);
+  t.regex(wrong.err, /another sum.*Nothing was kept/);
+  t.true(content.equals(await readFile(file)), 'what was there before stays');
+});
+
+test('a folder of strange names leads nowhere else', async (t) => {
+  const service = await startStandIn(t, ({ path }) =>
+    path.includes('/file:download')
+      ? [200, 'x', { 'content-type': 'application/octet-stream' }]
+      : [
+          200,
+          {
+            entries: path.includes('path=world') ? [{ name: '../evil', size: '1' }] : [{ name: 'world', isDir: true }],
+          },
+        ],
+  );
+  const program = await newProgram(t, service.url);
+  const folder = join(program.home, 'folder');
+  await mkdir(folder);
+  const words = ['files', 'get', 'castle', 'world', join(folder, 'world')];
+  const { code, err } = await program.run(words, { env: { DORMOUSE_KEY: 'dmk_x' } });
+  t.is(code, 1);
+  t.regex(err, /cannot be saved here/);
+  t.deepEqual(await readdir(folder), ['world']);
+});
