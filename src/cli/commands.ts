@@ -1,4 +1,6 @@
 import { type Command, type Section, isSubject } from './command.ts';
+import { apiCall } from './commands/api.ts';
+import { audit } from './commands/audit.ts';
 import { backups } from './commands/backups.ts';
 import { completion } from './commands/completion.ts';
 import { consoleCommand } from './commands/console.ts';
@@ -17,25 +19,33 @@ import { machine } from './commands/machine.ts';
 import { members } from './commands/members.ts';
 import { mods } from './commands/mods.ts';
 import { players } from './commands/players.ts';
+import { accounts, capacity, invitations, machines, nodes } from './commands/operator.ts';
 import { ports } from './commands/ports.ts';
 import { schedules } from './commands/schedules.ts';
 import { servers } from './commands/servers.ts';
+import { settings } from './commands/settings.ts';
 import { sftp } from './commands/sftp.ts';
+import { software } from './commands/software.ts';
 import { templates } from './commands/templates.ts';
 import { versions } from './commands/versions.ts';
+import { wake } from './commands/wake.ts';
+import { usage, wallet } from './commands/wallet.ts';
 import { whoami } from './commands/whoami.ts';
+import { why } from './commands/why.ts';
 import { worlds } from './commands/worlds.ts';
 
 const completed: readonly Section[] = [
   { title: 'You', entries: [login, logout, whoami, keys, eula] },
   {
     title: 'Servers',
-    entries: [servers, createServer, start, stop, restart, kill, deleteServer, machine, versions, templates],
+    entries: [servers, createServer, start, stop, restart, kill, deleteServer, machine, why, versions, templates],
   },
   { title: 'While it runs', entries: [logs, consoleCommand, players] },
   { title: 'What is in a server', entries: [backups, worlds, files, sftp, mods] },
-  { title: 'Around a server', entries: [schedules, members, ports, database] },
-  { title: 'As an operator', entries: [invite] },
+  { title: 'Around a server', entries: [settings, software, wake, schedules, members, ports, database, audit] },
+  { title: 'Money', entries: [wallet, usage] },
+  { title: 'As an operator', entries: [invite, invitations, accounts, nodes, capacity, machines] },
+  { title: 'For all else', entries: [apiCall] },
 ];
 
 /** All commands and subjects, in the order of help. */

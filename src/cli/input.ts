@@ -1,8 +1,10 @@
 import process from 'node:process';
 import { addAbortSignal } from 'node:stream';
 import type { Context } from './command.ts';
+import { wrongUsage } from './errors.ts';
 
 const MAX_LINE = 4096;
+const MAX_INPUT = 8 * 1024 * 1024;
 
 /**
  * The first line of the input; '' where there is none. Rejects when the signal is aborted. The input is closed
@@ -21,8 +23,18 @@ export async function firstLine(input: Context['input'], signal: AbortSignal): P
   return text.split(/[\r\n]/, 1)[0] ?? '';
 }
 
+/** All of the input, up to some megabytes. Rejects when the signal is aborted. */
+export async function wholeInput(input: Context['input'], signal: AbortSignal): Promise<string> {
+  let text = '';
+  for await (const chunk of chunks(input, signal)) {
+    text += chunk;
+    if (text.length > MAX_INPUT) throw wrongUsage('That is more input than a call takes.');
+  }
+  return text;
+}
+
 /**
- * The same without echo. On a terminal `ask` is called once the echo is off, so that a program that pastes at once is
+ * The first line without echo. On a terminal `ask` is called once the echo is off, so that a program that pastes at once is
  * not shown. The terminal's mode is restored in any case.
  */
 export async function secretLine(input: Context['input'], signal: AbortSignal, ask: () => void): Promise<string> {

@@ -1,12 +1,12 @@
 import { done } from '../api.ts';
 import { type Command, command } from '../command.ts';
 import { agree, askForEula } from './eula.ts';
-import { wrongUsage } from '../errors.ts';
 import { memory, software } from '../format.ts';
+import { properties, ramMb } from '../server-options.ts';
 import { SERVER, read } from '../shapes.ts';
+import { UNLISTED, softwareOf } from '../software-choice.ts';
 
 const DEFAULT_RAM_MB = 1024;
-const MOST_RAM_MB = 2 ** 31 - 1;
 
 /** `dormouse create`. */
 export const createServer: Command = command({
@@ -18,8 +18,9 @@ export const createServer: Command = command({
     version: {
       type: 'string',
       value: 'version',
-      help: 'Minecraft version, for example 1.21.8; see: npx dormouse versions',
+      help: 'Minecraft version, for example 1.21.8, or latest (the default of a core); see: npx dormouse versions',
     },
+    unlisted: UNLISTED,
     ram: { type: 'string', value: 'size', help: `Memory: 512M, 2G, or a number of MB (${DEFAULT_RAM_MB}).` },
     motd: { type: 'string', value: 'text', help: 'The line in the server list of the game.' },
     property: { type: 'string', multiple: true, value: 'k=v', help: 'A line of server.properties.' },
@@ -29,14 +30,15 @@ export const createServer: Command = command({
     },
   },
   details: 'Example: npx dormouse create "My Server" --type paper --version 1.21.8 --ram 2G --property difficulty=hard',
-  async run(context, [name = ''], { type, version, ram, motd, property, 'accept-eula': agrees }) {
+  async run(context, [name = ''], { type, version, ram, motd, property, unlisted, 'accept-eula': agrees }) {
     const { api, json, document, terminal } = context;
     const { out } = terminal;
     const body = {
       name,
       ramMb: ram === undefined ? DEFAULT_RAM_MB : ramMb(ram),
-      ...(type === undefined ? {} : { type }),
-      ...(version === undefined ? {} : { version }),
+      ...(type === undefined
+        ? { ...(version !== undefined && { version }) }
+        : await softwareOf(api, { type, version }, unlisted)),
       ...(motd === undefined ? {} : { motd }),
       ...(property === undefined ? {} : { properties: properties(property) }),
     };
@@ -51,20 +53,3 @@ export const createServer: Command = command({
     if (server.type !== 'sandbox') await askForEula(context);
   },
 });
-
-function ramMb(text: string): number {
-  const [, number = '', unit = ''] = /^(\d{1,7}(?:\.\d{1,3})?) ?([mg]?)(?:i?b)?$/i.exec(text) ?? [];
-  const size = Math.round(Number(number) * (unit.toLowerCase() === 'g' ? 1024 : 1));
-  if (number === '' || size < 1 || size > MOST_RAM_MB) throw wrongUsage('--ram must be like 512M, 2G or 2048 (MB).');
-  return size;
-}
-
-function properties(lines: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    lines.map((line) => {
-      const at = line.indexOf('=');
-      if (at < 1) throw wrongUsage(`--property must be like difficulty=hard, not ${JSON.stringify(line)}.`);
-      return [line.slice(0, at), line.slice(at + 1)];
-    }),
-  );
-}

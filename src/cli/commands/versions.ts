@@ -1,20 +1,30 @@
 import { done } from '../api.ts';
 import { type Command, command } from '../command.ts';
+import { wrongUsage } from '../errors.ts';
 import { VERSIONS, read } from '../shapes.ts';
+import { didYouMean, nearest } from '../suggest.ts';
 import { columns } from '../table.ts';
 import { oneLine } from '../text.ts';
 
 /** `dormouse versions`. */
 export const versions: Command = command({
   name: 'versions',
-  summary: 'List the versions of Minecraft, newest first.',
-  async run({ api, json, document, terminal: { out } }) {
+  summary: 'List the versions of Minecraft, newest first; of a core, those that it takes.',
+  args: ['[core]'],
+  async run({ api, json, document, terminal: { out } }, [type]) {
     const reply = await done(api.GET('/v1/minecraft/versions'));
-    if (json) return document(reply);
-    const { versions, latest } = read(VERSIONS, reply);
-    const names = versions.map((version) => oneLine(version));
+    if (json && type === undefined) return document(reply);
+    const { versions, latest, cores } = read(VERSIONS, reply, oneLine);
+    const core = cores.find((each) => each.type === type);
+    if (type !== undefined && core === undefined) {
+      const known = cores.map((each) => each.type);
+      const meant = didYouMean(nearest(type, known)) || `There are ${known.join(', ')}.`;
+      throw wrongUsage(`There is no core ${JSON.stringify(type)} here. ${meant}`);
+    }
+    if (json && core !== undefined) return document(core);
+    const names = core?.versions ?? versions;
     // One per line for programs, as `ls` does.
     for (const line of out.isTerminal ? columns(names, out.columns) : names) out.line(line);
-    if (out.isTerminal) out.line(`\nLatest: ${out.style('bold', oneLine(latest))}`);
+    if (out.isTerminal) out.line(`\nLatest: ${out.style('bold', core?.versions[0] ?? latest)}`);
   },
 });

@@ -1,0 +1,164 @@
+import { done } from '../api.ts';
+import { call, on } from '../call.ts';
+import { type Context, type Subject, command } from '../command.ts';
+import { wrongUsage } from '../errors.ts';
+import { memory, software } from '../format.ts';
+import { onOff, wholeNumber } from '../parse.ts';
+import { properties, ramMb } from '../server-options.ts';
+import { type Messages, SERVER, read } from '../shapes.ts';
+import { didYouMean, nearest } from '../suggest.ts';
+import { aligned } from '../table.ts';
+import { oneLine } from '../text.ts';
+
+const SETTINGS = {
+  ...SERVER,
+  plan: '',
+  motd: '',
+  idleTimeoutMinutes: 0,
+  alertWebhookUrl: '',
+  publicStatusEnabled: false as boolean,
+  publicSlug: '',
+  waitingRoom: false as boolean,
+  clientVersions: '',
+  modpackPlatform: '',
+  modpackRef: '',
+} satisfies Partial<Messages['Server']>;
+
+const MOST_IDLE_MINUTES = 10_080;
+
+/** What an option of `settings set` is on the wire: one call each, in this order. */
+const OPTIONS = {
+  name: { type: 'string', value: 'text', help: 'What it is called.' },
+  ram: { type: 'string', value: 'size', help: 'Memory: 512M, 2G. Only while it is stopped.' },
+  plan: { type: 'string', value: 'plan', help: 'metered or flat. Only while it is stopped.' },
+  motd: { type: 'string', value: 'text', help: 'The line in the server list of the game.' },
+  idle: { type: 'string', value: 'minutes', help: 'After how long without players it goes to sleep; 0: never.' },
+  webhook: { type: 'string', value: 'url', help: 'A chat platform to tell of alerts; "" for none.' },
+  public: { type: 'string', value: 'on|off', help: 'A public page of its status.' },
+  'waiting-room': { type: 'string', value: 'on|off', help: 'Players who wake it see its start (1.21.6 and newer).' },
+  clients: { type: 'string', value: 'which', help: 'Which versions may come in: auto, own or any.' },
+} as const;
+
+type Given = { [Name in keyof typeof OPTIONS]?: string };
+
+const CLIENTS = ['auto', 'own', 'any'] as const;
+
+async function settingsOf({ api }: Context, id: string): Promise<Messages['Server']> {
+  return done(api.GET('/v1/servers/{id}', on(id)));
+}
+
+function shown(reply: Messages['Server']): string[] {
+  const server = read(SETTINGS, reply, oneLine);
+  const lines = Object.entries(reply.properties).map(([name, value]) => `${oneLine(name)}=${oneLine(value)}`);
+  const facts = [
+    ['name', server.name],
+    ['software', software(server)],
+    ['mod pack', server.modpackRef === '' ? '' : `${server.modpackRef} (${server.modpackPlatform})`],
+    ['memory', memory(server.ramMb)],
+    ['plan', server.plan],
+    ['motd', server.motd],
+    ['sleeps after', server.idleTimeoutMinutes === 0 ? 'never' : `${server.idleTimeoutMinutes} min without players`],
+    ['waiting room', server.waitingRoom ? 'on' : ''],
+    ['clients', server.clientVersions],
+    ['public page', server.publicStatusEnabled ? `/status/${server.publicSlug}` : ''],
+    ['webhook', server.alertWebhookUrl === '' ? '' : 'set'],
+    ...lines.map((line, index) => [index === 0 ? 'properties' : '', line]),
+  ];
+  return aligned(facts.filter(([, value]) => value !== ''));
+}
+
+async function change({ api }: Context, id: string, given: Given): Promise<void> {
+  const { name, ram, plan, motd, webhook, clients } = given;
+  const waitingRoom = given['waiting-room'];
+  const clientVersions = CLIENTS.find((each) => each === clients);
+  if (clients !== undefined && clientVersions === undefined) throw wrongUsage('--clients must be auto, own or any.');
+  const update = {
+    ...(name !== undefined && { name }),
+    ...(ram !== undefined && { ramMb: ramMb(ram) }),
+    ...(plan !== undefined && { plan }),
+    ...(waitingRoom !== undefined && { waitingRoom: onOff(waitingRoom) }),
+    ...(clientVersions && { clientVersions }),
+  };
+  const idleTimeoutMinutes = wholeNumber('idle', given.idle, MOST_IDLE_MINUTES);
+  const enabled = given.public === undefined ? undefined : onOff(given.public);
+  if (Object.keys(update).length > 0) await done(api.POST('/v1/servers/{id}:update', { ...on(id), body: update }));
+  if (motd !== undefined) await done(api.POST('/v1/servers/{id}:setMotd', { ...on(id), body: { motd } }));
+  if (idleTimeoutMinutes !== undefined)
+    await done(api.POST('/v1/servers/{id}:setProperties', { ...on(id), body: { idleTimeoutMinutes } }));
+  if (webhook !== undefined)
+    await done(api.POST('/v1/servers/{id}:setAlertWebhook', { ...on(id), body: { url: webhook } }));
+  if (enabled !== undefined) await done(api.POST('/v1/servers/{id}:setPublicStatus', { ...on(id), body: { enabled } }));
+}
+
+async function tell(context: Context, id: string): Promise<void> {
+  const reply = await settingsOf(context, id);
+  if (context.json) return context.document(reply);
+  for (const line of shown(reply)) context.terminal.out.line(line);
+}
+
+/** `dormouse settings`. */
+export const settings: Subject = {
+  name: 'settings',
+  summary: "A server's name, memory, plan and properties, and when it sleeps.",
+  details: `Properties are those of server.properties; they apply at the next start. Those that are not named stay as they are.
+
+Examples: npx dormouse settings set castle difficulty=hard pvp=false
+          npx dormouse settings set castle --ram 2G --idle 20
+          npx dormouse settings unset castle difficulty`,
+  commands: [
+    command({
+      name: 'settings show',
+      summary: 'Show them.',
+      args: ['id'],
+      run: (context, [id = '']) => tell(context, id),
+    }),
+    command({
+      name: 'settings set',
+      summary: 'Change properties (name=value) and what the options name.',
+      args: ['id', '[property=value...]'],
+      options: OPTIONS,
+      async run(context, [id = '', ...lines], values) {
+        const set = properties(lines);
+        if (lines.length === 0 && Object.keys(OPTIONS).every((name) => values[name as keyof Given] === undefined)) {
+          throw wrongUsage('There is nothing to set. See: npx dormouse help settings set');
+        }
+        await change(context, id, values);
+        if (lines.length > 0) {
+          const before = await settingsOf(context, id);
+          const body = { properties: { ...before.properties, ...set } };
+          await done(context.api.POST('/v1/servers/{id}:setProperties', { ...on(id), body }));
+        }
+        await tell(context, id);
+      },
+    }),
+    command({
+      name: 'settings unset',
+      summary: "Put properties back to the game's defaults.",
+      args: ['id', 'property...'],
+      async run(context, [id = '', ...names]) {
+        const before = (await settingsOf(context, id)).properties;
+        const unknown = names.find((name) => !Object.hasOwn(before, name));
+        if (unknown !== undefined) {
+          const meant = didYouMean(nearest(unknown, Object.keys(before)));
+          throw wrongUsage(`The property ${JSON.stringify(unknown)} is not set. ${meant}`.trimEnd());
+        }
+        const kept = Object.fromEntries(Object.entries(before).filter(([name]) => !names.includes(name)));
+        await done(context.api.POST('/v1/servers/{id}:setProperties', { ...on(id), body: { properties: kept } }));
+        await tell(context, id);
+      },
+    }),
+    call({
+      name: 'settings keep-awake',
+      summary: 'Let it not go to sleep for so many minutes, though nobody is there; 0 ends that.',
+      args: ['id', 'minutes'],
+      call: ({ api }, [id, minutes]) => {
+        const body = { minutes: wholeNumber('minutes', minutes, 1440) ?? 0 };
+        return api.POST('/v1/servers/{id}:keepAwake', { ...on(id), body });
+      },
+      shape: SERVER,
+      show: (_, { args: [id, minutes] }) => [
+        minutes === '0' ? `${id} sleeps when nobody is there.` : `${id} stays awake for ${minutes} min at least.`,
+      ],
+    }),
+  ],
+};

@@ -1,0 +1,76 @@
+import { call, on } from '../call.ts';
+import type { Subject } from '../command.ts';
+import { wrongUsage } from '../errors.ts';
+import { wholeNumber } from '../parse.ts';
+import type { Messages } from '../shapes.ts';
+import { didYouMean, nearest } from '../suggest.ts';
+import { aligned } from '../table.ts';
+
+const POLICY = { mode: '', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' } satisfies Messages['WakePolicy'];
+const MODES = ['anyone', 'known', 'whitelist', 'verified', 'nobody'] as const;
+const MOST_WAKES = 100_000;
+
+/** What each mode says, in words. */
+const WHO: Record<string, string> = {
+  anyone: 'anyone who joins',
+  known: 'who is on the whitelist, an operator or has played here',
+  whitelist: 'who is on the whitelist',
+  verified: 'who has proved a Minecraft account',
+  nobody: 'nobody: it is closed',
+};
+
+function modeOf(text: string): (typeof MODES)[number] {
+  const mode = MODES.find((each) => each === text);
+  if (mode !== undefined) return mode;
+  throw wrongUsage(`--mode must be ${MODES.join(', ')}. ${didYouMean(nearest(text, MODES))}`.trimEnd());
+}
+
+function facts({ mode, maxWakesPerDay, asleepMotd, maintenanceText }: typeof POLICY): string[] {
+  const rows = [
+    ['woken by', `${mode} (${WHO[mode] ?? mode})`],
+    ['at most', maxWakesPerDay === 0 ? 'as often as they like' : `${maxWakesPerDay} times a day`],
+    ['text asleep', asleepMotd],
+    ['text closed', maintenanceText],
+  ];
+  return aligned(rows.filter(([, value]) => value !== ''));
+}
+
+/** `dormouse wake`. */
+export const wake: Subject = {
+  name: 'wake',
+  summary: 'Who may wake a server by joining it, and what the list says while it sleeps.',
+  commands: [
+    call({
+      name: 'wake show',
+      summary: 'Show it.',
+      args: ['id'],
+      // The empty change reads it.
+      call: ({ api }, [id]) => api.POST('/v1/servers/{id}:setWakePolicy', { ...on(id), body: {} }),
+      shape: POLICY,
+      show: facts,
+    }),
+    call({
+      name: 'wake set',
+      summary: 'Change it. What is not named stays as it is.',
+      args: ['id'],
+      options: {
+        mode: { type: 'string', value: 'mode', help: `${MODES.join(', ')}.` },
+        'max-per-day': { type: 'string', value: 'n', help: 'How often in a day at most; 0: as often as they like.' },
+        asleep: { type: 'string', value: 'text', help: 'The line in the server list while it sleeps.' },
+        closed: { type: 'string', value: 'text', help: 'What players read who may not wake it.' },
+      },
+      call({ api }, [id], { mode, 'max-per-day': most, asleep, closed }) {
+        const maxWakesPerDay = wholeNumber('max-per-day', most, MOST_WAKES);
+        const body = {
+          ...(mode !== undefined && { mode: modeOf(mode) }),
+          ...(maxWakesPerDay !== undefined && { maxWakesPerDay }),
+          ...(asleep !== undefined && { asleepMotd: asleep }),
+          ...(closed !== undefined && { maintenanceText: closed }),
+        };
+        return api.POST('/v1/servers/{id}:setWakePolicy', { ...on(id), body });
+      },
+      shape: POLICY,
+      show: facts,
+    }),
+  ],
+};

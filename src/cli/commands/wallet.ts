@@ -1,0 +1,175 @@
+import { type Api, done } from '../api.ts';
+import { call, on } from '../call.ts';
+import { type Subject, command } from '../command.ts';
+import { wrongUsage } from '../errors.ts';
+import { duration, memory, money, relative, words } from '../format.ts';
+import { type Messages, WHO_AM_I, read } from '../shapes.ts';
+import { instant } from '../span.ts';
+import { aligned, listing } from '../table.ts';
+import { oneLine } from '../text.ts';
+
+const CAP = {
+  monthlyMicros: '0',
+  spentMicros: '0',
+  action: '',
+  burnMicrosPerHour: '0',
+  runwayMinutes: 0,
+  servers: [{ serverId: '', spentMicros: '0' }],
+  perGbHourMicros: '0',
+} satisfies Partial<Messages['SpendCap']>;
+
+const ENTRY = { serverId: '', kind: '', amountMicros: '0', note: '', ts: '' } satisfies Partial<
+  Messages['LedgerEntry']
+>;
+
+/** Parameters of a call on the caller's own account. */
+export async function ofAccount(api: Api): Promise<{ path: { accountId: string } }> {
+  const { accountId } = read(WHO_AM_I, await done(api.GET('/v1/whoami')));
+  return { path: { accountId } };
+}
+
+function capRows({
+  monthlyMicros,
+  spentMicros,
+  action,
+  burnMicrosPerHour,
+  runwayMinutes,
+  servers,
+  perGbHourMicros,
+}: typeof CAP): string[][] {
+  const cap = `${money(monthlyMicros)}, then ${action === 'stop' ? 'servers go to sleep' : 'a letter'}`;
+  const lasts = runwayMinutes < 0 ? '' : `, which lasts for ${duration(runwayMinutes * 60)}`;
+  return [
+    ['this month', money(spentMicros)],
+    ...servers.map(({ serverId, spentMicros }, index) => [
+      index === 0 ? 'of that' : '',
+      `${serverId} ${money(spentMicros)}`,
+    ]),
+    ['cap', monthlyMicros === '0' ? 'none' : cap],
+    ['now', burnMicrosPerHour === '0' ? 'nothing is spent' : `${money(burnMicrosPerHour)} per hour${lasts}`],
+    ['price', `${money(perGbHourMicros)} per GB of memory and hour awake`],
+  ];
+}
+
+/** The micros of an amount such as `5` or `2.50`. Throws wrong usage. */
+export function microsOf(text: string): string {
+  const [, sign = '', whole = '', part = ''] = /^([-−]?)\$?(\d{1,9})(?:[.,](\d{1,6}))?$/.exec(text) ?? [];
+  if (whole === '') throw wrongUsage('An amount is in US dollars, like 5 or 2.50.');
+  const micros = BigInt(whole + part.padEnd(6, '0'));
+  return String(sign === '' ? micros : -micros);
+}
+
+/** `dormouse wallet`. */
+export const wallet: Subject = {
+  name: 'wallet',
+  summary: 'What your account has and spends: balance, ledger, spend cap, top-up.',
+  commands: [
+    command({
+      name: 'wallet show',
+      summary: 'Show the balance, what this month has cost, and how long the rest lasts.',
+      async run({ api, json, document, terminal: { out } }) {
+        const params = await ofAccount(api);
+        const wallet = await done(api.GET('/v1/accounts/{accountId}/wallet', { params }));
+        const cap = await done(api.GET('/v1/accounts/{accountId}/spend-cap', { params }));
+        if (json) return document({ wallet, spendCap: cap });
+        const { balanceMicros } = read({ balanceMicros: '0' }, wallet);
+        for (const line of aligned([['balance', money(balanceMicros)], ...capRows(read(CAP, cap, oneLine))]))
+          out.line(line);
+      },
+    }),
+    call({
+      name: 'wallet ledger',
+      summary: 'List what moved the money, newest first.',
+      options: { last: { type: 'string', short: 'n', value: 'n', help: 'How many entries (20).' } },
+      async call({ api }, _, { last = '20' }) {
+        if (!/^\d{1,4}$/.test(last)) throw wrongUsage('--last must be a whole number.');
+        const params = { ...(await ofAccount(api)), query: { limit: Number(last) } };
+        return api.GET('/v1/accounts/{accountId}/ledger', { params });
+      },
+      shape: { entries: [ENTRY] },
+      show({ entries }, { context: { terminal }, now }) {
+        const rows = entries.map(({ ts, kind, amountMicros, serverId, note }) => [
+          relative(ts, now),
+          words(kind),
+          money(amountMicros),
+          serverId,
+          note,
+        ]);
+        return listing(terminal.out, ['WHEN', 'WHAT', 'AMOUNT', 'SERVER', 'NOTE'], rows, 'No money has moved yet.');
+      },
+    }),
+    call({
+      name: 'wallet cap',
+      summary: 'Set what may be spent in a month, in US dollars; 0: no cap.',
+      args: ['usd'],
+      options: { stop: { type: 'boolean', help: 'Then let servers go to sleep; else only a letter is sent.' } },
+      async call({ api }, [usd = ''], { stop = false }) {
+        const body = { monthlyMicros: microsOf(usd), action: stop ? ('stop' as const) : ('notify' as const) };
+        return api.POST('/v1/accounts/{accountId}/spend-cap', { params: await ofAccount(api), body });
+      },
+      shape: CAP,
+      show: (cap) => aligned(capRows(cap)),
+    }),
+    call({
+      name: 'wallet top-up',
+      summary: 'Get the address of a page on which to pay so many whole US dollars.',
+      args: ['usd'],
+      async call({ api }, [usd = '']) {
+        if (!/^\d{1,4}$/.test(usd)) throw wrongUsage('An amount to pay is in whole US dollars, like 5.');
+        const body = { amountUsd: Number(usd) };
+        return api.POST('/v1/accounts/{accountId}/checkout-link', { params: await ofAccount(api), body });
+      },
+      shape: { checkoutUrl: '' },
+      show: ({ checkoutUrl }, { context: { terminal } }) => [
+        'Pay on this page in a browser; the wallet then has it, without more to do:',
+        '',
+        `  ${terminal.out.style('bold', checkoutUrl)}`,
+      ],
+    }),
+  ],
+};
+
+const SESSION = {
+  startedAt: '',
+  ending: '',
+  cause: { kind: '', id: '', note: '' },
+  ramMb: 0,
+  minutes: 0,
+  amountMicros: '0',
+} satisfies Partial<Messages['AwakeSession']>;
+
+/** `dormouse usage`. */
+export const usage = call({
+  name: 'usage',
+  summary: 'The bill of a server: when it was awake, who woke it, and what that cost.',
+  args: ['id'],
+  options: {
+    from: { type: 'string', value: 'day', help: 'From when: 2026-11-01, or 7d ago as 7d (30 days).' },
+    to: { type: 'string', value: 'day', help: 'Until when (now).' },
+  },
+  call({ api }, [id], { from, to }) {
+    const now = Date.now();
+    const query = {
+      ...(from !== undefined && { from: instant('from', from, now, 'ago') }),
+      ...(to !== undefined && { to: instant('to', to, now, 'ago') }),
+    };
+    return api.GET('/v1/servers/{id}/usage', { params: { ...on(id).params, query } });
+  },
+  shape: { sessions: [SESSION], gbHours: 0, amountMicros: '0', hourMicros: '0' },
+  show({ sessions, gbHours, amountMicros, hourMicros }, { context: { terminal }, args: [id], now }) {
+    const rows = sessions.map(({ startedAt, ending, cause, ramMb, minutes, amountMicros }) => [
+      relative(startedAt, now),
+      cause.id.startsWith(cause.kind) ? cause.id : `${cause.kind} ${cause.id}`,
+      `${minutes} min`,
+      memory(ramMb),
+      money(amountMicros),
+      ending === '' ? 'awake now' : words(ending),
+    ]);
+    const none = `${id} was not awake in that time.`;
+    return [
+      ...listing(terminal.out, ['WOKEN', 'BY', 'AWAKE', 'MEMORY', 'COST', 'ENDED'], rows, none),
+      '',
+      `Together ${money(amountMicros)} for ${Number(gbHours.toFixed(2))} GB hours. The next hour awake costs ${money(hourMicros)}.`,
+    ];
+  },
+});

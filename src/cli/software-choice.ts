@@ -1,0 +1,29 @@
+import { type Api, done } from './api.ts';
+import { wrongUsage } from './errors.ts';
+import { VERSIONS, read } from './shapes.ts';
+import { didYouMean, nearest } from './suggest.ts';
+import { oneLine } from './text.ts';
+
+/** The option that goes past the list of versions. */
+export const UNLISTED = { type: 'boolean', help: 'Take a version that the service does not list.' } as const;
+
+const LATEST = 'latest';
+
+/**
+ * A core and a version that it takes, as the service lists them. `latest`, and no version, is the newest one of the core. Throws wrong
+ * usage for one that is not listed, with what is near; the service itself refuses a core that it does not have.
+ */
+export async function softwareOf(
+  api: Api,
+  { type, version }: { type: string; version?: string | undefined },
+  unlisted = false,
+): Promise<{ type: string; version?: string }> {
+  const reply = read(VERSIONS, await done(api.GET('/v1/minecraft/versions')), oneLine);
+  const core = reply.cores.find((each) => each.type === type);
+  const newest = core?.versions[0];
+  if (version === undefined || version === LATEST) return { type, ...(newest !== undefined && { version: newest }) };
+  if (core === undefined || unlisted || core.versions.includes(version)) return { type, version };
+  const meant = didYouMean(nearest(version, core.versions));
+  const see = `See them with: npx dormouse versions ${type}. With --unlisted it is taken all the same.`;
+  throw wrongUsage([`No ${type} is listed for ${version}.`, meant, see].filter((part) => part !== '').join(' '));
+}

@@ -1,0 +1,113 @@
+import test from 'ava';
+import { FULL_SCOPES } from '../../src/http/scopes.ts';
+import { commandsAt } from './in-process.ts';
+
+test('settings: shown, set, put back; who may wake; another version that its core really takes', async (t) => {
+  const { says, refuses, run, ok, create } = await commandsAt(t);
+  await create('castle');
+  await says(['settings', 'castle'], /^name +.*\nsoftware +sandbox [\d.]+\nmemory +/);
+  const words = [
+    'difficulty=hard',
+    'pvp=false',
+    '--name',
+    'My Castle',
+    '--ram',
+    '512M',
+    '--idle',
+    '20',
+    '--motd',
+    'Hi',
+  ];
+  await says(['settings', 'set', 'castle', ...words], /name +My Castle\n[^]*memory +512 MB\n[^]*sleeps after +20 min /);
+  await says(['settings', 'set', 'castle', 'pvp=true', '--public', 'on'], /difficulty=hard\n +pvp=true\n$/);
+  t.like(await ok('GET', '/v1/servers/castle'), { properties: { difficulty: 'hard', pvp: 'true' }, motd: 'Hi' });
+  await refuses(['settings', 'unset', 'castle', 'dificulty'], /Did you mean difficulty\?/, 2);
+  await says(['settings', 'unset', 'castle', 'difficulty'], /properties +pvp=true\n$/);
+  await refuses(['settings', 'set', 'castle'], /nothing to set/, 2);
+  await refuses(['settings', 'set', 'castle', 'difficulty=horrid'], /properties/);
+  await refuses(['settings', 'keep-awake', 'castle', '30'], /./);
+
+  await says(['wake', 'castle'], /^woken by +anyone .*\nat most +as often as they like\n$/);
+  await says(
+    ['wake', 'set', 'castle', '--mode', 'whitelist', '--max-per-day=9'],
+    /whitelist .*\nat most +9 times a day/,
+  );
+  await refuses(['wake', 'set', 'castle', '--mode', 'whitelst'], /Did you mean whitelist\?/, 2);
+
+  const listed = await says(['versions', 'sandbox'], /^(?:[\d.]+\n)+$/);
+  await refuses(['versions', 'sandbx'], /Did you mean sandbox\?/, 2);
+  const [newest = ''] = listed.split('\n');
+  await refuses(
+    ['software', 'castle', '--version', '1.99.9', '-y'],
+    /No sandbox is listed for 1\.99\.9.*versions sandbox/,
+    2,
+  );
+  await says(
+    ['software', 'castle', '--version', 'latest', '--yes'],
+    new RegExp(`castle is sandbox ${newest} from its next`),
+  );
+  await refuses(['software', 'castle', '--type', 'papr', '--version', '1.21.8', '-y'], /Did you mean paper\?/);
+  await refuses(
+    ['create', 'Tower', '--type', 'paper', '--version', '1.21.88'],
+    /No paper is listed for 1\.21\.88\..*Did you mean 1\.21\.8/,
+    2,
+  );
+  await says(['create', 'Tower', '--type', 'paper'], /^Created tower: paper \d+\.\d+/);
+  await refuses(['start', 'casle'], /no such server\.\n {2}Did you mean castle\?/);
+  await refuses(['start', 'zzzzzzzz'], /dormouse servers/);
+  await says(['why', 'castle'], /^Nothing has failed/);
+  await says(['audit', 'castle'], /^WHEN +WHAT +DETAIL/);
+  t.is(JSON.parse((await run(['why', 'castle', '--json'])).out).entries.length, 0);
+});
+
+test('money: the wallet, its ledger and cap, a page to pay on, the bill of a server', async (t) => {
+  const { says, refuses, create } = await commandsAt(t);
+  await create('castle');
+  await says(
+    ['wallet'],
+    /^balance +[\d.]+ USD\nthis month +0\.00 USD\ncap +none\nnow +nothing is spent\nprice +.* per GB/,
+  );
+  await says(['wallet', 'cap', '5', '--stop'], /cap +5\.00 USD, then servers go to sleep\n/);
+  await refuses(['wallet', 'cap', 'much'], /in US dollars/, 2);
+  await says(['wallet', 'cap', '0'], /cap +none\n/);
+  await says(['wallet', 'ledger'], /^No money has moved yet/);
+  await says(['wallet', 'top-up', '5'], /\n {2}http\S+\n$/);
+  await says(['usage', 'castle', '--from', '7d'], /^castle was not awake[^]*Together 0\.00 USD for 0 GB hours\./);
+  await refuses(['usage', 'castle', '--from', 'once'], /--from must be like/, 2);
+  await says(['audit'], /./);
+});
+
+test('operators: invitations, accounts, nodes, machines; any operation by its address', async (t) => {
+  const it = await commandsAt(t);
+  const { key } = await it.mint([...FULL_SCOPES, 'operator']);
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = TRUE WHERE "id" = $1', ['usr_test']));
+  await it.create('castle');
+  const says = async (words: string[], pattern: RegExp, input = '') => {
+    const { code, out, err } = await it.run(words, { key, input });
+    t.is(code, 0, `${words.join(' ')}: ${err}`);
+    t.regex(out, pattern, words.join(' '));
+  };
+  await says(['invite', 'steve@example.org'], /may make an account/);
+  await says(['invitations'], /^E-MAIL.*\nsteve@example\.org +.* ago +owner@example\.com +.* ago\n$/);
+  t.regex(
+    (await it.run(['invitations', 'cancel', 'stve@example.org'], { key })).err,
+    /Did you mean steve@example\.org\?/,
+  );
+  await says(['invitations', 'cancel', 'steve@example.org'], /not invited any more/);
+  await says(['invitations'], /^Nobody is invited/);
+  await says(['accounts'], /^ACCOUNT.*\n[^]*acc_test +owner@example\.com/);
+  await says(['accounts', 'credit', 'acc_test', '2.50', 'A gift'], /^acc_test has 2\.50 USD now/);
+  await says(['wallet', 'ledger'], /credit +2\.50 USD +A gift\n$/);
+  await says(['nodes'], /^NODE +STATE.*\n\S+ +takes starts/);
+  await says(['capacity'], /^0 servers awake: /);
+  await says(['machines'], /castle +server .*hibernated/);
+  t.regex((await it.run(['invitations'])).err, /./, 'not without the scope');
+
+  await says(['api', 'GET', '/v1/servers/castle'], /"id": "castle"/);
+  await says(['api', 'post', '/v1/servers/castle:setMotd', '{"motd":"Hello"}'], /"motd": "Hello"/);
+  await says(['api', 'POST', '/v1/servers/castle:setMotd', '-'], /"motd": "Piped"/, '{"motd":"Piped"}');
+  await it.refuses(['api', 'PUT', '/v1/servers'], /GET, POST or DELETE/, 2);
+  await it.refuses(['api', 'GET', '//evil.example/../x'], /path must be like/, 2);
+  await it.refuses(['api', 'POST', '/v1/servers', '[1]'], /JSON must be an object/, 2);
+  await it.refuses(['api', 'GET', '/v1/nothing'], /./);
+});
