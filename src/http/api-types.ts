@@ -170,7 +170,7 @@ export interface paths {
         };
         /**
          * Read the account's audit log
-         * @description Keys, apps, members, sign-ins and money, newest first; of servers only that they came and went.
+         * @description Keys, apps, members, sign-ins and money, newest first; of servers only that they came and went, with the id of each in `detail`.
          *
          *     Needs the scope `account:read`.
          */

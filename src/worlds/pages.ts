@@ -66,7 +66,7 @@ function worldItem(request: ServerRequest, world: World, mayChange: boolean): Ht
       <bdi>${name}</bdi> ${loaded && html`<span class="tag good">being played</span>`}
       ${active && !loaded && html`<span class="tag">at the next start</span>`}
     </h3>
-    <p>${sizeBytes === '0' ? 'Made by the next start' : sizeText(sizeBytes)}</p>
+    <p>${sizeBytes === '0' ? 'Made at the next start' : sizeText(sizeBytes)}</p>
     ${mayChange && html`<div class="actions">${actions(request, world)}</div>`}
   </li>`;
 }

@@ -129,6 +129,8 @@ test('the account’s log: people and keys; of servers only that they came and w
     entries.map(({ action }) => action),
     ['session.signOut', 'app.revoke', 'server.delete', 'member.invite', 'server.create', 'key.revoke', 'key.mint'],
   );
+  t.regex(entries[4]?.detail ?? '', /^key key_\w+; abc$/, 'which server was made');
+  t.regex(entries[2]?.detail ?? '', /^key key_\w+;.* abc$/, 'and deleted');
   t.is(entries.at(-1)?.detail, `session; ${key.keyId} with servers:read`);
   t.regex(entries[3]?.detail ?? '', /^key key_\w+; friend@example\.com as limited$/);
 

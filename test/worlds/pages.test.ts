@@ -44,7 +44,7 @@ test('worlds are chosen, reset and deleted without a script; what is lost is sai
   t.false(it.has('world_nether'));
   t.is((await it.form('reset')).to, `${PATH}?done=reset`);
   t.false(it.has('skyblock'));
-  t.regex(await it.text(), /Made by the next start/);
+  t.regex(await it.text(), /Made at the next start/);
   t.regex((await it.get('/servers/lobby/backups')).text, /made before a world was reset/);
   const refused = await it.form('delete', { name: 'world' });
   t.is(refused.status, 404);

@@ -31,7 +31,7 @@ async function serverBillPage(request: ServerRequest): Promise<Page> {
     <section class="card">
       <h2>When it was awake</h2>
       ${spanChoice(here, span)}
-      <div data-live="awake">${figures(usage, span, now)} ${timeline(usage.sessions, span, now)}</div>
+      <div data-live="awake">${figures(usage, span, now)} ${days(server, usage, span, now)}</div>
     </section>
     <section class="card flush">
       <h2>Each time it was awake</h2>
@@ -98,6 +98,13 @@ function figures({ sessions, gbHours, amountMicros }: Usage, span: Span, now: nu
         <dd>${countText(sessions.length, 'time')}${free > 0 && html` <small>${free} free</small>`}</dd>
       </div>
     </dl>`;
+}
+
+/** The days of the span on which there was such a server. */
+function days({ createdAt }: ServerRequest['server'], { sessions }: Usage, span: Span, now: number): Html {
+  const madeAt = Date.parse(createdAt ?? '');
+  if (madeAt >= span.to) return html`<p class="empty">It did not exist then: it was made ${timeTag(madeAt)}.</p>`;
+  return timeline(sessions, { ...span, from: Math.max(span.from, madeAt) }, now);
 }
 
 function sessionTable({ principal, now }: ServerRequest, sessions: readonly AwakeSession[]): Html {

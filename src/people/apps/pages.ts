@@ -20,13 +20,13 @@ export function mountApps(serve: Serve, services: BrowserSessionServices): void 
         <h2>Connected apps</h2>
         <p>
           These apps may read your e-mail address and the list of your servers. They cannot start, stop, change or
-          delete servers, nor see billing. Changing your password does not sign them out; this page does, and so does
-          half a year without use.
+          delete servers, nor see billing. Changing your password does not disconnect them: do that here. Half a year
+          without use does it, too.
         </p>
         ${
           apps.length === 0
             ? html`<p class="empty">
-                No app is connected. One that wants to be shows you a code: <a href="/device">connect a device</a>.
+                No app is connected. To connect one, <a href="/device">type the code that it shows you</a>.
               </p>`
             : html`<ul class="list">
                 ${apps.map((app) => appItem(request, app))}

@@ -47,9 +47,9 @@ export function operatorsCard(request: ServerRequest, { ops }: Lists, mayChange:
   return html`<section class="card">
     <h2>Operators</h2>
     <p>
-      Players with commands in the game. How much a new one may do says the property <code>op-permission-level</code>.
+      Players with commands in the game. The property <code>op-permission-level</code> says how much a new one may do.
     </p>
-    ${namesList(ops, 'There is none.', ({ name, level, bypassesPlayerLimit }) => [
+    ${namesList(ops, 'Nobody is an operator.', ({ name, level, bypassesPlayerLimit }) => [
       name,
       html`Level ${level}: ${LEVELS[level]}${bypassesPlayerLimit && '; comes in where the server is full'}`,
       mayChange && remove(request, 'operator', name),

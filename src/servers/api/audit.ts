@@ -41,13 +41,15 @@ const listAccountAuditOperation = ({ store }: Needs) =>
     scope: 'account:read',
     tag: 'control',
     summary: "Read the account's audit log",
-    description: 'Keys, apps, members, sign-ins and money, newest first; of servers only that they came and went.',
+    description:
+      'Keys, apps, members, sign-ins and money, newest first; of servers only that they came and went, with the id of each in `detail`.',
     params: AccountParams,
     query: AuditQuery,
     reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'AccountAuditList' }),
     async run({ params, query, principal }) {
       const accountId = wholeAccount(principal, params.accountId);
-      return { entries: (await listAccountAudit(store, accountId, limitOf(query))).map(entryView) };
+      const entries = await listAccountAudit(store, accountId, limitOf(query));
+      return { entries: entries.map((row) => entryView(isOfServer(row) ? withServer(row) : row)) };
     },
   });
 
@@ -69,6 +71,15 @@ const listServerAuditOperation = ({ serverOperation, store }: Needs) =>
       return { entries: entries.map(entryView) };
     },
   });
+
+/** In the log of a server, its name goes without saying. */
+function isOfServer({ serverId, action }: AuditRow): boolean {
+  return serverId !== '' && action.startsWith('server.');
+}
+
+function withServer(row: AuditRow): AuditRow {
+  return { ...row, detail: `${row.detail}; ${row.serverId}` };
+}
 
 function limitOf({ limit }: { limit: number }): number {
   return limit === 0 ? DEFAULT_LIMIT : Math.min(limit, MOST);

@@ -124,8 +124,9 @@ function killForm(request: ServerRequest): Html | undefined {
 /** Where what failed is mended, by its code; a new start is in the head of the page. */
 const REMEDIES: Readonly<Record<string, readonly [tab: string, label: string]>> = {
   out_of_memory: ['settings', 'Give it more RAM'],
-  wrong_java_version: ['settings', 'Change its version'],
-  wrong_minecraft_version: ['settings', 'Change its version'],
+  wrong_java_version: ['settings/version', 'Change its version'],
+  wrong_minecraft_version: ['settings/version', 'Change its version'],
+  core_unavailable: ['settings/version', 'Change its software'],
   missing_dependency: ['mods', 'Look at its mods'],
   plugin_missing_dependency: ['mods', 'Look at its mods'],
   incompatible_mods: ['mods', 'Look at its mods'],
@@ -154,7 +155,7 @@ function failure({ server, role }: ServerRequest, { code, summary, suggestion, l
     ${
       tab !== undefined &&
       isAtLeast(role, 'member') &&
-      html`<p><a class="button second" href="/servers/${server.id}/${tab}">${label}</a></p>`
+      html`<p class="remedy"><a class="button second" href="/servers/${server.id}/${tab}">${label}</a></p>`
     }
-    ${lines !== '' && html`<pre class="lines" tabindex="0" aria-label="The lines that show it">${lines}</pre>`}`;
+    ${lines !== '' && lines !== summary && html`<pre class="lines" tabindex="0" aria-label="The lines that show it">${lines}</pre>`}`;
 }

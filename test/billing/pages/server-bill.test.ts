@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { AwakeSessionRow } from '../../../src/billing/awake-session-rows.ts';
 import { insertAwakeSession } from '../../../src/billing/awake-session-rows.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../src/kernel/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/kernel/units.ts';
 import { closeBrowser } from '../../support/browser.ts';
 import { needs } from '../../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, openPanel } from '../../support/panel.ts';
@@ -12,9 +12,12 @@ test.after.always(closeBrowser);
 
 const PAGE = '/servers/abc/bill';
 
-/** `abc` of the scene, and further times at which it was awake, by how many hours before they began. */
+/** `abc` of the scene, made 100 days ago, and further times at which it was awake, by how many hours before they began. */
 async function billed(it: PanelUnderTest, sessions: (Partial<AwakeSessionRow> & { hoursBefore: number })[] = []) {
+  const now = it.clock.now();
+  await it.clock.set(now - 100 * DAY_MS);
   await scene(it);
+  await it.clock.set(now);
   const server = (await it.servers.get('abc'))!.row;
   await it.store.write(async (tx) => {
     for (const { hoursBefore, ...fields } of sessions) {
@@ -74,6 +77,20 @@ test('any days can be chosen; what are none is the present month; a flat plan sa
   t.deepEqual((await shown('?from=2023-01-01&to=2023-11-14'))[1], 62, 'the newest days of a long span are drawn');
   await it.create('flat', { plan: 'flat' });
   t.regex((await it.get('/servers/flat/bill')).text, /No period is paid now[^]*It slept all the time/);
+});
+
+test('days before the server was made are not on its bill', async (t) => {
+  const it = await openPanel(t);
+  await it.create('abc');
+  await it.clock.advance(25 * HOUR_MS);
+  const days = async (query: string) => {
+    const { text } = await it.get(`${PAGE}${query}`);
+    return [...text.matchAll(/<span class="day">([^<]*)</g)].map(([, day]) => day);
+  };
+  for (const query of ['', '?range=30', '?from=2023-11-01&to=2023-11-15'])
+    t.deepEqual(await days(query), ['Wed 15 Nov', 'Tue 14 Nov'], query);
+  t.deepEqual(await days('?range=last'), []);
+  t.regex((await it.get(`${PAGE}?range=last`)).text, /It did not exist then: it was made[^]*2023-11-14/);
 });
 
 test('the bill is its owner’s: a member has no such tab, and is refused', async (t) => {

@@ -26,7 +26,7 @@ export function iconCard(request: ServerRequest, icon: string | undefined): Html
     </p>
     ${
       icon === undefined
-        ? html`<p class="empty">There is none.</p>`
+        ? html`<p class="empty">It has no icon yet.</p>`
         : html`<p><img class="icon" src="${icon}" alt="The icon now" width="64" height="64" /></p>`
     }
     <form method="post" action="${actionOf(request, 'icon')}" enctype="multipart/form-data">
