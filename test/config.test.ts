@@ -106,6 +106,37 @@ test('config: .env fills in what the environment leaves open', (t) => {
   t.true(error.message.includes(directory));
 });
 
+test('config: a secret may stand in a file of its own, and in no two places', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'dormouse-config-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'secret');
+  writeFileSync(file, 'kept apart\n');
+  t.is(loadConfig({ STRIPE_SECRET_KEY_FILE: file }, none).stripeSecretKey, 'kept apart');
+  const both = { STRIPE_SECRET_KEY_FILE: file, STRIPE_SECRET_KEY: 'here' };
+  t.throws(() => loadConfig(both, none), { instanceOf: ConfigError, message: /both set/ });
+  const nowhere = { STRIPE_SECRET_KEY_FILE: join(folder, 'none') };
+  t.throws(() => loadConfig(nowhere, none), { instanceOf: ConfigError, message: /cannot be read \(ENOENT\)/ });
+  writeFileSync(file, '\n');
+  t.throws(() => loadConfig({ STRIPE_SECRET_KEY_FILE: file }, none), { message: /is empty/ });
+  t.throws(() => loadConfig({ STRIPE_SECRET_KY_FILE: file }, none), { message: /did you mean STRIPE_SECRET_KEY_FILE/ });
+});
+
+test('config: where backups go off site, and what encrypts them', (t) => {
+  const key = Buffer.alloc(32, 1);
+  const keys = `${key.toString('base64')},${Buffer.alloc(32, 2).toString('base64url')}`;
+  const given = { BACKUP_STORE: 's3://worlds/dormouse/', S3_ACCESS_KEY_ID: 'a', S3_SECRET_ACCESS_KEY: 'b' };
+  const config = loadConfig({ ...given, BACKUP_ENCRYPTION_KEY: keys }, none);
+  t.is(config.backupStore, 's3://worlds/dormouse');
+  t.deepEqual(config.backupEncryptionKey, [key, Buffer.alloc(32, 2)]);
+  t.deepEqual([loadConfig({}, none).backupStore, loadConfig({}, none).backupEncryptionKey], [null, []]);
+  for (const store of ['worlds', 's3://', 's3://a//b', 's3://worlds/../other', 'https://worlds'])
+    t.throws(() => loadConfig({ BACKUP_STORE: store }, none), { message: /BACKUP_STORE/ }, store);
+  t.throws(() => loadConfig({ S3_ACCESS_KEY_ID: 'a' }, none), { message: /belong together/ });
+  const short = Buffer.alloc(31).toString('base64');
+  const error = t.throws(() => loadConfig({ BACKUP_ENCRYPTION_KEY: short }, none), { message: /openssl rand/ });
+  t.false(error?.message.includes(short));
+});
+
 test('config: the help names every setting, each variable once, and shows no secret default', (t) => {
   const names = Object.values(settings).map(({ name }) => name);
   t.is(new Set(names).size, names.length);

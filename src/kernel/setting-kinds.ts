@@ -174,7 +174,7 @@ export const mbByRam = list(/^(?:\d{1,9}:)?\d{1,9}$/)
   .describe('a number of MB, or pairs of RAM and MB such as 2048:10240,4096:20480');
 
 /** `s3://bucket/prefix`, the prefix being optional, without a slash at its end. */
-export const bucketUrl = pattern(/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[\w.-]{1,100}){0,10}\/?$/, '')
+export const bucketUrl = pattern(/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/\w[\w.-]{0,99}){0,10}\/?$/, '')
   .transform((value) => value.replace(/\/$/, ''))
   .describe('s3://bucket or s3://bucket/prefix');
 

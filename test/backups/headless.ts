@@ -1,7 +1,10 @@
 import { join } from 'node:path';
 import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Cause } from '../../machines/server-types.ts';
 import { createBackupRoom } from '../../src/backups/backups-room.ts';
+import type { OffSite } from '../../src/backups/offsite/offsite.ts';
+import type { BackupRow } from '../../src/backups/rows.ts';
 import { createManagement } from '../../src/engines/console/management.ts';
 import { createChangeLock } from '../../src/jail/change-lock.ts';
 import { unlimitedDisk } from '../../src/jail/space.ts';
@@ -28,14 +31,14 @@ export interface Said {
   state: string;
   version: string;
   maintained: { failure: object | null } | null;
-  backups: { kind: string; state: string; error: string; version: string }[];
+  backups: Pick<BackupRow, 'kind' | 'state' | 'error' | 'version' | 'location' | 'sha256'>[];
 }
 
 /**
  * A service without listeners on a folder of one server: comes up, does what it is told, and waits until all is at
  * rest.
  */
-export async function headless(dataDir: string, what: string, dieAt = ''): Promise<Said> {
+export async function headless(dataDir: string, what: string, dieAt = '', offSite?: OffSite): Promise<Said> {
   const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`, TABLES);
   const clock = systemClock;
   const steady = steadyOf({ ...clock, monotonicMs: sinceBoot });
@@ -68,7 +71,8 @@ export async function headless(dataDir: string, what: string, dieAt = ''): Promi
   const limits = { startMs: 60_000, stopMs: 60_000, installMs: 60_000 };
   const servers = createServers({ store, clock, steady, log, limits });
   const lock = createChangeLock((id) => servers.jobOf(id));
-  const room = createBackupRoom({ ...quiet, store, engine, console, clock, log, lock, at, jobs: createWorldJobs });
+  const parts = { ...quiet, store, engine, console, clock, log, lock, at, jobs: createWorldJobs };
+  const room = createBackupRoom({ ...parts, ...(offSite && { offSite }) });
   await room.recover();
   servers.provide({
     effects: createEffects({
@@ -118,6 +122,7 @@ export async function headless(dataDir: string, what: string, dieAt = ''): Promi
     await backups.restore(ID, await newest('manual'), BY, forever);
   } else if (what === 'undo') await backups.restore(ID, await newest('previous'), BY, forever);
   else if (what === 'delete') await worlds.remove(ID, 'world', { actor, cause: BY }, forever);
+  else if (what === 'remove') await backups.remove({ id: ID, accountId: 'acc_test' }, await newest('manual'), actor);
   else if (what === 'reset') await worlds.reset(ID, { actor, cause: BY }, forever);
 
   const isSettled = (state: string) => state === 'hibernated' || state === 'running';
@@ -126,8 +131,13 @@ export async function headless(dataDir: string, what: string, dieAt = ''): Promi
     (each) => each === null || (each.context.job === null && isSettled(each.state)),
     forever,
   );
+  // What is to be done off site goes on by itself.
+  const owed = 'SELECT 1 FROM "backup_uploads" UNION ALL SELECT 1 FROM "offsite_removals"';
+  while (offSite && (await store.query(owed)).length > 0) await delay(20);
   const { state, context, row } = now!;
-  const list = (await backups.list(ID)).map(({ kind, state, error, version }) => ({ kind, state, error, version }));
+  const list = (await backups.list(ID)).map(({ kind, state, error, version, location, sha256 }) => {
+    return { kind, state, error, version, location, sha256 };
+  });
   await backups.close();
   await servers.close();
   await store.close();

@@ -63,8 +63,11 @@ async function answers(endpoint: string): Promise<boolean> {
   );
 }
 
-/** What befalls a request on its way: nothing, an answer of 503, or a cut after so many bytes of what it sends or is sent. */
-export type Fault = { status: number } | { cutSent: number } | { cutReceived: number } | undefined;
+/**
+ * What befalls a request on its way: nothing; it does not get through; an answer with a status; or a cut after so many bytes of what
+ * it sends or is sent, with 0 in place of the answer.
+ */
+export type Fault = 'away' | { status: number } | { cutSent: number } | { cutReceived: number } | undefined;
 
 /** A way to a store on which things happen. */
 export interface BadLine {
@@ -82,11 +85,16 @@ export async function badLine(t: ExecutionContext, { options }: S3UnderTest): Pr
   const server = createServer((from, to) => {
     line.seen.push(`${from.method} ${from.url}`);
     const fault = line.fault(from);
+    if (fault === 'away') return from.socket.resetAndDestroy();
     if (fault && 'status' in fault) return refuse(from, to, fault.status);
     const { method, url: path, headers } = from;
     const onwards = request({ host: target.hostname, port: target.port, method, path, headers });
     onwards.on('error', () => from.destroy());
     onwards.on('response', (answer) => {
+      if (fault && 'cutReceived' in fault && fault.cutReceived === 0) {
+        answer.destroy();
+        return from.socket.resetAndDestroy();
+      }
       to.writeHead(answer.statusCode ?? 502, answer.headers);
       passOn(answer, to, fault && 'cutReceived' in fault ? fault.cutReceived : Infinity, from);
     });

@@ -53,9 +53,9 @@ async function tryAll(options: CheckOptions): Promise<void> {
     try {
       await step();
     } catch (error) {
-      const sentence = wrongSetting(error, { bucket: name, endpoint, doing });
-      if (sentence !== undefined) throw refused(sentence, error);
       if (!(error instanceof StatusError) || error.reason !== 'BACKUP_STORE_AWAY') throw error;
+      const sentence = wrongSetting(error.cause, { bucket: name, endpoint, doing });
+      if (sentence !== undefined) throw refused(sentence, error);
       return away(options, error);
     }
   }

@@ -31,22 +31,23 @@ export function storeAway(cause: unknown): StatusError {
  * What is wrong with the settings, in a sentence that says what to do; undefined where the store cannot be reached now, or is
  * busy, which is no fault of theirs.
  */
-export function wrongSetting(failure: unknown, { bucket, endpoint, doing }: Checked): string | undefined {
-  const error = (failure instanceof StatusError ? failure.cause : failure) as S3Error;
+export function wrongSetting(answer: unknown, { bucket, endpoint, doing }: Checked): string | undefined {
+  const error = answer as S3Error;
   const status = error.$metadata?.httpStatusCode ?? 0;
+  const isRefused = status >= 400 && status < 500;
   const where = endpoint === '' ? "Amazon's S3" : endpoint;
   if (error.name === NO_CREDENTIALS)
     return 'BACKUP_STORE needs credentials: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.';
   if (error.name === NO_BUCKET || (error.name === 'NotFound' && doing === 'list'))
     return `There is no bucket "${bucket}" at ${where}: make it, or correct BACKUP_STORE or S3_ENDPOINT.`;
-  if (WRONG_CREDENTIALS.has(error.name))
+  if (WRONG_CREDENTIALS.has(error.name) || (isRefused && /access key/i.test(error.message)))
     return `${where} does not take S3_ACCESS_KEY_ID with S3_SECRET_ACCESS_KEY (${error.name}): correct them.`;
   if (WRONG_REGION.has(error.name) || status === 301)
     return `The bucket "${bucket}" is in another region than S3_REGION says (${error.message}).`;
   if (status === 403) {
     return `The credentials may not ${doing} in the bucket "${bucket}" at ${where}: allow them s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts, s3:ListBucket and s3:ListBucketMultipartUploads.`;
   }
-  if (status >= 400 && status < 500 && status !== 408 && status !== 429)
+  if (isRefused && status !== 408 && status !== 429)
     return `${where} refuses to ${doing} in the bucket "${bucket}": ${error.name}, ${error.message}`;
   return undefined;
 }

@@ -123,6 +123,7 @@ export function createUploads(options: UploadsOptions): Uploads {
     const key = keyIn({ serverId: row.serverId, id: row.backupId });
     for (const upload of await bucket.uploads(key)) if (upload.key === key) await bucket.abort(upload);
     await bucket.remove(key);
+    await at('object-removed');
     await store.write((tx) => rows.deleteRemoval(tx, row));
   }
 
@@ -160,12 +161,12 @@ export function createUploads(options: UploadsOptions): Uploads {
         return await giveUp(row, 'it is damaged');
       }
       signal.throwIfAborted();
-      await at('sent');
+      await at('parts-sent');
       // Where only the answer was lost, it is there all the same.
       await bucket.complete(begun, parts).catch(async (error: unknown) => {
         if (!(await isThere())) throw error;
       });
-      await at('completed');
+      await at('upload-completed');
       if (!(await isThere())) throw new Error('the store does not have the archive that it was sent');
     }
     const isMoved = await store.write(async (tx) => {
@@ -173,7 +174,7 @@ export function createUploads(options: UploadsOptions): Uploads {
       await rows.deleteUpload(tx, row);
       return await patchBackup(tx, ref, { location: row.location }, ['ready']);
     });
-    await at('stored');
+    await at('upload-stored');
     // One that is being removed is removed off site too, as its removal has noted.
     if (isMoved) await rm(path, { force: true });
     onStored(ref);
@@ -199,7 +200,7 @@ export function createUploads(options: UploadsOptions): Uploads {
     }
     const partBytes = partBytesFor(sizeBytes);
     const upload: OpenUpload = { key, uploadId: await bucket.begin(key, backup.sha256) };
-    await at('begun');
+    await at('upload-begun');
     // Where the backup is no more, its removal has been noted, and ends the upload.
     await store.write((tx) => rows.noteUpload(tx, row, upload.uploadId, partBytes));
     await at('upload-noted');

@@ -1,0 +1,86 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { type OffSiteSettings, openOffSite } from '../../../src/backups/offsite/open.ts';
+import { createLog } from '../../../src/kernel/log.ts';
+import { systemClock } from '../../../src/kernel/system-clock.ts';
+import { needs } from '../../support/needs.ts';
+import { BUCKET, type S3UnderTest, badLine, startS3 } from '../../support/s3.ts';
+
+let server: Promise<S3UnderTest> | undefined;
+
+test.after.always(async () => await (await server)?.remove());
+
+/** Opens what settings say for an installation, and gives what it logged. */
+async function opening(t: ExecutionContext, fields: Partial<OffSiteSettings>, installation = 'one') {
+  const { options } = await (server ??= startS3());
+  const logged: string[] = [];
+  const log = createLog({ level: 'info', pretty: false, destination: { write: (line) => void logged.push(line) } });
+  const settings: OffSiteSettings = {
+    backupStore: `s3://${BUCKET}/${t.title.replaceAll(/\W+/g, '-').slice(0, 40)}`,
+    s3Endpoint: options.endpoint,
+    s3Region: options.region,
+    s3PathStyle: 'auto',
+    s3AccessKeyId: options.accessKeyId,
+    s3SecretAccessKey: options.secretAccessKey,
+    ...fields,
+  };
+  const secret = { derive: (purpose: string, id: string) => `${installation} ${purpose} ${id}` };
+  await openOffSite({ settings, secret, clock: systemClock, log });
+  return logged;
+}
+
+test('right settings: nothing is logged, and another start with them finds its own store', async (t) => {
+  if (!(await needs(t, 's3'))) return;
+  t.deepEqual(await opening(t, {}), []);
+  t.deepEqual(await opening(t, {}), []);
+});
+
+test('wrong settings stop the start with a sentence that says which, and holds no secret', async (t) => {
+  if (!(await needs(t, 's3'))) return;
+  const wrong: [Partial<OffSiteSettings>, RegExp][] = [
+    [{ backupStore: 's3://nowhere' }, /no bucket "nowhere" at http.*BACKUP_STORE or S3_ENDPOINT/],
+    [{ s3AccessKeyId: 'somebody' }, /does not take S3_ACCESS_KEY_ID/],
+    [{ s3SecretAccessKey: 'a-wrong-secret' }, /does not take S3_ACCESS_KEY_ID/],
+    [{ s3Region: 'eu-north-9' }, /another region than S3_REGION/],
+  ];
+  for (const [fields, sentence] of wrong) {
+    const error = await t.throwsAsync(opening(t, fields), { message: sentence });
+    t.like(error, { code: 'FAILED_PRECONDITION', reason: 'BACKUP_STORE_REFUSED' });
+    t.notRegex(error?.message ?? '', /secret-?$|a-wrong-secret|tester-secret/);
+  }
+});
+
+test('a prefix in which another installation keeps its backups is refused', async (t) => {
+  if (!(await needs(t, 's3'))) return;
+  await opening(t, {});
+  await t.throwsAsync(opening(t, {}, 'two'), { message: /prefix of its own in BACKUP_STORE/ });
+});
+
+test('a store that may be read and not written is refused, and says what it must allow', async (t) => {
+  if (!(await needs(t, 's3'))) return;
+  const line = await badLine(t, await (server ??= startS3()));
+  line.fault = ({ method }) => (method === 'PUT' ? { status: 403 } : undefined);
+  const refused = opening(t, { s3Endpoint: line.options.endpoint });
+  await t.throwsAsync(refused, { message: /may not write in the bucket "worlds".*s3:PutObject/ });
+});
+
+test('a store that is away, or busy, stops no start: it is logged', async (t) => {
+  if (!(await needs(t, 's3'))) return;
+  const line = await badLine(t, await (server ??= startS3()));
+  for (const fault of ['away', { status: 503 }] as const) {
+    line.fault = () => fault;
+    const logged = await opening(t, { s3Endpoint: line.options.endpoint });
+    t.is(logged.length, 1);
+    t.regex(logged[0] ?? '', /BACKUP_STORE cannot be reached now/);
+  }
+});
+
+test('a bucket that is made after a refused start is taken', async (t) => {
+  if (!(await needs(t, 's3'))) return;
+  const { buckets } = await (server ??= startS3());
+  await t.throwsAsync(opening(t, { backupStore: 's3://later' }), { message: /no bucket/ });
+  await mkdir(join(buckets, 'later'));
+  t.teardown(() => rm(join(buckets, 'later'), { recursive: true, force: true }));
+  t.deepEqual(await opening(t, { backupStore: 's3://later' }), []);
+});

@@ -1,0 +1,195 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { createOffSite } from '../../../src/backups/offsite/offsite.ts';
+import { createS3 } from '../../../src/backups/offsite/s3.ts';
+import type { FreeDisk } from '../../../src/disk/free.ts';
+import { MIB } from '../../../src/kernel/units.ts';
+import type { ApiUnderTest } from '../../support/api-harness.ts';
+import { needs } from '../../support/needs.ts';
+import { BUCKET, type BadLine, type Fault, type S3UnderTest, badLine, startS3 } from '../../support/s3.ts';
+import { plant, treeOf } from '../../support/tree.ts';
+import { archiveOf, backUp, backupsOf, ended, filesOf, find, leaving, restore, rootOf, sleeping } from '../parts.ts';
+
+let server: Promise<S3UnderTest> | undefined;
+let prefixes = 0;
+
+test.after.always(async () => await (await server)?.remove());
+
+interface Far {
+  it: ApiUnderTest;
+  line: BadLine;
+  /** What the store has of the server. */
+  stored(): Promise<string[]>;
+  /** Moves the clock on until a backup is off site. */
+  arrives(id: string): Promise<void>;
+  /** Whether the store has an upload that has not ended. */
+  isUploadOpen(): Promise<boolean>;
+}
+
+/** A server whose backups go off site on a line that can be bad, with more than one part of files. */
+async function far(t: ExecutionContext, free?: FreeDisk): Promise<Far | undefined> {
+  if (!(await needs(t, 's3'))) return undefined;
+  const s3 = await (server ??= startS3());
+  const line = await badLine(t, s3);
+  const prefix = `test-${++prefixes}`;
+  const offSite = createOffSite(`s3://${BUCKET}/${prefix}`, createS3(line.options));
+  const it = await sleeping(t, { world: { room: { offSite, ...(free && { free }) } } });
+  await plant(rootOf(it, 'lobby'), { 'world/region/r.1.0.mca': randomBytes(12 * MIB) });
+  const folder = join(s3.buckets, BUCKET, prefix, 'lobby');
+  return {
+    it,
+    line,
+    stored: () => readdir(folder).catch(() => []),
+    async arrives(id) {
+      await it.until(async () => {
+        await it.clock.advance(1_000);
+        return (await find(it, 'lobby', id))?.offSite === true;
+      });
+      await it.until(async () => (await filesOf(it, 'lobby')).length === 0);
+    },
+    isUploadOpen: async () => (await s3.offSite(prefix).bucket(offSite.location).uploads('')).length > 0,
+  };
+}
+
+const isPart = ({ method, url }: IncomingMessage) => method === 'PUT' && /partNumber=/.test(url ?? '');
+const isComplete = ({ method, url }: IncomingMessage) => method === 'POST' && /uploadId=/.test(url ?? '');
+
+/** Each befalls so many requests, and after these the line is good. */
+const FAULTS: Record<string, { count: number; of: (request: IncomingMessage) => boolean; fault: Fault }> = {
+  'a store that answers 503 for a while': { count: 8, of: () => true, fault: { status: 503 } },
+  'a store that answers 500 to parts': { count: 4, of: isPart, fault: { status: 500 } },
+  'a line that is cut in the middle of parts': { count: 4, of: isPart, fault: { cutSent: 3 * MIB } },
+  'a lost answer to a part': { count: 3, of: isPart, fault: { cutReceived: 0 } },
+  'a lost answer to the end of the upload': { count: 3, of: isComplete, fault: { cutReceived: 0 } },
+};
+
+for (const [name, { count, of, fault }] of Object.entries(FAULTS))
+  test(`${name}: the backup is ready at once, and off site once and whole in the end`, async (t) => {
+    const there = await far(t);
+    if (!there) return;
+    const { it, line } = there;
+    let faults = 0;
+    line.fault = (request) => (of(request) && faults < count && ++faults ? fault : undefined);
+    const { id, sizeBytes } = await backUp(it, 'lobby');
+    await there.arrives(id);
+    t.is(faults, count);
+    t.deepEqual(await there.stored(), [`${id}.tar.zst`]);
+    t.false(await there.isUploadOpen());
+    const whole = await fetch(`${it.origin}/v1/servers/lobby/backups/${id}:download`, {
+      headers: { 'x-api-key': it.key },
+    });
+    const bytes = Buffer.from(await whole.arrayBuffer());
+    t.is(bytes.length, Number(sizeBytes));
+    const digest = createHash('sha256').update(bytes).digest('base64');
+    t.is(whole.headers.get('repr-digest'), `sha-256=:${digest}:`);
+  });
+
+test('a store that is away: backups are made, listed, restored and deleted in the folder; what was off site says so', async (t) => {
+  const there = await far(t);
+  if (!there) return;
+  const { it, line } = there;
+  const away = await backUp(it, 'lobby');
+  await there.arrives(away.id);
+  line.fault = () => 'away';
+  await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played since' });
+  const played = await treeOf(rootOf(it, 'lobby'));
+  const refused = await restore(it, away.id);
+  t.deepEqual([refused.status, refused.reason], [503, 'BACKUP_STORE_AWAY'], refused.text);
+  t.is((await it.call('GET', `/v1/servers/lobby/backups/${away.id}:download`)).reason, 'BACKUP_STORE_AWAY');
+  t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
+
+  const near = await backUp(it, 'lobby');
+  await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played again' });
+  t.is((await it.during(restore(it, near.id))).status, 200);
+  t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
+
+  // Gone at once for its owner, and there once the store can be reached.
+  await it.ok('POST', `/v1/servers/lobby/backups/${away.id}:delete`);
+  t.is(await find(it, 'lobby', away.id), undefined);
+  t.deepEqual(await there.stored(), [`${away.id}.tar.zst`]);
+  line.fault = () => undefined;
+  await there.arrives(near.id);
+  await it.until(async () => (await there.stored()).length === 1);
+  t.deepEqual(await there.stored(), [`${near.id}.tar.zst`]);
+});
+
+test('R-01 a store that goes away in the middle of a restore: everything is as it was', async (t) => {
+  const there = await far(t);
+  if (!there) return;
+  const { it, line } = there;
+  const { id } = await backUp(it, 'lobby');
+  await there.arrives(id);
+  await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played since' });
+  const played = await treeOf(rootOf(it, 'lobby'));
+  let reads = 0;
+  line.fault = ({ method }) => (method === 'GET' ? { cutReceived: ++reads === 1 ? 4 * MIB : 0 } : undefined);
+  const answer = await it.during(restore(it, id));
+  t.deepEqual([answer.status, answer.reason], [503, 'BACKUP_STORE_AWAY'], answer.text);
+  t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
+  t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby'], 'nothing is staged any more');
+  line.fault = () => undefined;
+  t.is((await it.during(restore(it, id))).status, 200);
+});
+
+test('R-01 a disk that is full at a restore from off site: everything is as it was', async (t) => {
+  let least = 0;
+  const there = await far(t, { hold: (path, bytes) => leaving(least).hold(path, bytes) });
+  if (!there) return;
+  const { it } = there;
+  const { id } = await backUp(it, 'lobby');
+  await there.arrives(id);
+  const before = await treeOf(rootOf(it, 'lobby'));
+  least = Number.MAX_SAFE_INTEGER;
+  const answer = await it.during(restore(it, id));
+  t.deepEqual([answer.status, answer.reason], [429, 'DISK_FULL'], answer.text);
+  t.deepEqual(await treeOf(rootOf(it, 'lobby')), before);
+  t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby']);
+});
+
+test('a backup that is deleted while it is brought off site leaves nothing there', async (t) => {
+  const there = await far(t);
+  if (!there) return;
+  const { it, line } = there;
+  const { promise: reached, resolve } = Promise.withResolvers<void>();
+  line.fault = (request) => {
+    if (!isPart(request)) return undefined;
+    resolve();
+    return { cutSent: 100_000 };
+  };
+  const { id } = await backUp(it, 'lobby');
+  await reached;
+  await it.ok('POST', `/v1/servers/lobby/backups/${id}:delete`);
+  t.deepEqual(await backupsOf(it, 'lobby'), []);
+  line.fault = () => undefined;
+  await it.until(async () => {
+    await it.clock.advance(1_000);
+    return (await it.store.query('SELECT 1 FROM "offsite_removals"')).length === 0;
+  });
+  t.deepEqual(await there.stored(), []);
+  t.false(await there.isUploadOpen());
+  t.deepEqual(await filesOf(it, 'lobby'), []);
+});
+
+test('a backup that was damaged in the folder is not brought off site in place of the one that was made', async (t) => {
+  const there = await far(t);
+  if (!there) return;
+  const { it, line } = there;
+  line.fault = () => ({ status: 503 });
+  const { id } = await ended(it, 'lobby', (await it.ok('POST', '/v1/servers/lobby/backups'))['id'] as string);
+  const path = archiveOf(it, 'lobby', id);
+  const bytes = await readFile(path);
+  bytes[9_000_000]! ^= 1;
+  await writeFile(path, bytes);
+  line.fault = () => undefined;
+  await it.until(async () => {
+    await it.clock.advance(1_000);
+    return (await it.store.query('SELECT 1 FROM "backup_uploads"')).length === 0;
+  });
+  t.deepEqual(await there.stored(), []);
+  t.false(await there.isUploadOpen());
+  t.is((await find(it, 'lobby', id))?.offSite, false);
+  t.is((await it.during(restore(it, id))).reason, 'BACKUP_CORRUPT');
+});
