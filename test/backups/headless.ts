@@ -133,7 +133,7 @@ export async function headless(dataDir: string, what: string, dieAt = '', offSit
   );
   // What is to be done off site goes on by itself.
   const owed = 'SELECT 1 FROM "backup_uploads" UNION ALL SELECT 1 FROM "offsite_removals"';
-  while (offSite && (await store.query(owed)).length > 0) await delay(20);
+  while ((await store.query(owed)).length > 0) await delay(20);
   const { state, context, row } = now!;
   const list = (await backups.list(ID)).map(({ kind, state, error, version, location, sha256 }) => {
     return { kind, state, error, version, location, sha256 };

@@ -93,10 +93,11 @@ export async function badLine(t: ExecutionContext, { options }: S3UnderTest): Pr
     onwards.on('response', (answer) => {
       if (fault && 'cutReceived' in fault && fault.cutReceived === 0) {
         answer.destroy();
-        return from.socket.resetAndDestroy();
+        from.socket.resetAndDestroy();
+      } else {
+        to.writeHead(answer.statusCode ?? 502, answer.headers);
+        passOn(answer, to, fault && 'cutReceived' in fault ? fault.cutReceived : Infinity, from);
       }
-      to.writeHead(answer.statusCode ?? 502, answer.headers);
-      passOn(answer, to, fault && 'cutReceived' in fault ? fault.cutReceived : Infinity, from);
     });
     passOn(from, onwards, fault && 'cutSent' in fault ? fault.cutSent : Infinity, from);
   });
