@@ -266,7 +266,7 @@ export interface paths {
         put?: never;
         /**
          * Create a server
-         * @description Costs nothing and starts nothing; with a mod pack it is installed first, for which the machine needs as much room as for a start. Start it, or just join it.
+         * @description Costs nothing and starts nothing; with a mod pack it is installed first, for which the machine needs as much room as for a start, and consent to the EULA (`AcceptEula`). Start it, or just join it.
          *
          *     Needs the scope `servers:write`.
          */
@@ -6932,7 +6932,7 @@ export interface operations {
                     "application/json": components["schemas"]["Server"];
                 };
             };
-            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: quota, funds and the operator must allow it, and nothing else be done with the server. */
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: quota, funds and the operator must allow it, its account must have agreed to the EULA where it runs software of Mojang’s (`AcceptEula`), and nothing else be done with the server. */
             400: {
                 headers: {
                     [name: string]: unknown;

@@ -20,7 +20,7 @@ const createServer = ({ creation, serverView }: Needs) =>
     summary: 'Create a server',
     description:
       'Costs nothing and starts nothing; with a mod pack it is installed first, for which the machine needs as much room as for ' +
-      'a start. Start it, or just join it.',
+      'a start, and consent to the EULA (`AcceptEula`). Start it, or just join it.',
     body: CreateServerRequest,
     example: { name: 'My Server', ramMb: 2048, type: 'paper', version: '1.21.8', properties: { difficulty: 'hard' } },
     reply: Server,

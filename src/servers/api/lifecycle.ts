@@ -32,7 +32,9 @@ const startServer = command('StartServer', 'start', 'START', {
   summary: 'Start a server',
   description:
     'Wakes the server; poll it until `state` is `running`. A server that starts or runs already is left as it is.',
-  precondition: 'quota, funds and the operator must allow it, and nothing else be done with the server.',
+  precondition:
+    'quota, funds and the operator must allow it, its account must have agreed to the EULA where it runs software of Mojang’s ' +
+    '(`AcceptEula`), and nothing else be done with the server.',
 });
 
 const stopServer = command('StopServer', 'stop', 'STOP', {
