@@ -21,9 +21,10 @@ import { type Report, median } from './figures.ts';
 import { startService } from './service.ts';
 
 const IDLE = 1_000;
-/** What one account, and one key of it, may have open. */
+/** What one account, one key of it, and (well below what it may) one address has open. */
 const PER_ACCOUNT = 10;
 const PER_KEY = 3;
+const PER_ADDRESS = 100;
 const SETTLE_MS = 3_000;
 
 const LOG_BYTES = 200 * 1024 * 1024;
@@ -50,7 +51,10 @@ async function idle(report: Report): Promise<void> {
     const sockets: Socket[] = [];
     try {
       const open = async (some: typeof streams) => {
-        for (const { key, serverId } of some) sockets.push(await openStream(service.httpPort, pathOf(serverId), key));
+        for (const { key, serverId } of some) {
+          const localAddress = `127.0.1.${1 + Math.floor(sockets.length / PER_ADDRESS)}`;
+          sockets.push(await openStream(service.httpPort, pathOf(serverId), { key, localAddress }));
+        }
       };
       // What the first ones need once.
       await open(streams.slice(0, PER_ACCOUNT));
@@ -96,8 +100,8 @@ function pathOf(serverId: string): string {
 }
 
 /** Resolves with the socket once the stream has begun; what comes then is thrown away, if it is read at all. */
-async function openStream(port: number, path: string, key = ''): Promise<Socket> {
-  const socket = connect({ host: '127.0.0.1', port, noDelay: true });
+async function openStream(port: number, path: string, { key = '', localAddress = '127.0.0.1' } = {}): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port, localAddress, noDelay: true });
   socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${key}\r\n\r\n`);
   const [first] = (await once(socket, 'data')) as [Buffer];
   if (!first.toString().startsWith('HTTP/1.1 200')) throw new Error(`answered: ${first.toString().slice(0, 200)}`);
