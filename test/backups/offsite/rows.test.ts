@@ -1,0 +1,44 @@
+import { emptyBackup, insertBackup, patchBackup } from '../../../src/backups/rows.ts';
+import * as rows from '../../../src/backups/offsite/rows.ts';
+import { deleteServer, insertServer } from '../../../src/servers/rows.ts';
+import { serverRow } from '../../support/store.ts';
+import { onEachStore } from '../../store/on-each.ts';
+
+const LOCATION = 's3://worlds/a';
+const OLD = 's3://worlds/old';
+
+onEachStore('what is to be removed off site outlives its server; of another server nothing is', async (t, store) => {
+  await store.write(async (tx) => {
+    for (const serverId of ['lobby', 'arena']) {
+      await insertServer(tx, serverRow(serverId));
+      for (const [id, location] of [
+        ['bak_away', OLD],
+        ['bak_near', ''],
+        ['bak_half', ''],
+      ] as const)
+        await insertBackup(tx, { ...emptyBackup({ serverId, id }, 1), state: 'ready', location });
+      await rows.insertUpload(tx, { serverId, backupId: 'bak_half', location: LOCATION, at: 2 });
+    }
+  });
+  const [half] = await rows.listUploads(store);
+  t.true(await store.write((tx) => rows.noteUpload(tx, half!, 'upload-1', 8_388_608)));
+  t.like(await rows.getUpload(store, half!), { uploadId: 'upload-1', partBytes: 8_388_608, at: 2 });
+
+  await store.write((tx) => rows.noteRemovals(tx, { serverId: 'lobby', id: 'bak_near' }, 3));
+  t.deepEqual(await rows.listRemovals(store), [], 'it lies in the folder');
+  await store.write((tx) => rows.noteRemovals(tx, { serverId: 'lobby', id: 'bak_half' }, 4));
+  const ofHalf = { location: LOCATION, serverId: 'lobby', backupId: 'bak_half', at: 4 };
+  t.deepEqual(await rows.listRemovals(store), [ofHalf]);
+  await store.write((tx) => rows.noteRemovals(tx, { serverId: 'lobby' }, 5));
+  await store.write((tx) => deleteServer(tx, 'lobby'));
+  const ofAway = { location: OLD, serverId: 'lobby', backupId: 'bak_away', at: 5 };
+  t.deepEqual(await rows.listRemovals(store), [ofHalf, ofAway]);
+  t.deepEqual(
+    (await rows.listUploads(store)).map(({ serverId }) => serverId),
+    ['arena'],
+  );
+  await store.write((tx) => rows.deleteRemoval(tx, ofHalf));
+  t.deepEqual(await rows.listRemovals(store), [ofAway]);
+  const arena = { serverId: 'arena', id: 'bak_half' };
+  t.true(await store.write((tx) => patchBackup(tx, arena, { location: LOCATION, sealedBy: 'abcd' }, ['ready'])));
+});
