@@ -1,5 +1,6 @@
 import type { Api } from './api.ts';
 import type { Credentials } from './credentials.ts';
+import type { History } from './history.ts';
 import type { Terminal } from './terminal.ts';
 import type { Readable } from 'node:stream';
 
@@ -29,6 +30,8 @@ export interface Context {
   api: Api;
   /** The same, for calls that are answered once long work is done. */
   slow: Api;
+  /** The same, with calls that also end with the signal. */
+  apiUntil: (signal: AbortSignal) => Api;
   terminal: Terminal;
   /** Print the API's JSON rather than text. */
   json: boolean;
@@ -36,6 +39,8 @@ export interface Context {
   signal: AbortSignal;
   input: Readable & { isTTY?: boolean; setRawMode?(on: boolean): unknown };
   credentials: { load(): Promise<Credentials>; save(credentials: Credentials): Promise<void> };
+  /** What was typed at consoles. */
+  history: History;
   /** Prints one JSON document. */
   document: (value: object) => void;
 }

@@ -9,6 +9,7 @@ import { database } from './commands/database.ts';
 import { files } from './commands/files.ts';
 import { deleteServer } from './commands/delete.ts';
 import { eula } from './commands/eula.ts';
+import { interactive, say } from './commands/interactive.ts';
 import { invite } from './commands/invite.ts';
 import { keys } from './commands/keys.ts';
 import { kill, restart, start, stop } from './commands/lifecycle.ts';
@@ -40,7 +41,7 @@ const completed: readonly Section[] = [
     title: 'Servers',
     entries: [servers, createServer, start, stop, restart, kill, deleteServer, machine, why, versions, templates],
   },
-  { title: 'While it runs', entries: [logs, consoleCommand, players] },
+  { title: 'While it runs', entries: [interactive, logs, consoleCommand, say, players] },
   { title: 'What is in a server', entries: [backups, worlds, files, sftp, mods] },
   { title: 'Around a server', entries: [settings, software, wake, schedules, members, ports, database, audit] },
   { title: 'Money', entries: [wallet, usage] },

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, isAbsolute, join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
+import { writePrivate } from './private-file.ts';
 
 /** The keys this user has, one per service, and the service that commands go to unless told otherwise. */
 export interface Credentials {
@@ -32,23 +32,7 @@ export async function loadCredentials(file: string): Promise<Credentials> {
 
 /** Replaces the file atomically; only its owner can ever read it. */
 export async function saveCredentials(file: string, credentials: Credentials): Promise<void> {
-  const directory = dirname(file);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  await chmod(directory, 0o700);
-  const temporary = `${file}.${randomUUID()}`;
-  try {
-    const handle = await open(temporary, 'wx', 0o600);
-    try {
-      await handle.writeFile(`${JSON.stringify(credentials, null, 2)}\n`);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, file);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
+  await writePrivate(file, `${JSON.stringify(credentials, null, 2)}\n`);
 }
 
 function parse(text: string): Credentials {

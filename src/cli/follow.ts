@@ -14,7 +14,8 @@ const POLL_MS = 1000;
 const ASLEEP_POLL_MS = 2000;
 const LEAST_RETRY_MS = 1000;
 const MOST_RETRY_MS = 15_000;
-const ASLEEP = new Set(['hibernated', 'start_failed', 'install_failed']);
+/** The states in which a server has no game. */
+export const ASLEEP: ReadonlySet<string> = new Set(['hibernated', 'start_failed', 'install_failed']);
 
 export interface Follow {
   api: Api;
@@ -24,6 +25,8 @@ export interface Follow {
   /** Called with notes for the reader about the connection. */
   note: (sentence: string) => void;
   signal: AbortSignal;
+  /** What is noted when the server sleeps. */
+  asleep?: string;
 }
 
 /**
@@ -71,12 +74,13 @@ async function again(follow: Follow, tail: Tail): Promise<AsyncGenerator<string>
   }
 }
 
-async function awake({ api, id, note, signal }: Follow): Promise<void> {
+async function awake(follow: Follow): Promise<void> {
+  const { api, id, note, signal } = follow;
   for (let told = false; ; await delay(ASLEEP_POLL_MS, undefined, { signal })) {
     try {
       const { server } = await readServer(api, id);
       if (!ASLEEP.has(server.state)) return;
-      if (!told) note(`${id} sleeps; its log goes on when it wakes.`);
+      if (!told) note(asleepNote(follow));
       told = true;
     } catch (error) {
       if (!isTransient(error)) throw error;
@@ -97,7 +101,8 @@ async function open({ api, id, signal }: Follow, tail: number): Promise<AsyncGen
   return eventData(chunksOf(data, api.url, signal));
 }
 
-async function* pollLog({ api, id, tail, note, signal }: Follow): AsyncGenerator<string> {
+async function* pollLog(follow: Follow): AsyncGenerator<string> {
+  const { api, id, tail, note, signal } = follow;
   let query: Query = { tail };
   let retryMs = LEAST_RETRY_MS;
   for (let missing = false; ; await delay(retryMs, undefined, { signal })) {
@@ -108,7 +113,7 @@ async function* pollLog({ api, id, tail, note, signal }: Follow): AsyncGenerator
       const { cursor, containerMissing } = read(LOGS, reply);
       if (cursor !== '') query = { cursor, tail: MAX_TAIL };
       yield* logLines(reply);
-      if (containerMissing && !missing) note(`${id} sleeps; its log goes on when it wakes.`);
+      if (containerMissing && !missing) note(asleepNote(follow));
       missing = containerMissing;
       retryMs = missing ? ASLEEP_POLL_MS : POLL_MS;
     } catch (error) {
@@ -117,6 +122,10 @@ async function* pollLog({ api, id, tail, note, signal }: Follow): AsyncGenerator
       retryMs = Math.min(MOST_RETRY_MS, retryMs * 2);
     }
   }
+}
+
+function asleepNote({ id, asleep = `${id} sleeps; its log goes on when it wakes.` }: Follow): string {
+  return asleep;
 }
 
 /** The lines of a reply of the log, unchanged. */

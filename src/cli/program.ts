@@ -9,6 +9,7 @@ import { type Found, findCommand, findHelp } from './find.ts';
 import { commandHelp, programHelp, subjectHelp } from './help.ts';
 import { type GlobalValues, parseCommand, splitCommandLine } from './parse.ts';
 import { errorJson, errorLines } from './report.ts';
+import { historyBeside } from './history.ts';
 import { LONG_MS } from './http.ts';
 import { DEFAULT_URL, serviceUrl } from './service-url.ts';
 import { type Terminal, createTerminal } from './terminal.ts';
@@ -98,6 +99,8 @@ async function context(values: GlobalValues, { env, stdin, signal }: Host, termi
     url,
     api: createApi(url, key, signal),
     slow: createApi(url, key, signal, LONG_MS),
+    apiUntil: (until) => createApi(url, key, AbortSignal.any([signal, until])),
+    history: historyBeside(file),
     terminal,
     json: values.json === true,
     signal,

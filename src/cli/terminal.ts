@@ -24,6 +24,8 @@ export interface Output {
   readonly columns: number;
   readonly isTerminal: boolean;
   readonly colours: boolean;
+  /** For what draws by itself. */
+  readonly stream: Writable;
   /** The text in a style where the stream shows colours, otherwise as it is. */
   style(format: Format, text: string): string;
   line(text: string): void;
@@ -75,6 +77,7 @@ function output(stream: Stream, env: TerminalEnv): Output {
   return {
     isTerminal,
     colours,
+    stream,
     get columns() {
       return stream.columns || 80;
     },

@@ -27,9 +27,21 @@ export function logLine(text: string, colours: boolean): string {
   return `${parts.join('')}${ESCAPE}[0m`;
 }
 
-/** What a console answers, without the game's own colour codes (minecraft.wiki: Formatting codes). */
-export function consoleText(text: string): string {
-  return printable(text.replace(/§[0-9a-z]/gi, ''));
+/** The game's colours `0` to `f` as those of a terminal (minecraft.wiki: Formatting codes; ECMA-48 SGR). */
+const SGR = [30, 34, 32, 36, 31, 35, 33, 37, 90, 94, 92, 96, 91, 95, 93, 97];
+
+/** What a console answers, with the game's own colours where they are shown. */
+export function consoleText(text: string, colours = false): string {
+  const [first = '', ...parts] = text.split(/§(?=[0-9a-z])/i);
+  const shown = parts.map((part) => {
+    const colour = SGR[Number.parseInt(part.charAt(0), 16)];
+    const rest = printable(part.slice(1));
+    if (!colours) return rest;
+    if (colour === undefined) return /^r/i.test(part) ? `${ESCAPE}[0m${rest}` : rest;
+    return `${ESCAPE}[${colour}m${rest}`;
+  });
+  const end = colours && shown.length > 0 ? `${ESCAPE}[0m` : '';
+  return [printable(first), ...shown, end].join('');
 }
 
 /** How many columns of a terminal a text takes. */

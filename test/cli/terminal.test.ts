@@ -1,35 +1,9 @@
-import { spawn } from 'node:child_process';
-import { access, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { mintToken } from '../../src/kernel/ids.ts';
-import { COMPILE_CACHE } from '../support/compile-cache.ts';
-import { type Running, follow, newProgram, startStandIn } from './program.ts';
-
-const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
-
-/** The program on a terminal of its own, made by `script` of util-linux. Undefined, and said so, where there is none. */
-async function onTerminal(
-  t: ExecutionContext,
-  env: Record<string, string>,
-  ...args: string[]
-): Promise<Running | undefined> {
-  const there = await access('/usr/bin/script').then(
-    () => true,
-    () => false,
-  );
-  if (!there) {
-    t.log('SKIPPED: needs script of util-linux, which is not here');
-    t.pass();
-    return undefined;
-  }
-  const line = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ');
-  const child = spawn('/usr/bin/script', ['-qec', `stty cols 70; ${line}`, '/dev/null'], {
-    env: { PATH: process.env['PATH'], TERM: 'xterm', ...COMPILE_CACHE, ...env },
-  });
-  t.teardown(() => child.kill('SIGKILL'));
-  return follow(child, () => {});
-}
+import { onTerminal, visible } from './on-terminal.ts';
+import { newProgram, startStandIn } from './program.ts';
 
 test('a key typed at a terminal is not shown', async (t) => {
   const key = mintToken('key');
@@ -111,7 +85,3 @@ test('colours and one redrawn line on a terminal; no colours with NO_COLOR', asy
   const plain = await onTerminal(t, { ...env, NO_COLOR: '1' }, 'servers');
   t.notRegex(visible((await plain?.ended)?.out ?? ''), /␛/);
 });
-
-function visible(text: string): string {
-  return text.replaceAll('\u001b', '␛');
-}

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { deviceGrantMachine } from '../../machines/device-grant.ts';
 import { serverMachine } from '../../machines/server.ts';
 import { settingGroups } from '../../src/config.ts';
+import { commandsPage } from './commands-page.ts';
 import { type ChartState, readChart } from '../../src/web/statechart/statechart.ts';
 
 /** Where the papers lie. */
@@ -13,6 +14,7 @@ export const DOCS = join(import.meta.dirname, '../../docs');
 
 /** Each by its name, as the formatter leaves it but for the width of columns. */
 export const GENERATED: Readonly<Record<string, () => string>> = {
+  'commands.md': () => commandsPage(WRITTEN_BY),
   'settings.md': settingsPage,
   'states.md': statesPage,
 };

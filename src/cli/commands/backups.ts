@@ -9,7 +9,7 @@ import { type MaintenanceDone, maintained } from '../maintenance.ts';
 import { type Messages, read } from '../shapes.ts';
 import { aligned, listing } from '../table.ts';
 import { oneLine } from '../text.ts';
-import { download } from '../transfer.ts';
+import { download } from '../transfer/download.ts';
 
 const BACKUP = {
   id: '',

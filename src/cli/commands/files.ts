@@ -2,14 +2,14 @@ import { basename, posix } from 'node:path';
 import { refusal } from '../api.ts';
 import { call, on } from '../call.ts';
 import { type Subject, command } from '../command.ts';
-import { contentOf, downloadFolder, ENTRY, isDirectory, listed } from '../download-folder.ts';
+import { contentOf, downloadFolder, ENTRY, isDirectory, listed } from '../transfer/folder.ts';
 import { failed } from '../errors.ts';
 import { relative, size, some } from '../format.ts';
 import { FILE, chunksOf } from '../http.ts';
 import { listing } from '../table.ts';
 import { oneLine, printable } from '../text.ts';
-import { download } from '../transfer.ts';
-import { counted, filesAt, upload } from '../upload.ts';
+import { download } from '../transfer/download.ts';
+import { counted, filesAt, upload } from '../transfer/upload.ts';
 
 const FORCE = { type: 'boolean', short: 'f', help: 'Replace files that are there.' } as const;
 

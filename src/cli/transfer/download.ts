@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { type Answer, refusal } from './api.ts';
-import type { Context } from './command.ts';
-import { failed } from './errors.ts';
-import { size } from './format.ts';
-import { FILE, chunksOf } from './http.ts';
-import { retried } from './retry.ts';
+import { type Answer, refusal } from '../api.ts';
+import type { Context } from '../command.ts';
+import { failed } from '../errors.ts';
+import { size } from '../format.ts';
+import { FILE, chunksOf } from '../http.ts';
+import { retried } from '../retry.ts';
 
 /** What was saved. */
 export interface Saved {

@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { done } from './api.ts';
-import type { Context } from './command.ts';
-import { CommandError, failed, wrongUsage } from './errors.ts';
-import { reasonOf } from './report.ts';
-import { retried } from './retry.ts';
-import { type Messages, read } from './shapes.ts';
-import { download } from './transfer.ts';
+import { done } from '../api.ts';
+import type { Context } from '../command.ts';
+import { CommandError, failed, wrongUsage } from '../errors.ts';
+import { reasonOf } from '../report.ts';
+import { retried } from '../retry.ts';
+import { type Messages, read } from '../shapes.ts';
+import { download } from './download.ts';
 
 const PAGE = 1000;
 const MOST_DEPTH = 64;

@@ -1,14 +1,14 @@
 import { openAsBlob } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, join, posix } from 'node:path';
-import { done } from './api.ts';
-import type { Context } from './command.ts';
-import { CommandError, failed } from './errors.ts';
-import { size } from './format.ts';
-import { reasonOf } from './report.ts';
-import { retried } from './retry.ts';
-import type { Messages } from './shapes.ts';
-import { localError } from './transfer.ts';
+import { done } from '../api.ts';
+import type { Context } from '../command.ts';
+import { CommandError, failed } from '../errors.ts';
+import { size } from '../format.ts';
+import { reasonOf } from '../report.ts';
+import { retried } from '../retry.ts';
+import type { Messages } from '../shapes.ts';
+import { localError } from './download.ts';
 
 /** A file of this machine, and where it is to be on the server. */
 export interface Sent {

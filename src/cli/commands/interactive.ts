@@ -1,0 +1,125 @@
+import { createInterface } from 'node:readline';
+import { type Api, done } from '../api.ts';
+import { on } from '../call.ts';
+import { type Command, type Context, command } from '../command.ts';
+import { openScreen } from '../console-screen.ts';
+import { CommandError } from '../errors.ts';
+import { ASLEEP, followLog } from '../follow.ts';
+import { stateWord } from '../format.ts';
+import { errorLines } from '../report.ts';
+import { COMMAND, read } from '../shapes.ts';
+import { consoleText, logLine } from '../text.ts';
+import { readServer } from '../waiting.ts';
+
+const BACKLOG = 50;
+const LEAVE = new Set(['exit', 'quit']);
+
+/** `dormouse console`. */
+export const interactive: Command = command({
+  name: 'console',
+  summary: 'The live log of a server, and a line to type commands into.',
+  args: ['id'],
+  details: `Ctrl-C, Ctrl-D or exit leaves; the server goes on. While it sleeps, start wakes it. Arrow keys bring back what was typed
+before, which is kept in the folder of your keys, readable by you only; a line that begins with a space is not kept.
+
+Without a terminal, commands are read from standard input, and what the game answers is printed:
+  echo list | npx dormouse console castle`,
+  run: (context, [id = '']) =>
+    context.input.isTTY && context.terminal.out.isTerminal ? atTerminal(context, id) : fromInput(context, id),
+});
+
+/** `dormouse say`. */
+export const say: Command = command({
+  name: 'say',
+  summary: 'Say something to all players of a server that is awake.',
+  args: ['id', 'text…'],
+  async run({ api, json, document, terminal: { out } }, [id = '', ...words]) {
+    const text = words.join(' ');
+    const reply = await done(api.POST('/v1/servers/{id}:command', { ...on(id), body: { command: `say ${text}` } }));
+    if (json) return document(reply);
+    out.line(answerOf(reply, out.colours) || `Said on ${id}: ${text}`);
+  },
+});
+
+function answerOf(reply: object, colours: boolean): string {
+  return consoleText(read(COMMAND, reply, (text) => text).output, colours).trimEnd();
+}
+
+/** Every line is a command; the first that the service refuses is the last. */
+async function fromInput({ api, json, input, signal, terminal: { out, err } }: Context, id: string): Promise<void> {
+  const lines = createInterface({ input, signal });
+  for await (const line of lines) {
+    const typed = line.trim();
+    if (typed === '') continue;
+    const reply = await done(api.POST('/v1/servers/{id}:command', { ...on(id), body: { command: typed } }));
+    const answer = answerOf(reply, out.colours);
+    if (json) out.line(JSON.stringify({ command: typed, ...reply }));
+    else if (answer !== '') out.line(answer);
+    else if (err.isTerminal) err.line(`${id} answers nothing to ${typed}`);
+  }
+  signal.throwIfAborted();
+}
+
+async function atTerminal(context: Context, id: string): Promise<void> {
+  const { terminal, signal, history, apiUntil } = context;
+  const { out } = terminal;
+  const { server } = await readServer(context.api, id);
+  const leave = new AbortController();
+  const until = AbortSignal.any([signal, leave.signal]);
+  const api = apiUntil(leave.signal);
+  let saved = Promise.resolve();
+  const screen = openScreen(context, out, id, await history.load(), (lines) => {
+    const now = [...lines];
+    saved = saved.then(() => history.save(now));
+  });
+  const dim = (sentence: string) => screen.above(out.style('dim', `— ${sentence}`));
+  dim(`${id} is ${stateWord(server.state, out)}. Ctrl-C leaves it as it is.`);
+  let failure: unknown;
+  const asleep = `${id} sleeps. Type start to wake it; its log goes on here.`;
+  const shown = showLog({ api, id, tail: BACKLOG, note: dim, signal: until, asleep }, (line) => {
+    screen.above(logLine(line, out.colours));
+  }).catch((error: unknown) => {
+    if (!until.aborted) failure = error;
+    screen.close();
+  });
+  try {
+    for await (const line of screen.lines) {
+      if (LEAVE.has(line.trim())) break;
+      await answered(context, api, id, line.trim(), screen.above, until);
+      screen.prompt();
+    }
+  } finally {
+    leave.abort();
+    screen.close();
+    await Promise.all([shown, saved]);
+  }
+  if (failure !== undefined) throw failure as Error;
+}
+
+async function showLog(follow: Parameters<typeof followLog>[0], show: (line: string) => void): Promise<void> {
+  for await (const line of followLog(follow)) show(line);
+}
+
+/** Runs what was typed and shows what came of it. Never throws but when the console is left. */
+async function answered(
+  { terminal: { out } }: Context,
+  api: Api,
+  id: string,
+  typed: string,
+  above: (text: string) => void,
+  until: AbortSignal,
+): Promise<void> {
+  if (typed === '') return;
+  try {
+    if (typed === 'start' && ASLEEP.has((await readServer(api, id)).server.state)) {
+      await done(api.POST('/v1/servers/{id}:start', { ...on(id), body: {} }));
+      return above(out.style('dim', `— ${id} is waking. Its log follows.`));
+    }
+    const reply = await done(api.POST('/v1/servers/{id}:command', { ...on(id), body: { command: typed } }));
+    above(answerOf(reply, out.colours) || out.style('dim', '— No answer.'));
+  } catch (error) {
+    if (until.aborted) return;
+    if (!(error instanceof CommandError)) throw error;
+    for (const line of errorLines(error, out)) above(line);
+  }
+}

@@ -1,0 +1,68 @@
+import { type Interface, clearScreenDown, createInterface, cursorTo, moveCursor } from 'node:readline';
+import type { Context } from './command.ts';
+import type { Output } from './terminal.ts';
+
+/** A line to type into, below what is printed meanwhile. */
+export interface ConsoleScreen {
+  /** What is typed, line by line, until Ctrl-C, Ctrl-D or `close`. */
+  lines: AsyncIterable<string>;
+  /** Prints a line above the one that is being typed, which stays as it is. */
+  above: (text: string) => void;
+  /** Shows the line to type into, empty. */
+  prompt(): void;
+  close(): void;
+}
+
+const HISTORY_LINES = 500;
+
+/** How many columns and rows the line took that is drawn anew: readline's own, and unnamed in its types. */
+type Drawn = Interface & { prevRows?: number };
+
+/** `history` is newest first; `remember` gets it whenever it has changed, without lines that begin with a space. */
+export function openScreen(
+  { input, signal }: Pick<Context, 'input' | 'signal'>,
+  out: Output,
+  name: string,
+  history: readonly string[],
+  remember: (history: readonly string[]) => void,
+): ConsoleScreen {
+  const { stream } = out;
+  const prompt = `${out.style('dim', `${name}>`)} `;
+  const options = { historySize: HISTORY_LINES, removeHistoryDuplicates: true, history: [...history], terminal: true };
+  const typed: Drawn = createInterface({ input, output: stream, prompt, ...options });
+  let isOpen = true;
+  const close = () => typed.close();
+  typed.on('close', () => {
+    isOpen = false;
+    signal.removeEventListener('abort', close);
+    // What was being typed is left as it is; what comes next begins a line of its own.
+    stream.write('\n');
+  });
+  typed.on('SIGINT', close);
+  typed.on('history', (lines: string[]) => {
+    if (lines[0]?.startsWith(' ')) lines.shift();
+    remember(lines);
+  });
+  signal.addEventListener('abort', close);
+  if (signal.aborted) close();
+  return {
+    lines: typed,
+    close,
+    prompt: () => {
+      if (isOpen) typed.prompt();
+    },
+    above(text) {
+      if (!isOpen) {
+        stream.write(`${text}\n`);
+        return;
+      }
+      const { rows } = typed.getCursorPos();
+      if (rows > 0) moveCursor(stream, 0, -rows);
+      cursorTo(stream, 0);
+      clearScreenDown(stream);
+      stream.write(`${text}\n`);
+      typed.prevRows = 0;
+      typed.prompt(true);
+    },
+  };
+}

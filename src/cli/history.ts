@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { writePrivate } from './private-file.ts';
+
+const MOST_LINES = 500;
+const MOST_CHARS = 4096;
+
+/** What was typed at consoles, newest first. */
+export interface History {
+  load(): Promise<string[]>;
+  /** Keeps the newest of them. A folder that cannot be written to keeps none. */
+  save(lines: readonly string[]): Promise<void>;
+}
+
+/** Kept beside the file of keys, readable by its owner alone. */
+export function historyBeside(credentialsFile: string): History {
+  const file = join(dirname(credentialsFile), 'console-history.json');
+  return {
+    async load() {
+      try {
+        const lines: unknown = JSON.parse(await readFile(file, 'utf8'));
+        return Array.isArray(lines) ? bounded(lines) : [];
+      } catch {
+        // None yet, or damaged: it is replaced by the next line.
+        return [];
+      }
+    },
+    save: (lines) => writePrivate(file, `${JSON.stringify(bounded(lines))}\n`).catch(() => {}),
+  };
+}
+
+function bounded(lines: readonly unknown[]): string[] {
+  const texts = lines.filter((line): line is string => typeof line === 'string' && line.length <= MOST_CHARS);
+  return texts.slice(0, MOST_LINES);
+}

@@ -1,0 +1,22 @@
+import { isSubject } from '../../src/cli/command.ts';
+import { sections } from '../../src/cli/commands.ts';
+
+/** Every command of the command line, as a page. */
+export function commandsPage(writtenBy: string): string {
+  const parts = sections.map(({ title, entries }) => {
+    const commands = entries.flatMap((entry) => (isSubject(entry) ? entry.commands : [entry]));
+    const rows = commands.map(({ name, args = [], summary }) => {
+      const words = [name, ...args.map((each) => (each.startsWith('[') ? each : `<${each}>`))].join(' ');
+      return `| \`${words.replaceAll('|', String.raw`\|`)}\` | ${summary.replaceAll(/[|<>*]/g, String.raw`\$&`)} |`;
+    });
+    return `## ${title}\n\n| command | what it does |\n| --- | --- |\n${rows.join('\n')}\n`;
+  });
+  return `# Every command
+
+${writtenBy}
+
+Each begins with \`npx dormouse\`. \`npx dormouse help backups\` shows a subject, \`npx dormouse help backups restore\` a command with its
+options. The first command of a subject needs no name: \`npx dormouse backups castle\` lists them.
+
+${parts.join('\n')}`;
+}
