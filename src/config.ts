@@ -64,7 +64,12 @@ export const settings = {
   sftpHost: setting('SFTP_HOST', kind.host, '::', 'Address SFTP listens on.'),
   sftpPort: setting('SFTP_PORT', kind.port, '2022', 'Port of SFTP; 0: any free one.'),
   databaseUrl: secret('DATABASE_URL', kind.databaseUrl, 'postgres://… or sqlite:<file>. Empty: a file in DATA_DIR.'),
-  engine: setting('ENGINE', kind.engine, 'auto', 'Games as containers (docker), or as child processes.'),
+  engine: setting(
+    'ENGINE',
+    kind.engine,
+    'auto',
+    'Games as containers (docker), as containers of several machines (swarm), or as child processes.',
+  ),
   trustTenants: setting(
     'TRUST_TENANTS',
     kind.flag,
@@ -79,6 +84,29 @@ export const settings = {
   ),
   javaHome: setting('JAVA_HOME', kind.directories, '', 'ENGINE=process: where Java is, if JAVA_HOMES is empty.'),
   dockerHost: setting('DOCKER_HOST', kind.dockerUrl, 'unix:///var/run/docker.sock', 'Where the Docker engine answers.'),
+  swarmNetwork: setting(
+    'SWARM_NETWORK',
+    kind.networkName,
+    'dormouse-games',
+    'ENGINE=swarm: overlay network of games and proxies. Another, with -nodes behind, is for the nodes alone.',
+  ),
+  swarmNodeSocket: setting(
+    'SWARM_NODE_SOCKET',
+    kind.text,
+    '/var/run/docker.sock',
+    'ENGINE=swarm: where the Docker engine of each node listens, there.',
+  ),
+  fenceCommand: secret(
+    'FENCE_COMMAND',
+    kind.text,
+    'ENGINE=swarm: a shell command that switches off the node NODE_NAME (NODE_ADDRESS, NODE_ID) and succeeds once it surely is off.',
+  ),
+  swarmLostAfterSeconds: setting(
+    'SWARM_LOST_AFTER_S',
+    kind.integer(0, 86_400),
+    '0',
+    'ENGINE=swarm: a node that has not answered for so long counts as off, though its games may run on and ruin worlds. 0: never.',
+  ),
   gameImage: setting('GAME_IMAGE', kind.image, 'itzg/minecraft-server', 'Container image of Java game servers.'),
   sandboxImage: setting('SANDBOX_IMAGE', kind.image, 'dormouse/sandbox:latest', 'Image of the built-in game server.'),
   sandboxFaults: setting('SANDBOX_FAULTS', kind.faults, '', 'Rehearse trouble: how sandbox servers misbehave.'),

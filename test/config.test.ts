@@ -69,7 +69,7 @@ const wrong = test.macro({
 test(wrong, { HTTP_PORT: '65536' }, 'HTTP_PORT', '65536', '0 to 65535');
 test(wrong, { HTTP_PORT: '1e3' }, 'HTTP_PORT', '1e3');
 test(wrong, { HTTP_PORT: '-1' }, 'HTTP_PORT');
-test(wrong, { ENGINE: 'swarm' }, 'ENGINE', 'swarm', 'auto, docker, process');
+test(wrong, { ENGINE: 'nomad' }, 'ENGINE', 'nomad', 'auto, docker, swarm, process');
 test(wrong, { BASE_URL: 'ftp://example.org' }, 'BASE_URL', 'https://');
 test(wrong, { BASE_URL: 'https://example.org/?a=1' }, 'BASE_URL');
 test(wrong, { BASE_URL: 'localhost:8080' }, 'BASE_URL');

@@ -8,7 +8,7 @@ import { type ImageProvider, imageKeeper } from './docker/image.ts';
 const PING_MS = 5_000;
 
 /** What `ENGINE` may say. */
-export type EngineSetting = 'docker' | 'process' | 'auto';
+export type EngineSetting = 'docker' | 'swarm' | 'process' | 'auto';
 
 export interface EngineChoice {
   docker?: DockerEngineOptions['docker'];
@@ -25,7 +25,10 @@ export interface EngineChoice {
  * child processes, and logs the reason in one line. An installation that has used Docker waits for it: its containers
  * confine code that tenants have uploaded. A setting that names an engine is followed without a check.
  */
-export async function chooseEngine(setting: EngineSetting, choice: EngineChoice): Promise<'docker' | 'process'> {
+export async function chooseEngine(
+  setting: EngineSetting,
+  choice: EngineChoice,
+): Promise<'docker' | 'swarm' | 'process'> {
   if (setting !== 'auto') return setting;
   const { log, image } = choice;
   const why = await whyNotDocker(choice);

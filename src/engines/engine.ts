@@ -23,6 +23,8 @@ export interface GameSpec {
   java?: JavaRange | undefined;
   /** Container image (ignored by engines without images). */
   image: string;
+  /** Where the game is to run (ignored by engines of one machine). Absent: in the installation's region. */
+  region?: string | undefined;
   /** Absolute path of the server's data root on this machine; mounted at /data, or the working directory. */
   dataDir: string;
   /** The image contract (`EULA`, `TYPE`, `VERSION`, `MEMORY`, …); the `process` engine passes it on as it is. */
@@ -113,7 +115,7 @@ export class EngineError extends Error {
  * Engines know server ids, never accounts or state machines. `test/conformance/engine.ts` is the contract in full.
  */
 export interface Engine {
-  readonly kind: 'docker' | 'process' | 'memory';
+  readonly kind: 'docker' | 'swarm' | 'process' | 'memory';
   /** Runs the core's installer to its end (mod packs). Rejects with EngineError. `signal` stops and removes it. */
   install(spec: GameSpec, signal: AbortSignal): Promise<void>;
   /** Makes the game run: resolves once its process runs (not: once it is ready). A running one is left alone and returned. */
@@ -141,8 +143,42 @@ export interface Engine {
    * each game has an address of its own.
    */
   listeners?(serverId: string): Promise<Listeners | undefined>;
+  /** The machines that games run on, where they are several. Absent: this one. */
+  nodes?: EngineNodes;
   /** The addresses that connections from this machine come from, as a game sees it; all players come from there. */
   proxyAddresses(): Promise<readonly string[]>;
+}
+
+/** A machine that games run on, among several. */
+export interface EngineNode {
+  id: string;
+  /** As its operators call it; two may be called alike. */
+  name: string;
+  address: string;
+  region: string;
+  /** `down`: it does not answer, and its games may run on. `gone`: the engine knows it no more, and its games may run on. */
+  state: 'ready' | 'down' | 'gone';
+  /** It answers, and no operator has drained it. */
+  takesStarts: boolean;
+  cores: number;
+  ramMb: number;
+  /** Reserved by games that are there. */
+  usedRamMb: number;
+  games: number;
+  /** Since when games wait until it is surely off, epoch ms; null: none does. */
+  waitsSince: number | null;
+}
+
+/** What may be asked of an engine of several machines. `list` and `whereIs` answer at once, by what was seen last. */
+export interface EngineNodes {
+  list(): EngineNode[];
+  /** The machine that a game is on; undefined where it is on none, or on one that nobody knows. */
+  whereIs(serverId: string): EngineNode | undefined;
+  /** Takes somebody's word that a machine is off, so that its games may start elsewhere. False where it answers. */
+  fence(id: string): Promise<boolean>;
+  /** Whether games may start there. Those that run there go on. */
+  setStarts(id: string, on: boolean): Promise<void>;
+  setRegion(id: string, region: string): Promise<void>;
 }
 
 /** Versions of Java, both ends included; `most` is Infinity where no newest one is known. */

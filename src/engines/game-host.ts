@@ -50,6 +50,13 @@ export interface GameHostSettings {
   engine: EngineSetting;
   dockerHost: string;
   sandboxImage: string;
+  /** Where servers run that ask for no other. */
+  region: string;
+  /** For a swarm: its overlay network, its nodes' sockets, what switches a node off ('': people do), and after how long it counts as off. */
+  swarmNetwork: string;
+  swarmNodeSocket: string;
+  fenceCommand: string;
+  swarmLostAfterSeconds: number;
   /** For processes: whether code that others than operators upload is run too. */
   trustTenants: boolean;
   /**
@@ -92,7 +99,7 @@ export async function openGameHost(options: GameHostOptions): Promise<GameHost> 
 type Opened = Pick<GameHost, 'engine' | 'owner' | 'trusted' | 'containerOf'>;
 
 async function openEngine(options: GameHostOptions, installation: string): Promise<Opened> {
-  const { settings, store, log } = options;
+  const { settings, store, secret, log } = options;
   const docker = dockerOptions(settings.dockerHost);
   const image = settings.sandboxImage;
   const provideImage: ImageProvider = async (docker, wanted) => {
@@ -106,15 +113,24 @@ async function openEngine(options: GameHostOptions, installation: string): Promi
   // Earlier versions left no note, but only the Docker engine keeps logs there.
   const usedDocker = (await getMeta(store, USED_DOCKER)) !== undefined || existsSync(logDir);
   const kind = await chooseEngine(settings.engine, { docker, image, provideImage, usedDocker, log });
+  if (kind === 'swarm') {
+    const { openSwarm } = await import('./swarm/open.ts');
+    const engine = await openSwarm({ store, secret, settings, docker, installation, logDir, provideImage, log });
+    return { engine, owner: rootsGames(), trusted: 'everybody', containerOf: undefined };
+  }
   if (kind === 'docker') {
     await store.write((tx) => setMeta(tx, USED_DOCKER, 'true'));
     const { createDockerEngine } = await import('./docker/docker.ts');
     await renewImage(docker, { image, isOutdated, provide: provideImage, log });
     const engine = createDockerEngine({ docker, installation, logDir, log, provideImage });
-    const owner = process.getuid?.() === 0 ? GAME_USER : undefined;
-    return { engine, owner, trusted: 'everybody', containerOf: (id) => containerName(installation, id) };
+    return { engine, owner: rootsGames(), trusted: 'everybody', containerOf: (id) => containerName(installation, id) };
   }
   return await openProcesses(options, installation);
+}
+
+/** The user of games in containers, where this process can give files to others. */
+function rootsGames(): FileOwner | undefined {
+  return process.getuid?.() === 0 ? GAME_USER : undefined;
 }
 
 async function openProcesses({ settings, log, clock }: GameHostOptions, installation: string): Promise<Opened> {

@@ -34,6 +34,8 @@ export const domain = pattern(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'a host 
 
 export const code = pattern(/^[a-z0-9][a-z0-9-]{0,31}$/, 'lower-case letters, digits and hyphens');
 
+export const networkName = pattern(/^[a-z0-9][a-z0-9_-]{0,50}$/, 'the name of a Docker network');
+
 export const image = pattern(/^[a-z0-9][A-Za-z0-9._/:@-]{0,254}$/, 'the name of a container image');
 
 /** 0 means: any free port. */
@@ -62,7 +64,7 @@ export const price = integer(0, 500_000_000_000).describe(
 /** Null where not set. */
 export const credit = optional(micros);
 
-export const engine = oneOf('auto', 'docker', 'process');
+export const engine = oneOf('auto', 'docker', 'swarm', 'process');
 
 export const flag = z
   .enum(['true', 'false'])

@@ -115,7 +115,8 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         ports: options.portsOf(row.id),
         build,
       });
-      return row.type === SANDBOX ? { ...spec, env: { ...spec.env, ...options.sandboxFaults } } : spec;
+      const placed = { ...spec, region: row.region || undefined };
+      return row.type === SANDBOX ? { ...placed, env: { ...spec.env, ...options.sandboxFaults } } : placed;
     }
 
     function rowOf(id: string): ServerRow {

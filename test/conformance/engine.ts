@@ -42,6 +42,8 @@ export interface Bench {
   enforcesMemory: boolean;
   listens: boolean;
   echoesUdp: boolean;
+  /** The address of the machine on which a game's published ports are open. Absent: this one's. */
+  publishedAt?: (serverId: string) => Promise<string>;
 }
 
 /** Makes a bench that is torn down with the test; undefined where its outside system is missing. */
@@ -81,17 +83,18 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
       { hostPort: tcp, containerPort: echo, proto: 'tcp' as const },
       { hostPort: udp, containerPort: echo, proto: 'udp' as const },
     ];
+    const echoes = async (id: string) => echoesTcp(tcp, await bench.publishedAt?.(id));
     await engine.boot({ ...spec('alpha', { echo }), ports }, never);
-    await until(() => echoesTcp(tcp));
+    await until(() => echoes('alpha'));
     if (bench.echoesUdp) await until(() => echoesUdp(udp));
     // Somebody else has taken them meanwhile.
     const refusal = await t.throwsAsync(engine.boot({ ...spec('beta'), ports }, never), { instanceOf: EngineError });
     t.is(refusal.code, 'port_in_use');
-    t.true(await echoesTcp(tcp));
+    t.true(await echoes('alpha'));
     await again().inspect('alpha');
     await engine.halt('alpha', 1_000);
     await engine.boot({ ...spec('beta', { echo }), ports }, never);
-    await until(() => echoesTcp(tcp));
+    await until(() => echoes('beta'));
     await engine.halt('beta', 1_000);
   });
 
@@ -255,7 +258,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     const followers = queries.map((query) => follower(engine, 'alpha', query));
     await until(async () => followers[0]!.got.length === 4 && followers[1]!.got.length === 1);
     // Nothing shows that the others follow as well.
-    await sleep(engine.kind === 'docker' ? 2_000 : 500);
+    await sleep(isDistant(engine) ? 2_000 : 500);
     await engine.halt('alpha', 20_000);
     for (const { done } of followers) await done;
     const [whole, last, none, behind] = followers.map(({ got }) => got.map((line) => line.text));
@@ -307,7 +310,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     });
     t.teardown(stop);
     // An engine at a distance listens a little later, and says so.
-    if (engine.kind === 'docker') await listening.promise;
+    if (isDistant(engine)) await listening.promise;
     await engine.boot(spec('alpha', { print: ['up'] }), never);
     await until(async () => events.length === 1);
     await printed(t, engine, 'alpha', ['up']);
@@ -397,6 +400,10 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
   });
 }
 
+function isDistant({ kind }: Engine): boolean {
+  return kind === 'docker' || kind === 'swarm';
+}
+
 /** Polls until there is an answer; fails after two minutes. */
 export async function until<T>(ask: () => Promise<T | undefined | false>): Promise<T> {
   const deadline = Date.now() + 120_000;
@@ -455,10 +462,10 @@ function ended(game: Game | undefined): Game | undefined {
   return game?.exit ? game : undefined;
 }
 
-/** Whether what is sent to a port of this machine comes back. */
-export function echoesTcp(port: number): Promise<boolean> {
+/** Whether what is sent to a port, of this machine unless told otherwise, comes back. */
+export function echoesTcp(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = createConnection({ port, host: '127.0.0.1' }, () => socket.write('hello'));
+    const socket = createConnection({ port, host }, () => socket.write('hello'));
     socket.setTimeout(1_000, () => socket.destroy());
     socket.once('data', (data) => {
       resolve(data.toString() === 'hello');

@@ -34,10 +34,9 @@ test('a game that prints without end gets its budget; who follows is taken to it
       },
     },
   } as unknown as Docker;
-  const present = async () =>
-    ({ Id: 'c', Created: '', State: { Running: true } }) as unknown as Docker.ContainerInspectInfo;
+  const present = async () => ({ docker, id: 'c', running: true, createdAt: '' });
   const archive = { read: async () => ({ container: undefined, lines: [] }) };
-  const logs = serverLogs(docker, archive as unknown as Parameters<typeof serverLogs>[1], present);
+  const logs = serverLogs(archive as unknown as Parameters<typeof serverLogs>[0], present);
   const stop = new AbortController();
   const started = performance.now();
   const texts: string[] = [];

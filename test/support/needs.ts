@@ -8,6 +8,7 @@ import type { ExecutionContext } from 'ava';
 /** A system outside this repository that some tests use. */
 export type Need =
   | 'docker'
+  | 'swarm'
   | 'postgres'
   | 'haproxy'
   | 'chromium'
@@ -23,9 +24,13 @@ export type Need =
 /** What `npm run client-tools` installs. */
 export const S3_SERVER = join(import.meta.dirname, '../../node_modules/.cache/client-tools/bin/versitygw');
 
+/** Who is told of what is missing: a test. */
+export type Told = Pick<ExecutionContext, 'log' | 'pass' | 'fail'>;
+
 const run = promisify(execFile);
 const probes: Record<Need, () => Promise<unknown>> = {
   docker: () => dockerAnswers(process.env.DOCKER_SOCKET ?? '/var/run/docker.sock'),
+  swarm: () => mayBeSwarm(),
   postgres: () =>
     firstThatRuns(['postgres', ...[18, 17, 16, 15, 14].map((n) => `/usr/lib/postgresql/${n}/bin/postgres`)]),
   haproxy: () => firstThatRuns(['haproxy', '/usr/sbin/haproxy'], '-v'),
@@ -42,12 +47,13 @@ const probes: Record<Need, () => Promise<unknown>> = {
 const found = new Map<Need, Promise<Error | undefined>>();
 
 /**
- * Whether a system is there that a test needs: a Docker engine that answers, or the program of PostgreSQL,
- * HAProxy, Chromium, MariaDB, OpenSSH, bubblewrap, Prometheus' promtool, systemd or Caddy, or what `npm run client-tools` installs, an S3 server among it.
+ * Whether a system is there that a test needs: a Docker engine that answers, what several engines of a test's own need, or the
+ * program of PostgreSQL, HAProxy, Chromium, MariaDB, OpenSSH, bubblewrap, Prometheus' promtool, systemd or Caddy, or what
+ * `npm run client-tools` installs, an S3 server among it.
  * Where it is not, says so in the test's log and passes the test, so that the caller returns:
  * `if (!(await needs(t, 'docker'))) return;`. With `CI` or `DORMOUSE_NO_SKIP` set nothing may be skipped: the test fails.
  */
-export async function needs(t: ExecutionContext, need: Need): Promise<boolean> {
+export async function needs(t: Told, need: Need): Promise<boolean> {
   const missing = await probe(need);
   if (missing === undefined) return true;
   const why = `needs ${need}, which is not here: ${missing.message}`;
@@ -94,4 +100,13 @@ async function firstThatRuns(programs: string[], argument = '--version'): Promis
   await Promise.any(tries).catch(() => {
     throw new Error(`none of ${programs.join(', ')} runs`);
   });
+}
+
+/** Engines in network name spaces of this machine, joined by an overlay network: root, dockerd, and VXLAN in the kernel. */
+async function mayBeSwarm(): Promise<void> {
+  await dockerAnswers(process.env.DOCKER_SOCKET ?? '/var/run/docker.sock');
+  if (process.getuid?.() !== 0) throw new Error('engines of its own need root');
+  await firstThatRuns(['dockerd']);
+  const probe = 'ip link add v0 type vxlan id 5 dstport 4789 local 127.0.0.1 && ip link add b0 type bridge';
+  await run('unshare', ['--net', '--uts', 'sh', '-c', probe], { timeout: 60_000 });
 }

@@ -1,26 +1,36 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, open, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { ExecutionContext } from 'ava';
 import Docker from 'dockerode';
 import { until } from '../conformance/engine.ts';
-import { needs } from './needs.ts';
+import type { Belongings } from './belongings.ts';
+import { type Told, needs } from './needs.ts';
 
 const run = promisify(execFile);
 
 /** A Docker Engine of the test's own: its directories, its socket, its network name space, its control group. */
 export interface PrivateEngine {
   docker: Docker;
+  /** Where all of it lies; the socket is `s` in there. */
+  dir: string;
   socketPath: string;
+  /** A process that lives in its network name space. */
+  networkPid: number;
   start(): Promise<void>;
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** Undefined where this machine cannot have one; the test has then been told. */
-export async function privateEngine(t: ExecutionContext): Promise<PrivateEngine | undefined> {
+/**
+ * Undefined where this machine cannot have one; the test has then been told. `hostname`: what it calls itself, and its folder
+ * below `within`, where others are to find it by that name.
+ */
+export async function privateEngine(
+  t: Told & Pick<Belongings, 'teardown' | 'passed'>,
+  { hostname, within = tmpdir() }: { hostname?: string; within?: string } = {},
+): Promise<PrivateEngine | undefined> {
   if (!(await needs(t, 'docker'))) return undefined;
   const ours = process.getuid?.() === 0 && (await run('dockerd', ['--version']).catch(() => undefined));
   if (!ours) {
@@ -29,15 +39,22 @@ export async function privateEngine(t: ExecutionContext): Promise<PrivateEngine 
     return undefined;
   }
   // Socket paths end at 107 characters.
-  const dir = await mkdtemp(join(tmpdir(), 'dm-'));
+  const dir = hostname === undefined ? await mkdtemp(join(within, 'dm-')) : join(within, hostname);
+  await mkdir(dir, { recursive: true });
   const socketPath = join(dir, 's');
   const docker = new Docker({ socketPath });
-  const cgroup = `/${basename(dir)}`;
+  const cgroup = `/${hostname === undefined ? '' : basename(within)}${basename(dir)}`;
   const config = join(dir, 'daemon.json');
   await writeFile(config, JSON.stringify({ 'deprecated-key-path': join(dir, 'key.json') }));
   const logFile = await open(join(dir, 'log'), 'a');
   // Holds a network for all runs of the engine; in this machine's own it would take docker0 from the engine that is there.
-  const network = spawn('unshare', ['--net', 'sleep', 'infinity'], { stdio: 'ignore' });
+  const naming = hostname === undefined ? '' : `hostname ${hostname}; `;
+  // One among several has its own view of the file system, so that a test can make it differ.
+  const apart = hostname === undefined ? [] : ['--mount'];
+  const network = spawn('unshare', ['--net', '--uts', ...apart, 'sh', '-c', `${naming}echo; exec sleep infinity`], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  await once(network.stdout, 'data');
   let daemon: ChildProcess | undefined;
   const end = async (signal: NodeJS.Signals) => {
     if (daemon?.exitCode !== null || daemon.signalCode !== null) return;
@@ -51,6 +68,8 @@ export async function privateEngine(t: ExecutionContext): Promise<PrivateEngine 
     const flags = Object.entries(paths).map(([flag, name]) => `--${flag}=${join(dir, name)}`);
     const args = [
       `--net=/proc/${network.pid}/ns/net`,
+      `--uts=/proc/${network.pid}/ns/uts`,
+      ...(hostname === undefined ? [] : [`--mount=/proc/${network.pid}/ns/mnt`]),
       'dockerd',
       '-H',
       `unix://${socketPath}`,
@@ -78,7 +97,7 @@ export async function privateEngine(t: ExecutionContext): Promise<PrivateEngine 
     );
     await rm(dir, { recursive: true });
   });
-  return { docker, socketPath, start, end };
+  return { docker, dir, socketPath, networkPid: network.pid!, start, end };
 }
 
 /** Games in the control group of a killed engine, and the shims that hold them. */

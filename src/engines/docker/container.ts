@@ -4,9 +4,10 @@ import { MIB } from '../../kernel/units.ts';
 import type { Game, GameSpec, PublishedPort } from '../engine.ts';
 import { checkedServerId } from '../server-id.ts';
 
-const GAME_PORT = 25_565;
-const RCON_PORT = 25_575;
-const MANAGEMENT_PORT = 25_585;
+/** Where games in containers listen, each at an address of its own. */
+export const GAME_PORT = 25_565;
+export const RCON_PORT = 25_575;
+export const MANAGEMENT_PORT = 25_585;
 
 /** Labels by which our containers are found again. */
 export const LABEL = {
@@ -32,7 +33,7 @@ const RULES = 'everything read-only';
 
 /** Equal for equal specifications; shows whether a container was made for an older one. */
 export function specDigest(spec: GameSpec, installer: boolean): string {
-  const { env, ...rest } = spec;
+  const { env, region: _, ...rest } = spec;
   const entries = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256')
     .update(JSON.stringify([RULES, Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)), entries, installer]))
@@ -97,7 +98,7 @@ export function containerOptions(
  * there, so it must be executable; Java takes /home/minecraft for the user's home, as the image keeps its own in /data.
  * Each is given to the user explicitly, as it would otherwise keep the mode of the image's directory.
  */
-function temporary({ core, ramMb }: GameSpec, installer: boolean, user: string): Record<string, string> {
+export function temporary({ core, ramMb }: GameSpec, installer: boolean, user: string): Record<string, string> {
   const [uid, gid] = user.split(':');
   const common = `rw,nosuid,nodev,mode=1777,uid=${uid},gid=${gid}`;
   if (core === 'sandbox') return { '/tmp': `${common},noexec,size=64m` };
@@ -133,7 +134,8 @@ export function gameOf(info: ContainerInspectInfo, network: string, oomSeen = fa
   };
 }
 
-function exitOf(state: ContainerInspectInfo['State'], oomSeen: boolean): Game['exit'] {
+/** How a container ended, by what its engine says of it. */
+export function exitOf(state: ContainerInspectInfo['State'], oomSeen: boolean): Game['exit'] {
   const at = instant(state.FinishedAt);
   const code = at === null ? null : state.ExitCode;
   return { code, oomKilled: code !== 0 && (state.OOMKilled || oomSeen), at };

@@ -126,8 +126,8 @@ function isAmbiguous(failure: unknown): boolean {
   return failure instanceof Error && failure.message.includes('is ambiguous');
 }
 
-// The game must own its data root; what is in it was made by the game, or for it with the same owner.
-async function handOver(dataDir: string, user: string): Promise<void> {
+/** The game must own its data root; what is in it was made by the game, or for it with the same owner. */
+export async function handOver(dataDir: string, user: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const [uid = 0, gid = 0] = user.split(':').map(Number);
   await chown(dataDir, uid, gid).catch((cause: unknown) => {

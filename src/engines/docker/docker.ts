@@ -6,7 +6,7 @@ import { type Engine, EngineError, type EngineEvent, type Game, type LogLine } f
 import { logArchive } from './archive.ts';
 import { LABEL, gameOf, specDigest } from './container.ts';
 import { dockerContainers } from './containers.ts';
-import { engineError, unless, within } from './errors.ts';
+import { engineError, translated, unless, within } from './errors.ts';
 import { type ImageProvider, imageKeeper } from './image.ts';
 import { serverLogs } from './logs.ts';
 import { gameNetwork } from './network.ts';
@@ -41,7 +41,10 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
   const uid = options.uid ?? ((process.getuid?.() ?? 0) || 1000);
   const network = gameNetwork(docker, installation);
   const home = { installation, user: `${uid}:${uid}` };
-  const logs = serverLogs(docker, logArchive(options.logDir), (serverId) => containers.find(serverId));
+  const logs = serverLogs(logArchive(options.logDir), async (serverId) => {
+    const found = await containers.find(serverId);
+    return found && { docker, id: found.Id, running: found.State.Running, createdAt: found.Created };
+  });
   const containers = dockerContainers({
     docker,
     home,
@@ -70,7 +73,9 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
 
   // A full disk must not keep a game from being stopped or started.
   async function keepLogs(serverId: string, id: string): Promise<void> {
-    await logs.keep(serverId, id).catch((err: unknown) => log.warn({ err, server: serverId }, 'a log was not kept'));
+    await logs
+      .keep(serverId, { docker, id })
+      .catch((err: unknown) => log.warn({ err, server: serverId }, 'a log was not kept'));
   }
 
   async function discard(serverId: string, id: string): Promise<void> {
@@ -247,13 +252,4 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
       }
     },
   };
-}
-
-/** What `work` rejects with as an EngineError; where `signal` has fired, its reason. */
-async function translated<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw signal?.aborted ? signal.reason : engineError(error);
-  }
 }

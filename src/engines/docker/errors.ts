@@ -55,3 +55,12 @@ function isConnectionError(error: unknown): boolean {
   const dialling = 'syscall' in error && ['connect', 'getaddrinfo'].includes(String(error.syscall));
   return dialling || BROKEN.has(String(error.code));
 }
+
+/** What `work` rejects with as an EngineError; where `signal` has fired, its reason. */
+export async function translated<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw signal?.aborted ? signal.reason : engineError(error);
+  }
+}

@@ -14,27 +14,35 @@ const STAMP_BYTES = 40;
 /** A game may exceed its budget for so many windows (5 s) before lines are left out. */
 const MAX_FULL_WINDOWS = 25;
 
+/** A container whose output is read, and the engine that has it. */
+export interface Printing {
+  docker: Docker;
+  id: string;
+  running: boolean;
+  /** When it was made, as Docker writes instants. */
+  createdAt: string;
+}
+
 /** A server's output, seamless over its removed containers (archive) and the present one. */
 export interface ServerLogs {
   read(serverId: string, query: LogQuery): AsyncGenerator<LogLine>;
   /** Puts a container's last lines into the archive, each line once however often it is called. */
-  keep(serverId: string, container: string): Promise<void>;
+  keep(serverId: string, container: Pick<Printing, 'docker' | 'id'>): Promise<void>;
   forget(serverId: string): Promise<void>;
 }
 
 /** `present` finds a server's container; undefined where there is none. */
 export function serverLogs(
-  docker: Docker,
   archive: LogArchive,
-  present: (serverId: string) => Promise<Docker.ContainerInspectInfo | undefined>,
+  present: (serverId: string) => Promise<Printing | undefined>,
 ): ServerLogs {
   /** What a container printed after a position. `tail` bounds what Docker reads; it counts from the end. */
   async function* printed(
-    container: string,
+    { docker, id }: Pick<Printing, 'docker' | 'id'>,
     after: string | undefined,
     how: { follow?: boolean; tail?: number | undefined; signal?: AbortSignal | undefined } = {},
   ): AsyncGenerator<LogLine> {
-    const opening = openLogs(docker, container, {
+    const opening = openLogs(docker, id, {
       follow: how.follow ?? false,
       tail: how.tail ?? 'all',
       since: after === undefined ? 0 : sinceFor(after),
@@ -54,7 +62,7 @@ export function serverLogs(
    * end, following goes on near the end of the log.
    */
   async function* followed(
-    container: string,
+    container: Printing,
     after: string | undefined,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<LogLine> {
@@ -87,14 +95,14 @@ export function serverLogs(
    * the archive.
    */
   async function* kept(serverId: string, after: string | undefined): AsyncGenerator<LogLine> {
-    const container = (await present(serverId))?.Id;
+    const container = await present(serverId);
     const { container: archivedFrom, lines } = await archive.read(serverId);
     const at = lines.findIndex((line) => line.position === after);
     const older =
       at < 0 && after !== undefined ? lines.filter((line) => isLater(line.position, after)) : lines.slice(at + 1);
     yield* older;
     if (container === undefined) return;
-    const archivedUpTo = container === archivedFrom ? lines.at(-1)?.position : undefined;
+    const archivedUpTo = container.id === archivedFrom ? lines.at(-1)?.position : undefined;
     const from = at < 0 && older.length === 0 ? (after ?? archivedUpTo) : archivedUpTo;
     yield* printed(container, from);
   }
@@ -123,7 +131,7 @@ export function serverLogs(
   async function tailOf(serverId: string, after: string | undefined, tail: number): Promise<LogLine[]> {
     const container = after === undefined ? await present(serverId) : undefined;
     if (container) {
-      const lines = await newest(printed(container.Id, undefined, { tail: tail + 1 }), tail + 1).catch(emptyIfGone);
+      const lines = await newest(printed(container, undefined, { tail: tail + 1 }), tail + 1).catch(emptyIfGone);
       if (lines.length > tail) return tail === 0 ? [] : lines.slice(-tail);
     }
     return await newest(keptWhole(serverId, after), tail);
@@ -140,11 +148,11 @@ export function serverLogs(
       if (tail === 0 && follow) last = (await tailOf(serverId, last, 1)).at(-1)?.position ?? last;
       if (!follow || signal?.aborted) return;
       const container = await present(serverId);
-      if (container?.State.Running) {
+      if (container?.running) {
         try {
           // A line printed before the container was made is not in its log: waiting for it would hold back new lines.
-          const from = last !== undefined && isLater(container.Created, last) ? undefined : last;
-          for await (const line of followed(container.Id, from, signal)) {
+          const from = last !== undefined && isLater(container.createdAt, last) ? undefined : last;
+          for await (const line of followed(container, from, signal)) {
             last = line.position;
             yield line;
           }
@@ -162,9 +170,9 @@ export function serverLogs(
 
     async keep(serverId, container) {
       const { container: archivedFrom, lines } = await archive.read(serverId);
-      const from = archivedFrom === container ? lines.at(-1)?.position : undefined;
+      const from = archivedFrom === container.id ? lines.at(-1)?.position : undefined;
       const fresh = await newest(printed(container, from, { tail: ARCHIVED_LINES + 1 }), ARCHIVED_LINES);
-      if (fresh.length > 0) await archive.append(serverId, container, fresh);
+      if (fresh.length > 0) await archive.append(serverId, container.id, fresh);
     },
 
     forget: (serverId) => archive.remove(serverId),

@@ -1,0 +1,92 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type IncomingMessage, type ServerResponse, createServer, request } from 'node:http';
+
+// A program of its own, which runs once on every node of a swarm: the service hands it to Swarm as it is (see agents.ts), so
+// it imports nothing but Node. It passes on, to the Docker Engine of its node, the few calls that the service needs there
+// and that a manager cannot do for it: what the games of one installation use and print, how they ended, and ending them.
+// Nothing else gets through: no creating, no exec, no other container, nobody without the secret.
+
+const [installation = '', port = '', secretFile = '', socketPath = '/var/run/docker.sock'] = process.argv.slice(2);
+const LABEL = 'dormouse.installation';
+const EVENTS = { type: ['container'], event: ['start', 'die', 'oom', 'destroy'], label: [`${LABEL}=${installation}`] };
+const ALLOWED: Record<string, readonly string[]> = {
+  GET: ['json', 'logs', 'stats'],
+  POST: ['stop', 'kill', 'unpause', 'wait'],
+};
+const CONTAINER = /^(?:\/v[\d.]+)?\/containers\/([0-9a-f]{64})\/([a-z]+)(\?.*)?$/;
+const MOST_KNOWN = 10_000;
+
+const hash = (text: string) => createHash('sha256').update(text).digest();
+const secret = hash(`Bearer ${readFileSync(secretFile, 'utf8').trim()}`);
+/** Containers that were found to be ours. */
+const known = new Set<string>();
+
+/** The path to ask the engine for; undefined: this is not passed on. */
+async function passedOn({ method = '', url = '' }: IncomingMessage): Promise<string | undefined> {
+  if (method === 'GET' && /^(?:\/v[\d.]+)?\/events(?:\?|$)/.test(url)) {
+    return `/events?filters=${encodeURIComponent(JSON.stringify(EVENTS))}`;
+  }
+  const [, id = '', call = '', query = ''] = CONTAINER.exec(url) ?? [];
+  if (!ALLOWED[method]?.includes(call)) return undefined;
+  if (!known.has(id)) {
+    if (!(await isOurs(id))) return undefined;
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.add(id);
+  }
+  return `/containers/${id}/${call}${query}`;
+}
+
+function isOurs(id: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ socketPath, path: `/containers/${id}/json` }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      answer.on('error', reject).on('end', () => {
+        const labels = answer.statusCode === 200 ? labelsIn(text) : {};
+        resolve(labels[LABEL] === installation);
+      });
+    });
+    asked.on('error', reject).end();
+  });
+}
+
+function labelsIn(text: string): Record<string, string> {
+  return (JSON.parse(text) as { Config?: { Labels?: Record<string, string> } }).Config?.Labels ?? {};
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message }));
+}
+
+function passOn(path: string, incoming: IncomingMessage, response: ServerResponse): void {
+  const { method } = incoming;
+  const asked = request({ socketPath, path, method, headers: { host: 'docker', 'content-length': '0' } }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, { 'content-type': answer.headers['content-type'] ?? '' });
+    // A follower waits for the first line: it is told at once that it may.
+    response.flushHeaders();
+    answer.on('error', () => response.destroy());
+    answer.pipe(response);
+  });
+  asked.on('error', () => (response.headersSent ? response.destroy() : refuse(response, 502, 'no engine answers')));
+  response.on('close', () => asked.destroy());
+  asked.end();
+}
+
+createServer((incoming, response) => {
+  incoming.resume();
+  response.on('error', () => undefined);
+  if (!timingSafeEqual(hash(incoming.headers.authorization ?? ''), secret)) return refuse(response, 401, 'who asks?');
+  passedOn(incoming).then(
+    (path) => {
+      if (path === undefined) refuse(response, 404, 'no such container of this installation');
+      else passOn(path, incoming, response);
+    },
+    () => refuse(response, 502, 'no engine answers'),
+  );
+  return undefined;
+})
+  .on('clientError', (_, socket) => socket.destroy())
+  .listen(Number(port), () => console.log(`games of ${installation} on this node: port ${port}`));
+
+for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => process.exit(0));

@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Docker from 'dockerode';
+import { MIB } from '../../kernel/units.ts';
+import { unless, within } from '../docker/errors.ts';
+import { EngineError } from '../engine.ts';
+import type { Manager } from './manager.ts';
+import type { SwarmNetworks } from './networks.ts';
+import { REGION_LABEL } from './service-spec.ts';
+import { type Task, addressIn } from './task.ts';
+
+const PORT = 8_475;
+const CALL_MS = 30_000;
+/** How long the list of agents is believed. */
+const LIST_MS = 250;
+const AGENT_LABEL = 'dormouse.agent';
+const SPEC_LABEL = 'dormouse.spec';
+
+/** What runs of this service on each node of the swarm, and passes on what concerns its games there. */
+export interface Agents {
+  /** Makes Swarm run it on every node, this version of it. */
+  deploy(): Promise<void>;
+  /** The engine of a node, as far as its agent lets through. Rejects with `engine_unavailable` where none runs there. */
+  on(nodeId: string): Promise<Docker>;
+  /** Ids of nodes where it runs. */
+  nodes(): Promise<string[]>;
+}
+
+export interface AgentsOptions {
+  docker: Docker;
+  manager: Manager;
+  networks: SwarmNetworks;
+  installation: string;
+  /** What the agents know the service by. */
+  secret: string;
+  /** An image with Node at /usr/bin/node, on every node. */
+  image: () => Promise<string>;
+  /** The Docker socket of each node; Swarm's placeholders for nodes may stand in it. */
+  nodeSocket: string;
+}
+
+/** Agents that are kept by Swarm itself, as a global service; program and secret reach them as its config and secret. */
+export function swarmAgents(options: AgentsOptions): Agents {
+  const { docker, manager, networks, installation, secret } = options;
+  const name = `dormouse-${installation}-agents`;
+  let listed: { at: number; addresses: Promise<Map<string, string>> } | undefined;
+  const engines = new Map<string, Docker>();
+
+  async function addresses(): Promise<Map<string, string>> {
+    if (listed === undefined || Date.now() - listed.at > LIST_MS) {
+      const reading = list();
+      listed = { at: Date.now(), addresses: reading };
+      reading.catch(() => (listed = undefined));
+    }
+    return await listed.addresses;
+  }
+
+  async function list(): Promise<Map<string, string>> {
+    const { nodes } = await networks.ensure();
+    const tasks = await manager.tasks(`${AGENT_LABEL}=${installation}`);
+    const running = tasks.filter(
+      ({ Status, DesiredState }) => Status.State === 'running' && DesiredState === 'running',
+    );
+    return new Map(running.flatMap((task: Task) => entry(task, nodes)));
+  }
+
+  function engineAt(host: string): Docker {
+    const headers = { authorization: `Bearer ${secret}` };
+    const engine = engines.get(host) ?? new Docker({ protocol: 'http', host, port: PORT, headers });
+    engines.set(host, engine);
+    return engine;
+  }
+
+  return {
+    async deploy() {
+      const { nodes } = await networks.ensure();
+      const program = readFileSync(join(import.meta.dirname, 'agent.ts'));
+      const config = await ensureObject(docker, 'configs', `${name}-${digest(program)}`, program);
+      const token = await ensureObject(docker, 'secrets', `${name}-${digest(secret)}`, Buffer.from(secret));
+      const spec = agentSpec({ ...options, name, image: await options.image(), config, token, network: nodes });
+      const there = await manager.service(name);
+      if (there === undefined && (await manager.create(spec))) return;
+      if (there?.Spec.Labels[SPEC_LABEL] !== spec.Labels[SPEC_LABEL]) await manager.update(name, () => spec);
+    },
+
+    async on(nodeId) {
+      const host = (await addresses()).get(nodeId);
+      if (host !== undefined) return engineAt(host);
+      throw new EngineError('engine_unavailable', 'The machine of the server does not answer.', {
+        suggestion: 'The service tries again by itself. If this goes on, ask the operator to look at the nodes.',
+      });
+    },
+
+    nodes: async () => [...(await addresses()).keys()],
+  };
+}
+
+function entry(task: Task, network: string): [string, string][] {
+  const address = addressIn(network, task);
+  return task.NodeID === undefined || address === undefined ? [] : [[task.NodeID, address]];
+}
+
+interface AgentSpec extends AgentsOptions {
+  name: string;
+  config: Named;
+  token: Named;
+  network: string;
+}
+
+function agentSpec(parts: Omit<AgentSpec, 'image'> & { image: string }) {
+  const { name, installation, image, config, token, network, nodeSocket } = parts;
+  const socket = '/docker.sock';
+  const file = (target: string) => ({ Name: target, UID: '0', GID: '0', Mode: 0o400 });
+  const task = {
+    ContainerSpec: {
+      Image: image,
+      Command: ['/usr/bin/node', '/agent.ts', installation, String(PORT), '/run/secrets/token', socket],
+      User: '0:0',
+      Labels: { [AGENT_LABEL]: installation },
+      Init: true,
+      ReadOnly: true,
+      CapabilityDrop: ['ALL'],
+      HealthCheck: { Test: ['NONE'] },
+      Mounts: [{ Type: 'bind', Source: nodeSocket, Target: socket }],
+      Configs: [{ ConfigID: config.id, ConfigName: config.name, File: file('/agent.ts') }],
+      Secrets: [{ SecretID: token.id, SecretName: token.name, File: file('token') }],
+    },
+    Resources: { Limits: { MemoryBytes: 256 * MIB, Pids: 128 } },
+    RestartPolicy: { Condition: 'any', Delay: 1_000_000_000 },
+    Placement: { Constraints: [`node.labels.${REGION_LABEL}!=none`] },
+    Networks: [{ Target: network }],
+    LogDriver: { Name: 'json-file', Options: { 'max-size': '1m', 'max-file': '2' } },
+  };
+  return {
+    Name: name,
+    Labels: { [AGENT_LABEL]: installation, [SPEC_LABEL]: digest(JSON.stringify(task)) },
+    TaskTemplate: task,
+    Mode: { Global: {} },
+    EndpointSpec: { Mode: 'dnsrr' },
+  };
+}
+
+interface Named {
+  id: string;
+  name: string;
+}
+
+/** A config or secret of the swarm by its name, which holds the digest of what is in it. */
+async function ensureObject(docker: Docker, kind: 'configs' | 'secrets', name: string, data: Buffer): Promise<Named> {
+  const filters = { name: [name] };
+  const find = async () => {
+    const all: Promise<object[]> =
+      kind === 'configs' ? docker.listConfigs({ filters }) : docker.listSecrets({ filters });
+    const found = (await within(CALL_MS, all)) as { ID: string; Spec?: { Name?: string } }[];
+    return found.find(({ Spec }) => Spec?.Name === name)?.ID;
+  };
+  const there = await find();
+  if (there !== undefined) return { id: there, name };
+  const options = { Name: name, Labels: {}, Data: data.toString('base64') };
+  const made = kind === 'configs' ? docker.createConfig(options) : docker.createSecret(options);
+  await unless([409], within(CALL_MS, made as Promise<unknown>));
+  const id = await find();
+  if (id === undefined) throw new Error(`${name} was made and is not there`);
+  return { id, name };
+}
+
+function digest(data: string | Buffer): string {
+  return createHash('sha256').update(data).digest('hex').slice(0, 12);
+}

@@ -1,0 +1,87 @@
+import type Docker from 'dockerode';
+import { networkInterfaces } from 'node:os';
+import { canonical } from '../../kernel/ip.ts';
+import { unless, within } from '../docker/errors.ts';
+import { LABEL } from '../docker/container.ts';
+import { EngineError } from '../engine.ts';
+import type { Manager } from './manager.ts';
+import { addressIn, labelsOf } from './task.ts';
+
+const CALL_MS = 30_000;
+const PEERS_MS = 30_000;
+
+/** The overlay networks of a swarm that this service uses. */
+export interface SwarmNetworks {
+  /** Ids of the network of the games and of that of the nodes, which are made where they are not there. */
+  ensure(): Promise<{ games: string; nodes: string }>;
+  /** Whence games are reached: this process's own addresses, and all tasks on their network that are no games. */
+  peers(): Promise<string[]>;
+}
+
+/**
+ * Two overlays: on the one the service, the proxies and the games meet; on the other, which no game sees, the service and what
+ * runs of it on each node. Nothing is published on either.
+ */
+export function swarmNetworks(docker: Docker, manager: Manager, name: string): SwarmNetworks {
+  let known: Promise<{ games: string; nodes: string }> | undefined;
+  let peers: { at: number; addresses: Promise<string[]> } | undefined;
+
+  async function ensureOne(wanted: string): Promise<string> {
+    const found = await find(wanted);
+    if (found) return found.Id;
+    const options = { Name: wanted, Driver: 'overlay', Attachable: true, CheckDuplicate: true };
+    await unless([409], within(CALL_MS, docker.createNetwork(options)));
+    const made = await find(wanted);
+    if (!made) throw new EngineError('unknown', `The overlay network ${wanted} could not be made.`);
+    return made.Id;
+  }
+
+  async function find(wanted: string): Promise<Docker.NetworkInspectInfo | undefined> {
+    const found = await within(CALL_MS, docker.listNetworks({ filters: { name: [wanted] } }));
+    const exact = found.find((network) => network.Name === wanted);
+    // One that has just been made has no driver for a moment.
+    if (exact?.Driver && (exact.Driver !== 'overlay' || exact.Scope !== 'swarm')) {
+      throw new EngineError('unknown', `The Docker network ${wanted} is no overlay network of the swarm.`, {
+        suggestion: 'Ask the operator to remove it, or to name another in SWARM_NETWORK.',
+      });
+    }
+    return exact;
+  }
+
+  async function ensure(): Promise<{ games: string; nodes: string }> {
+    const making = (known ??= Promise.all([ensureOne(name), ensureOne(`${name}-nodes`)]).then(([games, nodes]) => ({
+      games,
+      nodes,
+    })));
+    return await making.catch((error: unknown) => {
+      known = undefined;
+      throw error;
+    });
+  }
+
+  async function ofTasks(): Promise<string[]> {
+    const { games } = await ensure();
+    return (await manager.runningTasks())
+      .filter((task) => labelsOf(task)[LABEL.server] === undefined)
+      .flatMap((task) => addressIn(games, task) ?? []);
+  }
+
+  return {
+    ensure,
+    async peers() {
+      if (peers === undefined || Date.now() - peers.at > PEERS_MS) {
+        const addresses = ofTasks();
+        peers = { at: Date.now(), addresses };
+        addresses.catch(() => (peers = undefined));
+      }
+      return [...new Set([...ownAddresses(), ...(await peers.addresses)])];
+    },
+  };
+}
+
+function ownAddresses(): string[] {
+  return Object.values(networkInterfaces())
+    .flatMap((each) => each ?? [])
+    .filter(({ internal }) => !internal)
+    .map(({ address }) => canonical(address));
+}

@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type Docker from 'dockerode';
+import type { Log } from '../../kernel/log.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
+import { getMeta, setMeta } from '../../store/meta.ts';
+import type { Secret } from '../../store/secret.ts';
+import type { Store } from '../../store/store.ts';
+import type { ImageProvider } from '../docker/image.ts';
+import { type Engine, EngineError } from '../engine.ts';
+import type { FenceNode, FenceNotes } from './nodes.ts';
+import { createSwarmEngine } from './swarm.ts';
+
+/** What a swarm is opened with. */
+export interface OpenSwarm {
+  store: Store;
+  secret: Secret;
+  settings: {
+    dataDir: string;
+    sandboxImage: string;
+    region: string;
+    swarmNetwork: string;
+    swarmNodeSocket: string;
+    fenceCommand: string;
+    swarmLostAfterSeconds: number;
+  };
+  docker: Docker.DockerOptions;
+  installation: string;
+  logDir: string;
+  provideImage: ImageProvider;
+  log: Log;
+}
+
+const KEY = 'swarm.fenced';
+const FENCE_MS = 2 * MINUTE_MS;
+
+/** The engine of a swarm. Rejects with StatusError where it cannot be used, with what is to be done. */
+export async function openSwarm({ store, secret, settings, ...parts }: OpenSwarm): Promise<Engine> {
+  const serversDir = join(settings.dataDir, 'servers');
+  await mkdir(serversDir, { recursive: true });
+  try {
+    return await createSwarmEngine({
+      ...parts,
+      region: settings.region,
+      network: settings.swarmNetwork,
+      nodeSocket: settings.swarmNodeSocket,
+      agentImage: settings.sandboxImage,
+      serversDir,
+      secret: secret.derive('swarm agents', ''),
+      notes: notesIn(store),
+      fenceNode: settings.fenceCommand === '' ? undefined : fenceBy(settings.fenceCommand),
+      lostAfterMs: settings.swarmLostAfterSeconds * 1_000,
+    });
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    const { cause } = error;
+    const text = cause instanceof Error ? ` (${cause.message.trim()})` : '';
+    const message = `ENGINE=swarm cannot be used: ${error.message}${text} ${error.suggestion}`;
+    throw new StatusError('FAILED_PRECONDITION', 'SWARM_UNUSABLE', message.trim(), { cause: error });
+  }
+}
+
+function notesIn(store: Store): FenceNotes {
+  return {
+    read: async () => JSON.parse((await getMeta(store, KEY)) ?? '{}') as Record<string, number>,
+    write: (notes) => store.write((tx) => setMeta(tx, KEY, JSON.stringify(notes))),
+  };
+}
+
+/** Runs the operator's command; it has two minutes. */
+export function fenceBy(command: string): FenceNode {
+  return async ({ id, name, address }) => {
+    const env = {
+      PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+      NODE_ID: id,
+      NODE_NAME: name,
+      NODE_ADDRESS: address,
+    };
+    await promisify(execFile)('/bin/sh', ['-c', command], { env, timeout: FENCE_MS, killSignal: 'SIGKILL' });
+    return true;
+  };
+}

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import { MIB } from '../../kernel/units.ts';
+import { LABEL, containerName, specDigest, temporary } from '../docker/container.ts';
+import type { GameSpec } from '../engine.ts';
+
+/** The label of nodes that says in which region they stand. */
+export const REGION_LABEL = 'dormouse.region';
+
+/** The label of nodes that were seen to share the servers' folder of an installation. */
+export function filesLabel(installation: string): string {
+  return `dormouse.files.${installation}`;
+}
+
+/** What services of one installation have in common. */
+export interface SwarmHome {
+  installation: string;
+  /** `uid:gid` inside the container. */
+  user: string;
+  /** The region of nodes that carry no label. */
+  region: string;
+}
+
+/** Where one service may run, and on what. */
+export interface Placing {
+  /** The image as every node is to understand it: an id, or a name with its digest. */
+  image: string;
+  networkId: string;
+  /** Only on nodes whose label says this region. */
+  region: string;
+}
+
+/** The most that a service's name may have (Swarm: a DNS label). */
+const MOST_NAME = 63;
+/** Of its CPU time a game is promised a quarter: it is a ceiling that games seldom touch. */
+const CEILINGS_A_CORE = 4;
+const SECOND_NS = 1_000_000_000;
+
+/** A server's service. Equal for equal ids; where the id is too long for a name, its end gives way to a digest. */
+export function serviceName(installation: string, serverId: string): string {
+  const name = containerName(installation, serverId);
+  if (name.length <= MOST_NAME) return name;
+  const digest = createHash('sha256').update(serverId).digest('hex').slice(0, 12);
+  return `${name.slice(0, MOST_NAME - 13)}-${digest}`;
+}
+
+/**
+ * A service for one boot: one task, which Swarm never starts again, bounded and hardened as a container of the docker engine
+ * is, as far as Swarm can say it. It cannot say no-new-privileges before API 1.44, nor how much swap there is: docs/scale.md
+ * tells what a node needs for that. Directories in memory are volumes of tmpfs, since Swarm's own may not hold programs.
+ */
+export function serviceOptions(spec: GameSpec, installer: boolean, home: SwarmHome, placing: Placing): object {
+  const memory = spec.ramMb * MIB;
+  const nanoCpus = Math.round(spec.cpus * SECOND_NS);
+  const labels = {
+    [LABEL.installation]: home.installation,
+    [LABEL.server]: spec.serverId,
+    [LABEL.installer]: String(installer),
+    [LABEL.spec]: specDigest(spec, installer),
+  };
+  const published = installer ? [] : spec.ports;
+  return {
+    Name: serviceName(home.installation, spec.serverId),
+    Labels: labels,
+    TaskTemplate: {
+      ContainerSpec: {
+        Image: placing.image,
+        User: home.user,
+        Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
+        Labels: labels,
+        TTY: false,
+        OpenStdin: true,
+        Init: true,
+        ReadOnly: true,
+        CapabilityDrop: ['ALL'],
+        HealthCheck: { Test: ['NONE'] },
+        StopGracePeriod: 120 * SECOND_NS,
+        Mounts: [{ Type: 'bind', Source: spec.dataDir, Target: '/data' }, ...memoryMounts(spec, installer, home.user)],
+      },
+      Resources: {
+        Limits: { MemoryBytes: memory, NanoCPUs: nanoCpus, Pids: 1024 },
+        Reservations: { MemoryBytes: memory, NanoCPUs: Math.round(nanoCpus / CEILINGS_A_CORE) },
+      },
+      RestartPolicy: { Condition: 'none' },
+      Placement: {
+        Constraints: [
+          `node.labels.${REGION_LABEL}==${placing.region}`,
+          `node.labels.${filesLabel(home.installation)}==shared`,
+        ],
+        Preferences: [{ Spread: { SpreadDescriptor: 'node.id' } }],
+      },
+      Networks: [{ Target: placing.networkId }],
+      LogDriver: { Name: 'json-file', Options: { 'max-size': '10m', 'max-file': '3' } },
+    },
+    Mode: { Replicated: { Replicas: 1 } },
+    EndpointSpec: {
+      Mode: 'dnsrr',
+      Ports: published.map(({ hostPort, containerPort, proto }) => ({
+        Protocol: proto,
+        TargetPort: containerPort,
+        PublishedPort: hostPort,
+        PublishMode: 'host',
+      })),
+    },
+  };
+}
+
+/** A service's specification bound to one node; undefined where it is already. */
+export function pinned<Spec extends object>(spec: Spec & { TaskTemplate?: unknown }, nodeId: string): Spec | undefined {
+  const template = spec.TaskTemplate as { Placement?: { Constraints?: string[] } };
+  const constraint = `node.id==${nodeId}`;
+  if (template.Placement?.Constraints?.includes(constraint)) return undefined;
+  const placement = { ...template.Placement, Constraints: [constraint] };
+  return { ...spec, TaskTemplate: { ...template, Placement: placement } };
+}
+
+function memoryMounts(spec: GameSpec, installer: boolean, user: string): object[] {
+  return Object.entries(temporary(spec, installer, user)).map(([target, options]) => ({
+    Type: 'volume',
+    Target: target,
+    VolumeOptions: {
+      NoCopy: true,
+      DriverConfig: { Name: 'local', Options: { type: 'tmpfs', device: 'tmpfs', o: options.replace(/^rw,/, '') } },
+    },
+  }));
+}

@@ -1,0 +1,206 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type Docker from 'dockerode';
+import { abortable } from '../../kernel/timeout.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
+import { LABEL, specDigest } from '../docker/container.ts';
+import { handOver } from '../docker/containers.ts';
+import { unless, within } from '../docker/errors.ts';
+import { EngineError, type GameSpec } from '../engine.ts';
+import type { Agents } from './agents.ts';
+import { type Manager, type ServiceInfo, installationLabel, newestFirst } from './manager.ts';
+import type { SwarmNetworks } from './networks.ts';
+import type { SwarmNodes } from './nodes.ts';
+import { refusedTask, unplaced } from './refused.ts';
+import { type SwarmHome, pinned, serviceName, serviceOptions } from './service-spec.ts';
+import { type Task, containerOf, isOver, isUp } from './task.ts';
+
+const CALL_MS = MINUTE_MS;
+const ATTEMPTS = 50;
+const PAUSE_MS = 100;
+/** How long a task may find no node before its boot has failed: another's end may make room. */
+const UNPLACED_MS = 5_000;
+/** How long Swarm may take to notice and note an end, which it does within a second. */
+const NOTED_MS = 30_000;
+
+/** A server's service and what runs of it. */
+export interface Found {
+  service: ServiceInfo;
+  /** Undefined for a moment after it was made. */
+  task: Task | undefined;
+}
+
+/** The services of servers, one each. Calls for one server must not overlap; the engine sees to that. */
+export interface Services {
+  find(serverId: string): Promise<Found | undefined>;
+  /** The newest task of each of our services. */
+  all(): Promise<Task[]>;
+  /** Makes a task run for the specification, in place of one that has ended, and returns it. */
+  run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Task>;
+  /** Ends a task that runs: SIGTERM, and SIGKILL when `graceMs` (taken as whole seconds) have passed; at once where it is 0. */
+  end(task: Task, graceMs: number): Promise<void>;
+  /** Removes a service, once nothing of it runs. Rejects where nobody can tell. */
+  discard(found: Found): Promise<void>;
+  /** The task once it has ended. */
+  ended(task: Task, signal?: AbortSignal): Promise<Task>;
+}
+
+interface Parts {
+  docker: Docker;
+  manager: Manager;
+  networks: SwarmNetworks;
+  agents: Agents;
+  nodes: Pick<SwarmNodes, 'offAt' | 'requireReachable' | 'nameOf'>;
+  home: SwarmHome;
+  /** Sees to it that an image is there, and tells what every node is to know it by. */
+  imageFor: (image: string) => Promise<string>;
+  /** Called with a service that is about to be removed. */
+  beforeDiscard: (found: Found) => Promise<void>;
+}
+
+/** Services of one installation on one swarm. Rejects with what dockerode rejects with, or EngineError. */
+export function swarmServices({ manager, networks, agents, nodes, home, imageFor, beforeDiscard }: Parts): Services {
+  const label = installationLabel(home.installation);
+
+  async function find(serverId: string): Promise<Found | undefined> {
+    const service = await manager.service(serviceName(home.installation, serverId));
+    return service && { service, task: await manager.taskOf(service.ID) };
+  }
+
+  /** False where another instance has just made one. */
+  async function create(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<boolean> {
+    const image = await abortable(imageFor(spec.image), signal);
+    const { games: networkId } = await networks.ensure();
+    if (!installer && spec.ports.length > 0) await requireFree(spec);
+    await handOver(spec.dataDir, home.user);
+    signal.throwIfAborted();
+    const region = spec.region ?? home.region;
+    return await manager.create(serviceOptions(spec, installer, home, { image, networkId, region }));
+  }
+
+  /** Players know a port's number and no node: in the whole swarm it is one server's. */
+  async function requireFree({ serverId, ports }: GameSpec): Promise<void> {
+    const wanted = new Set(ports.map(({ hostPort, proto }) => `${hostPort}/${proto}`));
+    for (const service of await manager.services(label)) {
+      const { Ports: taken = [] } = (service.Spec.EndpointSpec ?? {}) as { Ports?: PortConfig[] };
+      const clash = taken.find(({ PublishedPort, Protocol }) => wanted.has(`${PublishedPort}/${Protocol}`));
+      if (!clash || service.Spec.Labels[LABEL.server] === serverId) continue;
+      const task = await manager.taskOf(service.ID);
+      if (task === undefined || !isOver(task))
+        throw new EngineError('port_in_use', `Port ${clash.PublishedPort} is another server's.`);
+    }
+  }
+
+  /** The task once it runs, or has run. Its service is then bound to the node it came to. */
+  async function up({ service, task: first }: Found, signal: AbortSignal): Promise<Task> {
+    const deadline = Date.now() + UNPLACED_MS;
+    for (let task = first; task !== undefined; task = await manager.task(task.ID)) {
+      signal.throwIfAborted();
+      const refused = refusedTask(task, nodes.nameOf(task)) ?? (Date.now() > deadline ? unplaced(task) : undefined);
+      if (refused) {
+        await discard({ service, task });
+        throw refused;
+      }
+      if (isOver(task) || isUp(task)) {
+        await pin(service, task);
+        return task;
+      }
+      await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    }
+    throw new EngineError('unknown', 'The service of the server disappeared while it started.');
+  }
+
+  /**
+   * Swarm starts a task anew where the node it was on is removed from the swarm, though it may run on there. A service that is
+   * bound to its node stays unplaced then. Swarm also ends a task whose node loses a label that it asks for: from now on it
+   * asks for the node alone. The task does not notice either: it fits the node it is on.
+   */
+  async function pin(service: ServiceInfo, { NodeID: node }: Task): Promise<void> {
+    if (node === undefined || pinned(service.Spec, node) === undefined) return;
+    await manager.update(service.ID, (spec) => pinned(spec, node) ?? spec);
+  }
+
+  async function discard(found: Found): Promise<void> {
+    const { service, task } = found;
+    if (task !== undefined && nodes.offAt(task) === undefined) {
+      if (!isOver(task)) nodes.requireReachable(task);
+      await beforeDiscard(found);
+    }
+    await manager.remove(service.ID);
+    if (task !== undefined && nodes.offAt(task) === undefined) await ended(task, AbortSignal.timeout(NOTED_MS));
+  }
+
+  async function ended(task: Task, signal?: AbortSignal): Promise<Task> {
+    for (let now: Task | undefined = task; now !== undefined; now = await manager.task(task.ID)) {
+      if (isOver(now) || nodes.offAt(now) !== undefined) return now;
+      nodes.requireReachable(now);
+      await sleep(PAUSE_MS, undefined, signal && { signal });
+    }
+    return { ...task, Status: { ...task.Status, State: 'remove' } };
+  }
+
+  return {
+    find,
+    discard,
+    ended,
+
+    async all() {
+      const newest = new Map<string, Task>();
+      // Tasks outlive their service by a moment.
+      const [tasks, present] = [await manager.tasks(label), await manager.services(label)];
+      const there = new Set(present.map(({ ID: id }) => id));
+      for (const task of tasks) {
+        if (!there.has(task.ServiceID)) continue;
+        const other = newest.get(task.ServiceID);
+        if (!other || newestFirst(task, other) < 0) newest.set(task.ServiceID, task);
+      }
+      return [...newest.values()];
+    },
+
+    async run(spec, installer, signal) {
+      const digest = specDigest(spec, installer);
+      for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+        signal.throwIfAborted();
+        const found = await find(spec.serverId);
+        const { task } = found ?? {};
+        if (!found) {
+          const made = await create(spec, installer, signal);
+          if (!made) await sleep(PAUSE_MS);
+          continue;
+        }
+        const isSame = found.service.Spec.Labels[LABEL.installer] === String(installer);
+        if (task === undefined && isSame) {
+          await sleep(PAUSE_MS);
+          continue;
+        }
+        const isLive = task !== undefined && !isOver(task) && nodes.offAt(task) === undefined;
+        // One that has found no node yet may have been made for an older specification.
+        const isCurrent = isUp(task!) || found.service.Spec.Labels[LABEL.spec] === digest;
+        if (isLive && isSame && isCurrent) return await up(found, signal);
+        if (isLive && isUp(task)) await end(task, 0);
+        await discard({ ...found, task: task && (await manager.task(task.ID)) });
+      }
+      throw new EngineError('unknown', 'The service of the server keeps disappearing.');
+    },
+
+    end,
+  };
+
+  async function end(task: Task, graceMs: number): Promise<void> {
+    const id = containerOf(task);
+    if (id === undefined || task.NodeID === undefined) return;
+    nodes.requireReachable(task);
+    const container = (await agents.on(task.NodeID)).getContainer(id);
+    // It takes no signals while somebody has paused it.
+    const info = await unless([404], within(CALL_MS, container.inspect()));
+    if (info?.State.Paused) await unless([404, 409, 500], within(CALL_MS, container.unpause()));
+    const ending =
+      graceMs > 0 ? container.stop({ t: Math.ceil(graceMs / 1000) }) : container.kill({ signal: 'SIGKILL' });
+    await unless([304, 404, 409], within(graceMs + CALL_MS, ending));
+    await ended(task, AbortSignal.timeout(NOTED_MS));
+  }
+}
+
+interface PortConfig {
+  PublishedPort?: number;
+  Protocol?: string;
+}

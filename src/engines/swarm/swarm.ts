@@ -1,0 +1,324 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import Docker, { type ContainerInspectInfo } from 'dockerode';
+import type { Logger } from 'pino';
+import { createKeyedMutex } from '../../kernel/mutex.ts';
+import { logArchive } from '../docker/archive.ts';
+import { LABEL, specDigest } from '../docker/container.ts';
+import type { DockerEngineOptions } from '../docker/docker.ts';
+import { engineError, translated, unless, within } from '../docker/errors.ts';
+import { imageKeeper } from '../docker/image.ts';
+import { serverLogs } from '../docker/logs.ts';
+import { type CpuReading, cpuReading, gameStats } from '../docker/stats.ts';
+import type { ContainerEvent } from '../docker/watch.ts';
+import { type Engine, EngineError, type EngineEvent, type Game, type LogLine } from '../engine.ts';
+import { type Agents, swarmAgents } from './agents.ts';
+import { managerOf } from './manager.ts';
+import { swarmNetworks } from './networks.ts';
+import { type SwarmNodesOptions, openSwarmNodes } from './nodes.ts';
+import { checkSharedFolder } from './shared-folder.ts';
+import { type Found, swarmServices } from './services.ts';
+import { type Task, containerOf, gameOf, isOver, isUp } from './task.ts';
+import { watchSwarm } from './watch.ts';
+
+const STATS_MS = 15_000;
+/** How long an ended container's node is asked how it ended. */
+const EXIT_MS = 5_000;
+/** How long the swarm may take to note what a node has told of. */
+const NOTED_MS = 10_000;
+const MOST_EXITS = 10_000;
+/** How long the start waits for agents on all nodes. */
+const AGENTS_MS = 20_000;
+const AGENTS_LOOK_MS = 250;
+
+export interface SwarmEngineOptions
+  extends
+    Omit<DockerEngineOptions, 'docker'>,
+    Pick<SwarmNodesOptions, 'region' | 'notes' | 'fenceNode' | 'lostAfterMs'> {
+  /** Where a manager of the swarm answers. */
+  docker: Docker.DockerOptions | undefined;
+  /** The overlay network of the games; that of the nodes is called so with `-nodes` behind. */
+  network: string;
+  /** What the service's agents on the nodes know it by. */
+  secret: string;
+  /** The image that the agents run from: it has Node at /usr/bin/node. */
+  agentImage: string;
+  /** The folder of all servers, which all nodes share at the same path. Absent: it is not checked. */
+  serversDir?: string;
+  /** The Docker socket of each node; Swarm's placeholders for nodes may stand in it. */
+  nodeSocket: string;
+}
+
+/**
+ * Games on the nodes of a Docker Swarm (API 1.41 or later): one service a boot, whose one task Swarm places and never starts
+ * again. Services are made and looked up at a manager; what happens within a node, logs and figures too, is asked of our
+ * agent there. A game that ended by itself stays known until the next boot, halt or erase. Rejects with EngineError where the
+ * swarm cannot be used at all.
+ */
+export async function createSwarmEngine(options: SwarmEngineOptions): Promise<Engine> {
+  const { installation, log } = options;
+  const docker = new Docker(options.docker);
+  const uid = options.uid ?? ((process.getuid?.() ?? 0) || 1000);
+  const manager = managerOf(docker);
+  const networks = swarmNetworks(docker, manager, options.network);
+  const ensureImage = imageKeeper(docker, options.provideImage);
+  const imageFor = async (image: string) => {
+    await ensureImage(image);
+    return await sameEverywhere(docker, image);
+  };
+  const image = () => imageFor(options.agentImage);
+  const agents = swarmAgents({ ...options, docker, manager, networks, image });
+  const home = { installation, user: `${uid}:${uid}`, region: options.region };
+  const { serversDir: dir } = options;
+  const checkFiles =
+    dir === undefined
+      ? undefined
+      : (ids: readonly string[]) => checkSharedFolder({ manager, installation, dir, user: home.user, image }, ids);
+  const nodes = await openSwarmNodes({ ...options, manager, checkFiles });
+  const services = swarmServices({ docker, manager, networks, agents, nodes, home, imageFor, beforeDiscard: keepLogs });
+  const logs = serverLogs(logArchive(options.logDir), async (serverId) => {
+    const { task } = (await services.find(serverId)) ?? {};
+    return task && (await printingOf(agents, task));
+  });
+  /** Calls that change a server's service, one at a time for each server. */
+  const withLock = createKeyedMutex();
+  /** Containers in which an out-of-memory kill was announced; the container's own state may not show it. */
+  const oomSeen = new Set<string>();
+  /** How containers ended, by task. */
+  const endings = new Map<string, ContainerInspectInfo>();
+  const cpuReadings = new Map<string, CpuReading>();
+
+  // A full disk must not keep a game from being stopped or started.
+  async function keepLogs({ service, task }: Found): Promise<void> {
+    const serverId = service.Spec.Labels[LABEL.server] ?? '';
+    const printing = task && (await printingOf(agents, task));
+    if (!printing) return;
+    await logs
+      .keep(serverId, printing)
+      .catch((err: unknown) => log.warn({ err, server: serverId }, 'a log was not kept'));
+  }
+
+  async function game(task: Task): Promise<Game> {
+    const { games } = await networks.ensure();
+    const container = containerOf(task);
+    const seen = container !== undefined && oomSeen.has(container);
+    return gameOf(task, games, { offAt: nodes.offAt(task), info: await endingOf(task), oomSeen: seen });
+  }
+
+  /** What the engine of its node says of a task that ended badly: Swarm does not know of memory. */
+  async function endingOf(task: Task): Promise<ContainerInspectInfo | undefined> {
+    const id = containerOf(task);
+    const { NodeID: node, Status: status } = task;
+    if (id === undefined || node === undefined || !isOver(task) || !status.ContainerStatus?.ExitCode) return undefined;
+    const known = endings.get(task.ID);
+    if (known) return known;
+    const asked = agents.on(node).then((engine) => within(EXIT_MS, engine.getContainer(id).inspect()));
+    const info = await asked.catch(() => undefined);
+    if (!info || info.State.Running) return undefined;
+    if (endings.size >= MOST_EXITS) endings.clear();
+    endings.set(task.ID, info);
+    return info;
+  }
+
+  async function killNow(serverId: string): Promise<Found | undefined> {
+    const found = await services.find(serverId);
+    const { task } = found ?? {};
+    if (task && isUp(task) && nodes.offAt(task) === undefined) await services.end(task, 0);
+    return found;
+  }
+
+  async function discardNow(serverId: string): Promise<void> {
+    const found = await services.find(serverId);
+    if (found) await services.discard(found);
+  }
+
+  /** The server's game once the swarm knows of what its node has told. */
+  async function noted(serverId: string, id: string, over: boolean): Promise<Task | undefined> {
+    const deadline = Date.now() + NOTED_MS;
+    for (;;) {
+      const { task } = (await services.find(serverId)) ?? {};
+      if (task === undefined || (containerOf(task) ?? id) !== id) return undefined;
+      if (over ? isOver(task) : isUp(task) || isOver(task)) return task;
+      if (Date.now() > deadline) throw new Error('the swarm has not noted it');
+      await sleep(50);
+    }
+  }
+
+  async function told({ action, containerId, labels, at }: ContainerEvent): Promise<EngineEvent | undefined> {
+    const serverId = labels[LABEL.server] ?? '';
+    if (action === 'start') {
+      const task = await noted(serverId, containerId, false);
+      return task && isUp(task) ? { type: 'up', game: await game(task) } : undefined;
+    }
+    if (action !== 'die') return undefined;
+    const task = await noted(serverId, containerId, true);
+    const code = Number(labels.exitCode);
+    const seen = task ? await game(task) : undefined;
+    const oomKilled = code !== 0 && (oomSeen.has(containerId) || (seen?.exit?.oomKilled ?? false));
+    const none = { game: null, rcon: null, management: null };
+    const installer = labels[LABEL.installer] === 'true';
+    const startedAt = seen?.startedAt ?? null;
+    const down: Game = { serverId, up: false, installer, ...none, startedAt, exit: { code, oomKilled, at } };
+    return { type: 'down', game: down };
+  }
+
+  const engine: Engine = {
+    kind: 'swarm',
+    nodes,
+
+    boot: (spec, signal) =>
+      translated(() => withLock(spec.serverId, async () => game(await services.run(spec, false, signal))), signal),
+
+    install: (spec, signal) =>
+      translated(async () => {
+        const { serverId } = spec;
+        const digest = specDigest(spec, true);
+        const task = await withLock(serverId, async () => {
+          const found = await services.find(serverId);
+          if (found?.task && isUp(found.task) && found.service.Spec.Labels[LABEL.installer] !== 'true') {
+            throw new EngineError('install_failed', 'The server is running.', {
+              suggestion: 'Stop it, then try again.',
+            });
+          }
+          const isDone = found?.task?.Status.State === 'complete' && found.service.Spec.Labels[LABEL.spec] === digest;
+          return isDone ? found.task! : await services.run(spec, true, signal);
+        });
+        const discard = () =>
+          withLock(serverId, async () => {
+            const found = await services.find(serverId);
+            if (found?.task?.ID === task.ID) await services.discard(found);
+          });
+        try {
+          const { exit } = await game(await services.ended(task, signal));
+          if (exit?.code !== 0) {
+            throw new EngineError('install_failed', `The installer ended with code ${exit?.code ?? 'unknown'}.`, {
+              suggestion: 'Read the log, then try again.',
+            });
+          }
+        } catch (error) {
+          if (signal.aborted) {
+            await services.end(task, 0);
+            await discard();
+          }
+          throw error;
+        }
+        await discard();
+      }, signal),
+
+    halt: (serverId, graceMs) =>
+      translated(() =>
+        withLock(serverId, async () => {
+          const found = await services.find(serverId);
+          if (!found) return;
+          const { task } = found;
+          if (task && isUp(task) && nodes.offAt(task) === undefined) await services.end(task, Math.max(1, graceMs));
+          await discardNow(serverId);
+        }),
+      ),
+
+    // First outside the lock, so that it cuts a waiting halt short; then inside, to remove just what it killed.
+    kill: (serverId) =>
+      translated(async () => {
+        const killed = await killNow(serverId);
+        if (!killed) return;
+        await withLock(serverId, async () => {
+          const found = await services.find(serverId);
+          if (found?.service.ID === killed.service.ID) await services.discard(found);
+        });
+      }),
+
+    erase: (serverId) =>
+      translated(async () => {
+        await killNow(serverId);
+        await withLock(serverId, async () => {
+          await discardNow(serverId);
+          await logs.forget(serverId);
+        });
+        cpuReadings.delete(serverId);
+      }),
+
+    proxyAddresses: () => translated(() => networks.peers()),
+    list: () => translated(async () => Promise.all((await services.all()).map(game))),
+
+    inspect: (serverId) =>
+      translated(async () => {
+        const { task } = (await services.find(serverId)) ?? {};
+        return task && (await game(task));
+      }),
+
+    watch: (listener) =>
+      watchSwarm(
+        {
+          agents,
+          nodes,
+          installation,
+          log,
+          told,
+          heard({ action, containerId }) {
+            if (action === 'oom') oomSeen.add(containerId);
+            if (action === 'destroy') oomSeen.delete(containerId);
+          },
+          serverOf: ({ labels }) => labels[LABEL.server] ?? '',
+        },
+        listener,
+      ),
+
+    stats: (serverId) =>
+      translated(async () => {
+        const { task } = (await services.find(serverId)) ?? {};
+        const printing = task && isUp(task) ? await printingOf(agents, task) : undefined;
+        if (!task || !printing) return undefined;
+        // Without `one-shot` the engine takes two readings, a second apart.
+        const once = printing.docker.getContainer(printing.id).stats({ stream: false, 'one-shot': true });
+        const raw = await unless([404, 409], within(STATS_MS, once));
+        if (raw === undefined) return undefined;
+        const start = { at: Date.parse(task.CreatedAt), usedMs: 0 };
+        const last = cpuReadings.get(serverId) ?? start;
+        const stats = gameStats(raw, last.at < start.at ? start : last);
+        if (stats !== undefined) cpuReadings.set(serverId, cpuReading(raw));
+        return stats;
+      }),
+
+    async *logs(serverId, query = {}): AsyncGenerator<LogLine> {
+      try {
+        yield* logs.read(serverId, query);
+      } catch (error) {
+        throw engineError(error);
+      }
+    },
+  };
+  await translated(async () => {
+    await nodes.look();
+    await nodes.admitNodes();
+    await agents.deploy();
+    await untilThere(() => agents.nodes(), nodes.ready(), log);
+  });
+  return engine;
+}
+
+/** A node that cannot run the agent, for want of its image say, keeps nobody from starting for longer. */
+async function untilThere(running: () => Promise<string[]>, wanted: string[], log: Logger): Promise<void> {
+  const deadline = Date.now() + AGENTS_MS;
+  for (;;) {
+    const there = new Set(await running());
+    const missing = wanted.filter((id) => !there.has(id));
+    if (missing.length === 0) return;
+    if (Date.now() > deadline)
+      return log.error({ nodes: missing }, 'these nodes do not run what this service needs there');
+    await sleep(AGENTS_LOOK_MS);
+  }
+}
+
+/** The container of a task, where its node can be asked. */
+async function printingOf(agents: Agents, task: Task) {
+  const id = containerOf(task);
+  if (id === undefined || task.NodeID === undefined) return undefined;
+  const docker = await agents.on(task.NodeID).catch(() => undefined);
+  return docker && { docker, id, running: isUp(task), createdAt: task.CreatedAt };
+}
+
+/** An image by its digest in a registry; by its id where it is in none, and must have been loaded on each node. */
+async function sameEverywhere(docker: Docker, image: string): Promise<string> {
+  const { RepoDigests: digests, Id: id } = await within(30_000, docker.getImage(image).inspect());
+  const name = image.replace(/(?::[\w.-]+|@.*)$/, '');
+  return digests?.find((digest) => digest.startsWith(`${name}@`)) ?? id;
+}

@@ -1,0 +1,94 @@
+import type Docker from 'dockerode';
+import type { Exit, Game } from '../engine.ts';
+import { GAME_PORT, LABEL, MANAGEMENT_PORT, RCON_PORT, exitOf } from '../docker/container.ts';
+
+/** What is read of a Swarm task (Docker Engine API, "Task"). */
+export interface Task {
+  ID: string;
+  ServiceID: string;
+  CreatedAt: string;
+  NodeID?: string;
+  DesiredState: string;
+  Status: {
+    Timestamp: string;
+    State: string;
+    Message?: string;
+    Err?: string;
+    ContainerStatus?: { ContainerID?: string; ExitCode?: number };
+  };
+  Spec: {
+    ContainerSpec?: { Labels?: Record<string, string> };
+    Resources?: { Reservations?: { MemoryBytes?: number; NanoCPUs?: number } };
+  };
+  NetworksAttachments?: { Network: { ID: string }; Addresses?: string[] }[];
+}
+
+/** States in which nothing of a task runs. Not `orphaned`: nobody knows what its node does. */
+const OVER = new Set(['complete', 'failed', 'shutdown', 'rejected', 'remove']);
+
+/** Whether a task has come to its end, by the word of its node. */
+export function isOver({ Status: { State: state } }: Task): boolean {
+  return OVER.has(state);
+}
+
+/** Whether it runs, as far as anybody knows. */
+export function isUp({ Status: { State: state, ContainerStatus: container } }: Task): boolean {
+  return state === 'orphaned' || (state === 'running' && container?.ContainerID !== undefined);
+}
+
+export function labelsOf({ Spec: { ContainerSpec: spec } }: Task): Record<string, string> {
+  return spec?.Labels ?? {};
+}
+
+/** Its container on its node; undefined where it has had none yet. */
+export function containerOf({ Status: { ContainerStatus: status } }: Task): string | undefined {
+  return status?.ContainerID || undefined;
+}
+
+/** Its address in a network; undefined where it has none. */
+export function addressIn(networkId: string, { NetworksAttachments: attachments = [] }: Task): string | undefined {
+  return attachments.find(({ Network }) => Network.ID === networkId)?.Addresses?.[0]?.split('/')[0];
+}
+
+/**
+ * The game of a task. `offAt`: its node was surely switched off then, whatever Swarm shows. `info`: its container, where its
+ * node could be asked. A game began when its task was made: Swarm forgets later when it came up.
+ */
+export function gameOf(
+  task: Task,
+  networkId: string,
+  {
+    offAt,
+    info,
+    oomSeen = false,
+  }: { offAt?: number | undefined; info?: Docker.ContainerInspectInfo | undefined; oomSeen?: boolean },
+): Game {
+  const labels = labelsOf(task);
+  const up = isUp(task) && offAt === undefined;
+  const installer = labels[LABEL.installer] === 'true';
+  const ip = up && !installer ? addressIn(networkId, task) : undefined;
+  return {
+    serverId: labels[LABEL.server] ?? '',
+    up,
+    installer,
+    game: ip ? { host: ip, port: GAME_PORT } : null,
+    rcon: ip ? { host: ip, port: RCON_PORT } : null,
+    management: ip ? { host: ip, port: MANAGEMENT_PORT } : null,
+    startedAt: Date.parse(task.CreatedAt),
+    exit: up ? null : ending(task, offAt, info, oomSeen),
+  };
+}
+
+function ending(
+  task: Task,
+  offAt: number | undefined,
+  info: Docker.ContainerInspectInfo | undefined,
+  oom: boolean,
+): Exit {
+  if (offAt !== undefined && !isOver(task)) return { code: null, oomKilled: false, at: offAt };
+  if (!isOver(task)) return { code: null, oomKilled: false, at: null };
+  if (info) return exitOf(info.State, oom)!;
+  const { ContainerStatus: container, Timestamp: at } = task.Status;
+  const code = container?.ContainerID === undefined ? null : (container.ExitCode ?? 0);
+  return { code, oomKilled: oom && code !== 0, at: Date.parse(at) };
+}

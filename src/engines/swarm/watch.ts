@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { createKeyedMutex } from '../../kernel/mutex.ts';
+import { type ContainerEvent, watchContainers } from '../docker/watch.ts';
+import type { EngineEvent } from '../engine.ts';
+import type { Agents } from './agents.ts';
+import type { SwarmNodes } from './nodes.ts';
+
+/** How often the nodes are looked at. */
+const LOOK_MS = 2_000;
+/** A node whose agent does not answer keeps nobody from beginning for longer. */
+const FIRST_MS = 10_000;
+
+export interface SwarmWatch {
+  agents: Agents;
+  nodes: Pick<SwarmNodes, 'look' | 'ready' | 'admitNodes'>;
+  installation: string;
+  log: Logger;
+  /** What an event of a container means; undefined: nothing to tell. Called one after the other for each server. */
+  told: (event: ContainerEvent) => Promise<EngineEvent | undefined>;
+  /** Told each event of a server as it comes. */
+  heard: (event: ContainerEvent) => void;
+  serverOf: (event: ContainerEvent) => string;
+}
+
+/**
+ * Tells of games on all nodes until the returned function is called: `away` while no manager answers, `resync` at the
+ * beginning, whenever a manager or a node is back, and once a node has been fenced. Never throws.
+ */
+export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => void): () => void {
+  const { agents, nodes, installation, log } = parts;
+  const stop = new AbortController();
+  const streams = new Map<string, { end: () => void; isOpen: boolean }>();
+  const withLock = createKeyedMutex();
+  const began = Date.now();
+  let isAway: boolean | undefined;
+  let hasBegun = false;
+
+  function emit(event: EngineEvent): void {
+    if (stop.signal.aborted) return;
+    try {
+      listener(event);
+    } catch (err) {
+      log.error({ err }, 'a listener of the engine failed');
+    }
+  }
+
+  async function onEvent(event: ContainerEvent): Promise<void> {
+    parts.heard(event);
+    const told = await parts.told(event).catch((err: unknown) => {
+      log.debug({ err }, 'what an event means could not be found out');
+      return { type: 'resync' } as const;
+    });
+    if (told) emit(told);
+  }
+
+  async function follow(id: string): Promise<void> {
+    const docker = await agents.on(id);
+    const stream = { end: () => {}, isOpen: false };
+    stream.end = watchContainers(docker, installation, log, async (event) => {
+      if (event === 'away') stream.isOpen = false;
+      else if (event === 'missed') {
+        stream.isOpen = true;
+        if (hasBegun) emit({ type: 'resync' });
+      } else void withLock(parts.serverOf(event), () => onEvent(event));
+    });
+    streams.set(id, stream);
+  }
+
+  async function look(): Promise<void> {
+    const news = await nodes.look();
+    nodes.admitNodes().catch((err: unknown) => log.error({ err }, 'no node takes games now'));
+    const present = new Set(await agents.nodes());
+    const ready = nodes.ready();
+    for (const [id, { end }] of streams) {
+      if (present.has(id) && ready.includes(id)) continue;
+      end();
+      streams.delete(id);
+    }
+    for (const id of present) if (ready.includes(id) && !streams.has(id)) await follow(id);
+    const all = ready.every((id) => streams.get(id)?.isOpen);
+    const begins = !hasBegun && (all || Date.now() - began > FIRST_MS);
+    hasBegun ||= begins;
+    if (hasBegun && (begins || isAway || news)) emit({ type: 'resync' });
+    isAway = false;
+  }
+
+  async function run(): Promise<void> {
+    while (!stop.signal.aborted) {
+      await look().catch((err: unknown) => {
+        log.debug({ err }, 'no manager of the swarm answers');
+        if (isAway === false) emit({ type: 'away' });
+        isAway = true;
+      });
+      const pause = hasBegun ? LOOK_MS : 100;
+      await sleep(pause, undefined, { signal: stop.signal, ref: false }).catch(() => undefined);
+    }
+    for (const { end } of streams.values()) end();
+  }
+
+  void run();
+  return () => stop.abort();
+}

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { DEFAULT_SANDBOX_IMAGE } from '../../src/engines/docker/sandbox-image.ts';
+import { managerOf } from '../../src/engines/swarm/manager.ts';
+import { checkSharedFolder } from '../../src/engines/swarm/shared-folder.ts';
+import { createSwarmEngine } from '../../src/engines/swarm/swarm.ts';
+import { needs } from '../support/needs.ts';
+import { type Belongings, belongings } from '../support/belongings.ts';
+import { type TestSwarm, testSwarm } from '../support/swarm.ts';
+import { IMAGE, busyboxImage } from './busybox-image.ts';
+import { behaviourEnv } from './docker-bench.ts';
+import type { Bench } from './engine.ts';
+
+/** A bench on a swarm of real engines, which all tests of a file share; each has an installation of its own. */
+export interface SwarmBench extends Bench {
+  swarm: TestSwarm;
+  installation: string;
+  network: string;
+  /** Which nodes share the folder of all servers; what is wrong on the others. */
+  checkFiles(): Promise<{ dir: string; troubles: Map<string, string | undefined> }>;
+}
+
+export interface SwarmBenches {
+  make(t: ExecutionContext): Promise<SwarmBench | undefined>;
+  /** Ends the engines. */
+  end(): Promise<void>;
+}
+
+export function swarmBenches(count: number): SwarmBenches {
+  const network = 'dormouse-games';
+  const shared: Belongings = belongings();
+  let starting: Promise<TestSwarm | undefined> | undefined;
+  let entering: Promise<unknown> | undefined;
+
+  async function start(): Promise<TestSwarm | undefined> {
+    await busyboxImage();
+    const swarm = await testSwarm(shared, count);
+    await swarm?.load([IMAGE, DEFAULT_SANDBOX_IMAGE]);
+    return swarm;
+  }
+
+  return {
+    end: () => shared.end(),
+    async make(t) {
+      if (!(await needs(t, 'swarm'))) return undefined;
+      const swarm = await (starting ??= start());
+      if (!swarm) return undefined;
+      const installation = `t${randomBytes(5).toString('hex')}`;
+      const dir = await mkdtemp(join(tmpdir(), 'dormouse-swarm-'));
+      await chmod(dir, 0o755);
+      const logDir = join(dir, 'logs');
+      const notes: Record<string, number>[] = [{}];
+      const make = () =>
+        createSwarmEngine({
+          docker: { socketPath: swarm.nodes[0]!.socketPath },
+          installation,
+          logDir,
+          log: pino({ level: 'silent' }),
+          region: 'na',
+          notes: { read: async () => notes.at(-1) ?? {}, write: async (now) => void notes.push(now) },
+          lostAfterMs: 0,
+          network,
+          secret: installation,
+          agentImage: DEFAULT_SANDBOX_IMAGE,
+          nodeSocket: swarm.nodeSocket,
+        });
+      const engine = await make();
+      await (entering ??= Promise.all([network, `${network}-nodes`].map((each) => swarm.enter(each))));
+      const other = await make();
+      t.teardown(async () => {
+        for (const { serverId } of await engine.list()) await engine.erase(serverId);
+        await swarm.manager.getService(`dormouse-${installation}-agents`).remove();
+        await rm(dir, { recursive: true });
+      });
+      for (const id of ['alpha', 'beta']) await mkdir(join(dir, 'data', id), { recursive: true });
+      const ours = async () =>
+        swarm.manager.listServices({ filters: { label: [`dormouse.installation=${installation}`] } });
+      return {
+        engine,
+        swarm,
+        installation,
+        network,
+        async checkFiles() {
+          const manager = managerOf(swarm.manager);
+          const folder = join(dir, 'data');
+          const ids = (await manager.nodes()).filter(({ Status }) => Status.State === 'ready').map(({ ID }) => ID);
+          const { Id } = await swarm.manager.getImage(DEFAULT_SANDBOX_IMAGE).inspect();
+          const parts = { manager, installation, dir: folder, user: '1000:1000', image: async () => Id };
+          return { dir: folder, troubles: await checkSharedFolder(parts, ids) };
+        },
+        again: () => other,
+        spec: (serverId, behaviour = {}) => ({
+          serverId,
+          core: 'sandbox',
+          version: '1.21.4',
+          ramMb: 64,
+          cpus: 1,
+          ports: [],
+          image: IMAGE,
+          dataDir: join(dir, 'data', serverId),
+          env: behaviourEnv(behaviour),
+        }),
+        async traces(serverId) {
+          const logs = await readdir(logDir).catch(() => []);
+          return [
+            ...(await ours()).map(({ Spec }) => Spec?.Name ?? ''),
+            ...logs.filter((name) => name.startsWith(serverId)),
+          ];
+        },
+        async publishedAt(serverId) {
+          const filters = { service: [`dormouse-${installation}-${serverId}`] };
+          const [task] = (await swarm.manager.listTasks({ filters })) as { NodeID: string }[];
+          const { Status } = await swarm.manager.getNode(task!.NodeID).inspect();
+          return Status.Addr;
+        },
+        enforcesMemory: true,
+        listens: true,
+        echoesUdp: false,
+      };
+    },
+  };
+}

@@ -1,0 +1,159 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+import { serviceName } from '../../src/engines/swarm/service-spec.ts';
+import { answers, collect, connects, until } from '../conformance/engine.ts';
+import { type SwarmBench, swarmBenches } from '../conformance/swarm-bench.ts';
+
+const run = promisify(execFile);
+const never = new AbortController().signal;
+const benches = swarmBenches(3);
+test.after.always(() => benches.end());
+
+function holds(title: string, body: (t: ExecutionContext, bench: SwarmBench) => Promise<void>): void {
+  test.serial(title, async (t) => {
+    t.timeout(300_000);
+    const bench = await benches.make(t);
+    if (bench) await body(t, bench);
+  });
+}
+
+/** A server's container on the node it is on, as the engine there has it. */
+async function containerOf({ swarm, installation }: SwarmBench, serverId: string) {
+  const filters = { service: [serviceName(installation, serverId)] };
+  const [task] = (await swarm.manager.listTasks({ filters })) as {
+    NodeID: string;
+    Status: { ContainerStatus: { ContainerID: string } };
+  }[];
+  const { Description } = await swarm.manager.getNode(task!.NodeID).inspect();
+  const node = swarm.nodes.find(({ name }) => name === Description.Hostname)!;
+  return { node, nodeId: task!.NodeID, container: node.docker.getContainer(task!.Status.ContainerStatus.ContainerID) };
+}
+
+holds('a container on a node has no rights it does not need', async (t, bench) => {
+  for (const core of ['sandbox', 'paper']) {
+    await bench.engine.boot({ ...bench.spec('alpha'), core, ramMb: 256, cpus: 0.5 }, never);
+    const { container } = await containerOf(bench, 'alpha');
+    const { HostConfig: host, Config: config, Mounts: mounts, NetworkSettings: network } = await container.inspect();
+    t.like(config, { User: '1000:1000', Tty: false });
+    t.deepEqual(host.CapDrop, ['ALL']);
+    t.like(host, {
+      Memory: 256 * 1024 * 1024,
+      PidsLimit: 1024,
+      NanoCpus: 500_000_000,
+      Init: true,
+      Privileged: false,
+      ReadonlyRootfs: true,
+      LogConfig: { Type: 'json-file', Config: { 'max-file': '3', 'max-size': '10m' } },
+    });
+    t.deepEqual(Object.values(network.Ports).filter(Boolean), []);
+    t.deepEqual(Object.keys(network.Networks), [bench.network]);
+    const binds = mounts.filter((mount) => mount.Type === 'bind').map((mount) => [mount.Source, mount.Destination]);
+    t.deepEqual(binds, [[bench.spec('alpha').dataDir, '/data']]);
+    // Whatever can be written to is the folder, or memory that is soon full.
+    const list = 'while read -r mount; do set -- $mount; test -w $2 && echo $mount; done < /proc/mounts';
+    const exec = await container.exec({
+      Cmd: ['/bin/busybox', 'sh', '-c', list],
+      AttachStdout: true,
+      Tty: true,
+    });
+    const written = (await (await exec.start({ Tty: true })).toArray()).join('').trim().split(/\r?\n/);
+    for (const [, path = '', kind = '', options = ''] of written.map((line) => line.split(' '))) {
+      const isNone = options.startsWith('ro') || ['mqueue', 'devtmpfs'].includes(kind) || path.startsWith('/proc/');
+      if (path === '/data' || isNone) continue;
+      t.is(kind, 'tmpfs', path);
+      t.regex(options, /size=\d+k/, path);
+    }
+    const tmp = written.find((line) => line.split(' ')[1] === '/tmp') ?? '';
+    t.is(tmp.includes('noexec'), core === 'sandbox', tmp);
+    await bench.engine.kill('alpha');
+  }
+});
+
+holds(
+  'games spread over the nodes, and nobody starts one on a node that is drained, or of another region',
+  async (t, bench) => {
+    const { engine, spec } = bench;
+    const stop = engine.watch(() => {});
+    t.teardown(stop);
+    await Promise.all(['alpha', 'beta'].map((id) => engine.boot(spec(id), never)));
+    const [alpha, beta] = [await containerOf(bench, 'alpha'), await containerOf(bench, 'beta')];
+    t.not(alpha.nodeId, beta.nodeId);
+    const third = engine.nodes!.list().find(({ id }) => id !== alpha.nodeId && id !== beta.nodeId)!;
+    await engine.nodes!.setStarts(third.id, false);
+    t.teardown(() => engine.nodes!.setStarts(third.id, true));
+    await engine.nodes!.setRegion(alpha.nodeId, 'eu');
+    t.teardown(() => engine.nodes!.setRegion(alpha.nodeId, 'na'));
+    t.true((await engine.inspect('alpha'))?.up, 'what runs there goes on');
+    for (const id of ['alpha', 'beta']) await engine.halt(id, 1_000);
+    await engine.boot(spec('alpha'), never);
+    t.is((await containerOf(bench, 'alpha')).nodeId, beta.nodeId);
+    await engine.boot({ ...spec('beta'), region: 'eu' }, never);
+    t.is((await containerOf(bench, 'beta')).nodeId, alpha.nodeId);
+    const views = engine.nodes!.list();
+    t.is(views.find(({ id }) => id === alpha.nodeId)?.region, 'eu');
+    t.false(views.find(({ id }) => id === third.id)?.takesStarts);
+    const nowhere = engine.boot({ ...spec('alpha'), region: 'ap', serverId: 'gamma' }, never);
+    await t.throwsAsync(nowhere, { message: /No node of the swarm has room/ });
+  },
+);
+
+holds('a node without the servers’ folder takes no games, and is named', async (t, bench) => {
+  const { swarm } = bench;
+  const { dir, troubles } = await bench.checkFiles();
+  t.true(
+    [...troubles.values()].every((trouble) => trouble === undefined),
+    [...troubles.values()].join(),
+  );
+  const odd = swarm.nodes[0]!;
+  await run('nsenter', [`--mount=/proc/${odd.networkPid}/ns/mnt`, 'mount', '-t', 'tmpfs', 'none', dir]);
+  const again = await bench.checkFiles();
+  const found = [...again.troubles].filter(([, trouble]) => trouble !== undefined);
+  t.is(again.troubles.size, 3);
+  t.is(found.length, 1);
+  t.regex(found[0]![1]!, /not mounted there/);
+});
+
+holds('a game on a node that is cut off starts elsewhere only once the node is surely off', async (t, bench) => {
+  const { engine, spec, swarm } = bench;
+  const heard: string[] = [];
+  t.teardown(engine.watch(({ type }) => heard.push(type)));
+  await until(async () => heard.includes('resync'));
+  // Not on the manager, which would be away itself.
+  const manager = (await swarm.manager.listNodes()).find(({ ManagerStatus }) => ManagerStatus);
+  await engine.nodes!.setStarts(manager!.ID, false);
+  t.teardown(() => engine.nodes!.setStarts(manager!.ID, true));
+  const alpha = spec('alpha', { print: ['one'], farewell: 'bye' });
+  await engine.boot(alpha, never);
+  await engine.boot(spec('beta'), never);
+  const before = await containerOf(bench, 'alpha');
+  const beta = await engine.inspect('beta');
+  await until(async () => (await collect(engine.logs('alpha'))).length === 1);
+
+  const cutAt = Date.now();
+  await before.node.unplug();
+  await until(async () => engine.nodes!.list().find(({ id }) => id === before.nodeId)?.state === 'down');
+  t.log(`down after ${Date.now() - cutAt} ms`);
+  t.is((await before.container.inspect()).State.Running, true, 'it runs on, unseen');
+  t.true((await engine.inspect('alpha'))?.up, 'as far as anybody knows it runs');
+  for (const end of [engine.halt('alpha', 1_000), engine.kill('alpha'), engine.erase('alpha')]) {
+    await t.throwsAsync(end, { message: /does not answer, and may still run/ });
+  }
+  t.is(engine.nodes!.whereIs('alpha')?.waitsSince !== null, true);
+  // A world that is removed from the swarm with its node is nobody's to start either.
+  await swarm.manager.getNode(before.nodeId).remove({ force: true });
+  await until(async () => engine.nodes!.list().find(({ id }) => id === before.nodeId)?.state === 'gone');
+  t.true((await engine.inspect('alpha'))?.up);
+  await t.throwsAsync(engine.halt('alpha', 1_000), { message: /does not answer/ });
+  t.deepEqual(await engine.inspect('beta'), beta, 'the other is not touched');
+
+  heard.length = 0;
+  t.true(await engine.nodes!.fence(before.nodeId));
+  await until(async () => heard.includes('resync'));
+  t.like(await engine.inspect('alpha'), { up: false, exit: { code: null, oomKilled: false } });
+  const again = await engine.boot(alpha, never);
+  await answers(again.game!);
+  t.not((await containerOf(bench, 'alpha')).nodeId, before.nodeId);
+  t.true(await connects(beta!.game!));
+  await before.container.kill();
+});

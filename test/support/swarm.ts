@@ -1,0 +1,163 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import Docker from 'dockerode';
+import { until } from '../conformance/engine.ts';
+import type { Belongings } from './belongings.ts';
+import { type PrivateEngine, privateEngine } from './private-engine.ts';
+
+const run = promisify(execFile);
+
+/** One node of a swarm of real engines. */
+export interface SwarmNode extends PrivateEngine {
+  name: string;
+  /** Its address, which this machine reaches. */
+  address: string;
+  /** Cuts it off from all others; what runs on it runs on. */
+  unplug(): Promise<void>;
+  plug(): Promise<void>;
+}
+
+/** A Docker Swarm of the test's own, in network name spaces of this machine. The first node is its manager. */
+export interface TestSwarm {
+  nodes: SwarmNode[];
+  manager: Docker;
+  managerUrl: string;
+  /** Each node's socket, as Swarm's placeholders have it. */
+  nodeSocket: string;
+  /** Gives this process an address of its own in an overlay network of the swarm, which can be attached to. */
+  enter(network: string): Promise<string>;
+  /** Copies images of this machine's engine to every node. */
+  load(images: string[]): Promise<void>;
+}
+
+/** Undefined where this machine cannot have one; the test has then been told. */
+export async function testSwarm(t: Omit<Belongings, 'end'>, count: number): Promise<TestSwarm | undefined> {
+  // Network numbers of its own: several such swarms run beside each other, and this process has addresses in all of them.
+  const number = 101 + Math.floor(Math.random() * 150);
+  const within = await mkdtemp(join(tmpdir(), 'dms'));
+  t.teardown(() => rm(within, { recursive: true, force: true }));
+  const wire = await plugBoard(t, number);
+  const nodes: SwarmNode[] = [];
+  for (let n = 1; n <= count; n += 1) {
+    const name = `node${n}`;
+    const engine = await privateEngine(t, { hostname: name, within });
+    if (!engine) return undefined;
+    const port = await wire.connect(engine.networkPid, n + 1);
+    const set = (state: string) => wire.inside(['link', 'set', port, state]);
+    const address = wire.addressOf(n + 1);
+    nodes.push({ ...engine, name, address, unplug: () => set('down'), plug: () => set('up') });
+  }
+  await Promise.all(nodes.map((node) => node.start()));
+  const [first, ...others] = nodes;
+  const listen = `${first!.address}:2377`;
+  await first!.docker.swarmInit({
+    ListenAddr: listen,
+    AdvertiseAddr: first!.address,
+    DefaultAddrPool: [`10.${number}.0.0/16`],
+    SubnetSize: 24,
+  });
+  const { JoinTokens: tokens } = (await first!.docker.swarmInspect()) as { JoinTokens: { Worker: string } };
+  for (const { docker, address } of others) {
+    const options = {
+      ListenAddr: `${address}:2377`,
+      AdvertiseAddr: address,
+      RemoteAddrs: [listen],
+      JoinToken: tokens.Worker,
+    };
+    await docker.swarmJoin(options);
+  }
+  await until(async () => (await first!.docker.listNodes()).length === count);
+  return {
+    nodes,
+    manager: first!.docker,
+    managerUrl: `unix://${first!.socketPath}`,
+    nodeSocket: join(within, '{{.Node.Hostname}}', 's'),
+    enter: (network) => enter(t, first!.docker, network),
+    async load(images) {
+      const here = new Docker();
+      for (const image of images) {
+        await Promise.all(
+          nodes.map(async ({ docker }) => {
+            const answer = await docker.loadImage(await here.getImage(image).get());
+            for await (const _ of answer) continue;
+          }),
+        );
+      }
+    },
+  };
+}
+
+interface PlugBoard {
+  /** Gives a network name space an address on the board; resolves with the name of its port. */
+  connect(pid: number, host: number): Promise<string>;
+  addressOf(host: number): string;
+  /** `ip` on the board. */
+  inside(args: string[]): Promise<void>;
+}
+
+/** A bridge in a name space of its own, where no rules of this machine's firewall apply, with one port to this machine. */
+async function plugBoard(t: Pick<Belongings, 'teardown'>, number: number): Promise<PlugBoard> {
+  const board = spawn(
+    'unshare',
+    ['--net', 'sh', '-c', 'ip link add br0 type bridge && ip link set br0 up; echo; exec sleep infinity'],
+    {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
+  await once(board.stdout, 'data');
+  t.teardown(() => board.kill('SIGKILL'));
+  const inside = async (args: string[]) =>
+    void (await run('nsenter', [`--net=/proc/${board.pid}/ns/net`, 'ip', ...args]));
+  const addressOf = (host: number) => `10.99.${number}.${host}`;
+  const here = `dms${number}`;
+  await run('ip', ['link', 'add', here, 'type', 'veth', 'peer', 'name', 'here', 'netns', String(board.pid)]);
+  t.teardown(() => run('ip', ['link', 'del', here]).catch(() => undefined));
+  await inside(['link', 'set', 'here', 'master', 'br0', 'up']);
+  await run('ip', ['addr', 'add', `${addressOf(1)}/24`, 'dev', here]);
+  await run('ip', ['link', 'set', here, 'up']);
+  return {
+    addressOf,
+    inside,
+    async connect(pid, host) {
+      const port = `port${host}`;
+      const there = (args: string[]) => run('nsenter', [`--net=/proc/${pid}/ns/net`, 'ip', ...args]);
+      await inside(['link', 'add', port, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(pid)]);
+      await inside(['link', 'set', port, 'master', 'br0', 'up']);
+      await there(['link', 'set', 'lo', 'up']);
+      await there(['addr', 'add', `${addressOf(host)}/24`, 'dev', 'eth0']);
+      await there(['link', 'set', 'eth0', 'up']);
+      return port;
+    },
+  };
+}
+
+let entered = 0;
+
+/** The network card of a container that was attached to the network, moved to where this process is. */
+async function enter(t: Pick<Belongings, 'teardown'>, docker: Docker, network: string): Promise<string> {
+  const container = await docker.createContainer({
+    Image: 'dormouse/conformance:3',
+    HostConfig: { NetworkMode: network, AutoRemove: false },
+  });
+  await container.start();
+  const { State, NetworkSettings } = await container.inspect();
+  const { IPAddress: address, IPPrefixLen: bits } = NetworkSettings.Networks[network]!;
+  const card = `dme${process.pid}${entered++}`.slice(-15);
+  const there = (args: string[]) => run('nsenter', [`--net=/proc/${State.Pid}/ns/net`, 'ip', ...args]);
+  const { stdout } = await there(['-o', '-4', 'addr']);
+  const name = stdout
+    .split('\n')
+    .find((line) => line.includes(` ${address}/`))!
+    .split(/\s+/)[1]!;
+  await there(['link', 'set', name, 'down']);
+  await there(['link', 'set', name, 'name', card]);
+  await there(['link', 'set', card, 'netns', String(process.pid)]);
+  t.teardown(() => run('ip', ['link', 'del', card]).catch(() => undefined));
+  await run('ip', ['addr', 'add', `${address}/${bits}`, 'dev', card]);
+  await run('ip', ['link', 'set', card, 'up']);
+  return address;
+}
