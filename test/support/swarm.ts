@@ -36,11 +36,10 @@ export interface TestSwarm {
 
 /** Undefined where this machine cannot have one; the test has then been told. */
 export async function testSwarm(t: Omit<Belongings, 'end'>, count: number): Promise<TestSwarm | undefined> {
-  // Network numbers of its own: several such swarms run beside each other, and this process has addresses in all of them.
-  const number = 101 + Math.floor(Math.random() * 150);
   const within = await mkdtemp(join(tmpdir(), 'dms'));
   t.teardown(() => rm(within, { recursive: true, force: true }));
-  const wire = await plugBoard(t, number);
+  const wire = await plugBoard(t);
+  const { number } = wire;
   const nodes: SwarmNode[] = [];
   for (let n = 1; n <= count; n += 1) {
     const name = `node${n}`;
@@ -92,6 +91,8 @@ export async function testSwarm(t: Omit<Belongings, 'end'>, count: number): Prom
 }
 
 interface PlugBoard {
+  /** The number of its networks: its own on this machine. */
+  number: number;
   /** Gives a network name space an address on the board; resolves with the name of its port. */
   connect(pid: number, host: number): Promise<string>;
   addressOf(host: number): string;
@@ -112,14 +113,26 @@ async function plugBoard(t: Pick<Belongings, 'teardown'>, number: number): Promi
   t.teardown(() => board.kill('SIGKILL'));
   const inside = async (args: string[]) =>
     void (await run('nsenter', [`--net=/proc/${board.pid}/ns/net`, 'ip', ...args]));
+  // Several such swarms run beside each other, and this process has addresses in all of them: the first free number.
+  let number = 101;
+  const far = ['type', 'veth', 'peer', 'name', 'here', 'netns', String(board.pid)];
+  const isTaken = () =>
+    run('ip', ['link', 'add', `dms${number}`, ...far]).then(
+      () => false,
+      () => true,
+    );
+  while (await isTaken()) {
+    if (number === 250) throw new Error('no network number is free');
+    number += 1;
+  }
   const addressOf = (host: number) => `10.99.${number}.${host}`;
   const here = `dms${number}`;
-  await run('ip', ['link', 'add', here, 'type', 'veth', 'peer', 'name', 'here', 'netns', String(board.pid)]);
   t.teardown(() => run('ip', ['link', 'del', here]).catch(() => undefined));
   await inside(['link', 'set', 'here', 'master', 'br0', 'up']);
   await run('ip', ['addr', 'add', `${addressOf(1)}/24`, 'dev', here]);
   await run('ip', ['link', 'set', here, 'up']);
   return {
+    number,
     addressOf,
     inside,
     async connect(pid, host) {
