@@ -101,7 +101,7 @@ interface PlugBoard {
 }
 
 /** A bridge in a name space of its own, where no rules of this machine's firewall apply, with one port to this machine. */
-async function plugBoard(t: Pick<Belongings, 'teardown'>, number: number): Promise<PlugBoard> {
+async function plugBoard(t: Pick<Belongings, 'teardown'>): Promise<PlugBoard> {
   const board = spawn(
     'unshare',
     ['--net', 'sh', '-c', 'ip link add br0 type bridge && ip link set br0 up; echo; exec sleep infinity'],
