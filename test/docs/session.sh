@@ -102,7 +102,8 @@ sftp() {
     -o UserKnownHostsFile=/dev/null -o NumberOfPasswordPrompts=1 "$@"
 }
 
-sudo() { "$@"; }
+# As sudo has it: the folders of system programs, too.
+sudo() { PATH=$PATH:/usr/sbin:/sbin "$@"; }
 
 # The newer release is the one that is tested.
 git() { [[ $* = pull ]]; }

@@ -1,0 +1,45 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import test from 'ava';
+import { settings } from '../../src/config.ts';
+import { PAPERS, readPaper } from './blocks.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
+
+/** What a heading is reached by, as GitHub makes it. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+test('links within the papers lead somewhere', (t) => {
+  for (const paper of PAPERS) {
+    for (const [, path = '', anchor] of readPaper(paper).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
+      const target = path === '' ? join(ROOT, paper) : join(ROOT, dirname(paper), path);
+      t.true(existsSync(target), `${paper}: ${path}`);
+      if (anchor === undefined || !existsSync(target)) continue;
+      t.true(anchorsOf(readFileSync(target, 'utf8')).includes(anchor), `${paper}: ${path}#${anchor}`);
+    }
+  }
+});
+
+test('each script and each setting that a paper sets is there', (t) => {
+  const names = new Set(Object.values(settings).map(({ name }) => name));
+  for (const paper of PAPERS) {
+    const text = readPaper(paper);
+    for (const [, script = ''] of text.matchAll(/\bnpm (?:-s )?run ([\w:-]+)/g)) {
+      t.true(Object.hasOwn(scripts, script), `${paper}: npm run ${script}`);
+    }
+    for (const [, name = ''] of text.matchAll(/`([A-Z]+(?:_[A-Z]+)+)=[^`]*`/g)) {
+      t.true(names.has(name.replace(/_FILE$/, '')) || OF_OTHERS.has(name), `${paper}: ${name}`);
+    }
+  }
+});
+
+/** Compose's own, the proxy program's, and those of tests. */
+const OF_OTHERS = new Set(['COMPOSE_PROFILES', 'CONTROL_URL', 'TEST_SEED']);
