@@ -7,7 +7,8 @@ import { LINK_PATH } from './link/messages.ts';
 export interface Environment {
   host: string;
   port: number;
-  service: Service;
+  /** One, or several of which one takes links at a time. */
+  services: readonly Service[];
   /** Started by the service, which finds it again: it ends by itself when nobody needs it any more. */
   isChild: boolean;
   /** Another proxy may listen on the same port. */
@@ -31,7 +32,8 @@ export class SettingError extends Error {
 export const HELP = `Dormouse's proxy: relays players to games, as a process of its own. The service starts one by itself; start one
 by hand where the service is told PROXY=external.
 
-  CONTROL_URL             the service: wss://dormouse.example.org, or ws:// and a loopback address
+  CONTROL_URL             the service: wss://dormouse.example.org, or ws:// and a loopback address. Where a standby may take it
+                          over (STANDBY=wait there), both, with a comma between: the one that serves is found
   PROXY_TOKEN             as the service has it (PROXY_TOKEN there, or the file proxy.token in its DATA_DIR)
   PROXY_TOKEN_FILE        a file that holds it
   PROXY_HOST=::           address players connect to
@@ -45,6 +47,8 @@ by hand where the service is told PROXY=external.
 /** The exit code that says that somebody else listens on the port. */
 export const PORT_TAKEN = 98;
 
+const MOST_SERVICES = 8;
+const WHERE = 'CONTROL_URL must be where the service is, such as wss://dormouse.example.org.';
 const HOUR_MS = 3_600_000;
 const LONELY_MS = 60_000;
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
@@ -56,7 +60,7 @@ export function readEnvironment(env: NodeJS.Dict<string>): Environment {
   return {
     host: env['PROXY_HOST'] || '::',
     port,
-    service: path ? { path } : remote(env),
+    services: path ? [{ path }] : remote(env),
     isChild: Boolean(path),
     // Whoever starts several by hand knows what they share.
     takesOver: !path || env['PROXY_TAKES_OVER'] === 'true',
@@ -76,16 +80,22 @@ function number(name: string, text: string, most: number): number {
   throw new SettingError(`${name} is ${JSON.stringify(text)}, but must be a whole number from 0 to ${most}.`);
 }
 
-function remote(env: NodeJS.Dict<string>): Service {
-  const control = URL.parse(env['CONTROL_URL'] ?? '');
-  if (!control || !['ws:', 'wss:'].includes(control.protocol))
-    throw new SettingError('CONTROL_URL must be where the service is, such as wss://dormouse.example.org.');
-  if (control.protocol === 'ws:' && !LOOPBACK.test(control.hostname))
-    throw new SettingError('CONTROL_URL must begin with wss:// unless the service is on this machine.');
+function remote(env: NodeJS.Dict<string>): Service[] {
+  const urls = (env['CONTROL_URL'] ?? '').split(/[\s,]+/).filter(Boolean);
+  if (urls.length === 0 || urls.length > MOST_SERVICES) throw new SettingError(WHERE);
+  const hrefs = urls.map(linkAt);
   const token = env['PROXY_TOKEN'] || tokenIn(env['PROXY_TOKEN_FILE']);
   if (!token) throw new SettingError('PROXY_TOKEN, or PROXY_TOKEN_FILE, must be set as the service has it.');
+  return hrefs.map((url) => ({ url, token }));
+}
+
+function linkAt(text: string): string {
+  const control = URL.parse(text);
+  if (!control || !['ws:', 'wss:'].includes(control.protocol)) throw new SettingError(WHERE);
+  if (control.protocol === 'ws:' && !LOOPBACK.test(control.hostname))
+    throw new SettingError('CONTROL_URL must begin with wss:// unless the service is on this machine.');
   if (control.pathname === '/') control.pathname = LINK_PATH;
-  return { url: control.href, token };
+  return control.href;
 }
 
 function tokenIn(file: string | undefined): string {

@@ -38,7 +38,7 @@ async function main(flags: string[]): Promise<void> {
   const log = createProxyLog(environment.logLevel, (level, fields, message) =>
     environment.isChild ? control.tellLog(level, fields, message) : false,
   );
-  const { name, settings, sessionServerUrl, proxyProtocolFrom, service } = environment;
+  const { name, settings, sessionServerUrl, proxyProtocolFrom, services } = environment;
   const version = programVersion();
   const control: Control = new Control({
     self: { ...self, name, settings, version },
@@ -62,10 +62,10 @@ async function main(flags: string[]): Promise<void> {
     learn: (account) => proxy.learn(account),
     drain: end.drain,
   });
-  const where = 'path' in service ? { path: socketPath(service.path) } : service;
-  keepLinked(control, where, log);
+  const [own] = services.flatMap((service) => ('path' in service ? [service.path] : []));
+  keepLinked(control, own === undefined ? services : [{ path: socketPath(own) }], log);
   setInterval(() => control.tellStats(), STATS_MS);
-  if ('path' in service) endWhenLonely(proxy, control, { lonelyMs: environment.lonelyMs, home: dirname(service.path) });
+  if (own !== undefined) endWhenLonely(proxy, control, { lonelyMs: environment.lonelyMs, home: dirname(own) });
   // Before, every host would be unknown.
   await control.known();
   if (end.isDraining()) return;

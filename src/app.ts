@@ -26,7 +26,6 @@ import { createCatalogue } from './game/catalogue/published.ts';
 import { openGame } from './game/open.ts';
 import { createAccessChanges } from './http/access-changes.ts';
 import { createClientAddress } from './http/client-address.ts';
-import { listenHttp } from './http/listen.ts';
 import { TRANSFER_LIMITS, createStreamSlots } from './http/stream-slots.ts';
 import { countSteps, openInsight, openWebhooks } from './insight/open.ts';
 import { countServersByState } from './insight/telemetry-rows.ts';
@@ -36,7 +35,6 @@ import { createOpenFiles } from './jail/open-files.ts';
 import { sweepUnfinished } from './jail/unfinished.ts';
 import { joiningFeature } from './joining/feature.ts';
 import { openJoining } from './joining/joining.ts';
-import { livingChild } from './joining/link/child-file.ts';
 import type { Clock } from './kernel/clock.ts';
 import { createClosers } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
@@ -45,6 +43,7 @@ import { bootId, isContainer } from './kernel/process-identity.ts';
 import { sinceBoot, systemClock } from './kernel/system-clock.ts';
 import { MIB } from './kernel/units.ts';
 import { createWorkerPool } from './kernel/workers/pool.ts';
+import { openListening, portsOf, portsToTake } from './listening.ts';
 import { openMods } from './mods/open.ts';
 import { openModRegistries } from './mods/registries/registries.ts';
 import { modpackOperations } from './mods/set-modpack.ts';
@@ -109,32 +108,38 @@ const REAL_TIME: Time = { clock: systemClock, monotonicMs: sinceBoot };
  * Builds the service and starts it: what may not be there yet when something else needs it comes first. Store and lease,
  * then the engine, then every server that is not at rest back to life and held against what the engine shows; the listeners
  * open last, so that nobody meets a half-started service. Rejects with StatusError or a socket error that says what is wrong.
+ * `signal` ends the wait of a standby for the lease, and nothing behind it.
  */
 export async function startApp(
   config: Config,
   log: Log,
   onLost: () => void,
   { clock, monotonicMs }: Time = REAL_TIME,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<App> {
   const { onClose, close } = createClosers();
   const { dataDir, nodeLabel, trustedProxies: trusted } = config;
   const settings = config;
   try {
-    const { store, secret } = await openInstallation({
+    const listening = await openListening({ config, signal, log, onClose });
+    const { store, secret, lease } = await openInstallation({
       dataDir,
       databaseUrl: config.databaseUrl,
       tables: TABLES,
-      ports: await portsToTake(config),
+      ports: () => portsToTake(config),
+      waiting: listening.waiting,
       clock,
       log,
       onClose,
       onLost,
     });
+    listening.taken();
+    const mayAct = () => lease.require();
     const onAccount = async (tx: Tx, id: string, at: number) =>
       void (await openWallet(tx, id, at, config.signupCreditMicros));
     const operator = await firstRun(store, { clock, dataDir, baseUrl: config.baseUrl, onAccount });
     const firstRunFile = await openFirstRunFile(dataDir, log);
-    const gameHost = await openGameHost({ store, secret, settings, clock, log, onClose });
+    const gameHost = await openGameHost({ store, secret, settings, mayAct, clock, log, onClose });
     const { engine, typed: console, management, passwords, owner } = gameHost;
     const onThisMachine = engine.kind === 'process';
     const rconPassword = (serverId: string) => passwords.of(serverId);
@@ -358,6 +363,7 @@ export async function startApp(
         engine: () => engine.list(),
         proxy: async () => assert(proxies.listening(), 'players are not listened for'),
         meter: async () => requireTimely(meter),
+        lease: mayAct,
       },
       answered: telemetry.answered,
       clock,
@@ -365,8 +371,7 @@ export async function startApp(
     });
     grants.sweepLater();
     onClose(grants.expireByThemselves());
-    const { httpHost: host, httpPort } = config;
-    const http = await listenHttp(app, { host, port: httpPort, trusted, link: proxies.link, onClose });
+    const http = await listening.serve(app, proxies.link);
     await listenSftp(sftp, { settings, log, onClose });
     log.info(
       { http: http.port, players: players.port, sftp: sftp.port, sftpKey: sftp.fingerprint, engine: engine.kind },
@@ -380,20 +385,4 @@ export async function startApp(
     await close();
     throw error;
   }
-}
-
-/** Those that nobody may hold when the service starts: a proxy of its own that has lived on holds the players' port. */
-async function portsToTake(config: Config) {
-  const { proxy, proxyHost: host, proxyPort: port, dataDir } = config;
-  const isHeld = proxy === 'external' || (proxy === 'child' && (await livingChild(dataDir)) !== undefined);
-  return portsOf(config).filter((each) => !isHeld || each.host !== host || each.port !== port);
-}
-
-/** All that the service and its proxy listen on. */
-function portsOf({ httpHost, httpPort, proxyHost, proxyPort, sftpHost, sftpPort }: Config) {
-  return [
-    { host: httpHost, port: httpPort },
-    { host: proxyHost, port: proxyPort },
-    { host: sftpHost, port: sftpPort },
-  ];
 }

@@ -64,6 +64,7 @@ export const settings = {
   sftpHost: setting('SFTP_HOST', kind.host, '::', 'Address SFTP listens on.'),
   sftpPort: setting('SFTP_PORT', kind.port, '2022', 'Port of SFTP; 0: any free one.'),
   databaseUrl: secret('DATABASE_URL', kind.databaseUrl, 'postgres://… or sqlite:<file>. Empty: a file in DATA_DIR.'),
+  standby: setting('STANDBY', kind.oneOf('refuse', 'wait'), 'refuse', 'Where another service runs: wait, take over.'),
   engine: setting(
     'ENGINE',
     kind.engine,

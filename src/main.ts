@@ -56,10 +56,20 @@ async function main([flag, argument, ...more]: string[]): Promise<void> {
 
 async function serve(config: Config): Promise<void> {
   const log = createLog({ level: config.logLevel });
-  const starting = startApp(config, log, () => process.exit(1));
+  const stopping = new AbortController();
+  const starting = startApp(config, log, () => process.exit(1), undefined, stopping.signal);
   const stopWatchdog = startWatchdog({ onStuck: (stuck) => log.error(stuck, 'the event loop was stuck') });
-  closeOnSignal(starting, log, stopWatchdog);
-  await welcome(await starting, config);
+  closeOnSignal(starting, log, async () => {
+    stopping.abort();
+    await stopWatchdog();
+  });
+  try {
+    await welcome(await starting, config);
+  } catch (error) {
+    // A standby that was told to end while it waited.
+    if (error !== stopping.signal.reason) throw error;
+    process.exit(0);
+  }
 }
 
 /** The database brought up to date, for this process alone: not while a service writes to it. */
@@ -87,7 +97,7 @@ async function restore({ dataDir, databaseUrl }: Config, archive = ''): Promise<
 }
 
 /** Stops what runs, or is about to, when the process is told to end. */
-function closeOnSignal(starting: Promise<App>, log: Log, stopWatchdog: () => Promise<unknown>): void {
+function closeOnSignal(starting: Promise<App>, log: Log, onSignal: () => Promise<unknown>): void {
   let askedAt = 0;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
@@ -97,7 +107,7 @@ function closeOnSignal(starting: Promise<App>, log: Log, stopWatchdog: () => Pro
       if (askedAt > 0) process.exit(1);
       askedAt = performance.now();
       log.info({ signal }, 'stopping; games run on');
-      void stopWatchdog();
+      void onSignal();
       starting
         .then(async (app) => {
           // At a terminal somebody ends it for good; a process manager, which sends SIGTERM, may be about to start the next one.

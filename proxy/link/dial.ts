@@ -9,64 +9,125 @@ import { SOCKET_OPTIONS, openChannel } from './socket.ts';
 export type Service = { path: string } | { url: string; token: string };
 
 const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = { path: 250, url: 2_000 };
+const LONGEST_PAUSE_MS = { path: 250, url: 2_000, severalUrls: 1_000 };
 /** Another release of the service takes another release of the proxy, which does not happen by the second. */
 const REFUSED_PAUSE_MS = 10_000;
 const HANDSHAKE_MS = 5_000;
 /** A link that has held for so long was no refusal: the next attempt is made soon. */
 const STEADY_MS = 5_000;
+/** Where there is another service to turn to: with the time between two looks at it, less than that one waits to take over. */
+const SILENT_MS = 4_000;
 
-/** Connects, and connects again whenever that has ended, until the returned function is called. */
-export function keepLinked(control: Control, service: Service, log: Log): () => void {
+/**
+ * Connects, and connects again whenever that has ended, until the returned function is called. Of several services, one takes links
+ * at a time, and the others say that they do not: all are tried, each at its own pace, until one has opened.
+ */
+export function keepLinked(control: Control, services: readonly Service[], log: Log): () => void {
   let isOver = false;
-  let pauseMs = FIRST_PAUSE_MS;
-  /** Each absence is told of once. */
-  let isMissed = false;
-  let socket: WebSocket | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  /** Each absence is told of once, when nobody was to be reached. */
+  const missed = new Set<Service>();
+  let linked: WebSocket | undefined;
+  const isSeveral = services.length > 1;
 
-  const again = (inMs = pauseMs): void => {
-    if (isOver) return;
-    // Not all proxies at the same instant.
-    timer = setTimeout(dial, inMs * (0.5 + Math.random() / 2));
-    pauseMs = Math.min(pauseMs * 2, 'path' in service ? LONGEST_PAUSE_MS.path : LONGEST_PAUSE_MS.url);
-  };
-  const dial = (): void => {
-    const opening = open(service);
-    socket = opening;
-    let isOpen = false;
-    opening.once('open', () => {
-      isOpen = true;
-      isMissed = false;
-      const openedAt = performance.now();
-      openChannel(opening, (channel) => {
-        const events = control.connect(channel);
-        return {
-          receive: (text) => events.receive(text),
-          closed() {
-            events.closed();
-            if (control.isRefused) return again(REFUSED_PAUSE_MS);
-            log.info({}, 'the service is away');
-            if (performance.now() - openedAt > STEADY_MS) pauseMs = FIRST_PAUSE_MS;
-            again();
+  const dialers = services.map((service) => {
+    const dialer = createDialer(service, isSeveral, {
+      opened(socket) {
+        missed.clear();
+        linked = socket;
+        for (const other of dialers) if (other !== dialer) other.stop();
+        const openedAt = performance.now();
+        const silent = isSeveral ? { silentMs: SILENT_MS } : {};
+        openChannel(
+          socket,
+          (channel) => {
+            const events = control.connect(channel);
+            return {
+              receive: (text) => events.receive(text),
+              closed() {
+                events.closed();
+                linked = undefined;
+                if (isOver) return;
+                if (!control.isRefused) log.info({}, 'the service is away');
+                const isSteady = performance.now() - openedAt > STEADY_MS;
+                for (const each of dialers) each.again({ isSteady, isRefused: control.isRefused });
+              },
+            };
           },
-        };
-      });
+          silent,
+        );
+      },
+      failed(err) {
+        const isKnown = missed.size === services.length;
+        missed.add(service);
+        if (!isKnown && missed.size === services.length)
+          log.info({ err }, 'the service cannot be reached; this is tried on');
+      },
     });
-    opening.on('error', (err) => {
-      if (!isOpen && !isMissed) log.info({ err }, 'the service cannot be reached; this is tried on');
-      isMissed = true;
-    });
-    opening.once('close', () => {
-      if (!isOpen) again();
-    });
-  };
-
-  dial();
+    return dialer;
+  });
+  for (const dialer of dialers) dialer.dial();
   return () => {
     isOver = true;
-    clearTimeout(timer);
-    socket?.terminate();
+    for (const dialer of dialers) dialer.stop();
+    linked?.terminate();
+  };
+}
+
+interface Dialer {
+  dial(): void;
+  /** Dials in a while. */
+  again(last: { isSteady: boolean; isRefused: boolean }): void;
+  /** Dials no more. */
+  stop(): void;
+}
+
+/** Tries one service until it opens. */
+function createDialer(
+  service: Service,
+  isSeveral: boolean,
+  { opened, failed }: { opened: (socket: WebSocket) => void; failed: (error: Error) => void },
+): Dialer {
+  const longestMs = LONGEST_PAUSE_MS['path' in service ? 'path' : isSeveral ? 'severalUrls' : 'url'];
+  let pauseMs = FIRST_PAUSE_MS;
+  let timer: NodeJS.Timeout | undefined;
+  let opening: WebSocket | undefined;
+
+  const wait = (inMs: number): void => {
+    // Not all proxies at the same instant.
+    timer = setTimeout(dial, inMs * (0.5 + Math.random() / 2));
+    pauseMs = Math.min(pauseMs * 2, longestMs);
+  };
+  const dial = (): void => {
+    const socket = open(service);
+    opening = socket;
+    let isOpen = false;
+    socket.once('open', () => {
+      isOpen = true;
+      if (opening !== socket) return socket.terminate();
+      opening = undefined;
+      opened(socket);
+    });
+    socket.on('error', (error) => {
+      if (opening === socket) failed(error);
+    });
+    socket.once('close', () => {
+      if (isOpen || opening !== socket) return;
+      opening = undefined;
+      wait(pauseMs);
+    });
+  };
+  return {
+    dial,
+    again({ isSteady, isRefused }) {
+      if (isSteady) pauseMs = FIRST_PAUSE_MS;
+      wait(isRefused ? REFUSED_PAUSE_MS : pauseMs);
+    },
+    stop() {
+      clearTimeout(timer);
+      const socket = opening;
+      opening = undefined;
+      socket?.terminate();
+    },
   };
 }
 

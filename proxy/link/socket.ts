@@ -6,7 +6,7 @@ import { type Channel, MAX_MESSAGE_BYTES } from './messages.ts';
 const MOST_UNSENT_BYTES = 8 * 1024 * 1024;
 /** More is not added by whoever can wait. */
 const ROOM_BYTES = 256 * 1024;
-/** Between two pings; whoever is silent for SILENT_MS has gone, or is as good as gone. */
+/** Between two pings; whoever is silent for SILENT_MS, if not said otherwise, has gone, or is as good as gone. */
 const BEAT_MS = 2_000;
 const SILENT_MS = 12_000;
 
@@ -29,7 +29,11 @@ export interface ChannelEvents {
  * An open WebSocket as a Channel with heartbeats. A message that is not understood, an end that does not read, and one that is silent
  * end it. `events` are asked for with the channel, as whoever serves it needs that first.
  */
-export function openChannel(socket: WebSocket, events: (channel: Channel) => ChannelEvents): void {
+export function openChannel(
+  socket: WebSocket,
+  events: (channel: Channel) => ChannelEvents,
+  { silentMs = SILENT_MS }: { silentMs?: number } = {},
+): void {
   let isOver = false;
   let heardAt = performance.now();
   let waiting: (() => void)[] = [];
@@ -63,7 +67,7 @@ export function openChannel(socket: WebSocket, events: (channel: Channel) => Cha
   });
   const beat = (): void => {
     const at = performance.now();
-    if (at - heardAt > SILENT_MS) end();
+    if (at - heardAt > silentMs) end();
     else socket.ping(String(at));
   };
   const timer = setInterval(beat, BEAT_MS).unref();

@@ -12,6 +12,7 @@ import { containerName } from './docker/container.ts';
 import { dockerOptions } from './docker/host.ts';
 import { type ImageProvider, renewImage } from './docker/image.ts';
 import type { Engine } from './engine.ts';
+import { fencedConsole, fencedEngine } from './fenced.ts';
 import { type TrustedWithCode, openConfinement } from './process/confined.ts';
 import { createFabricDownloads } from './process/fabric-downloads.ts';
 import { type JavaPlaces, createJavas } from './process/java-homes.ts';
@@ -73,6 +74,8 @@ export interface GameHostOptions {
   store: Store;
   secret: Secret;
   settings: GameHostSettings;
+  /** Resolves where games may be touched by this process; see `Lease.require`. */
+  mayAct: () => Promise<void>;
   clock: Clock;
   log: Log;
   onClose: OnClose;
@@ -86,14 +89,15 @@ const USED_DOCKER = 'engine.docker';
 
 /** Opens the engine that is set, or that is there. Rejects with StatusError where neither can be had. */
 export async function openGameHost(options: GameHostOptions): Promise<GameHost> {
-  const { store, secret, onClose } = options;
-  const console = createRconConsole();
+  const { store, secret, mayAct, onClose } = options;
+  const console = fencedConsole(createRconConsole(), mayAct);
   onClose(() => console.close());
   const management = createManagement();
   onClose(() => management.close());
   const passwords = await openConsolePasswords(store, secret);
-  const opened = await openEngine(options, installationOf(secret));
-  return { console, typed: withStandardInput(console, opened.engine), management, passwords, ...opened };
+  const { engine: open, ...opened } = await openEngine(options, installationOf(secret));
+  const engine = fencedEngine(open, mayAct);
+  return { console, typed: withStandardInput(console, engine), management, passwords, engine, ...opened };
 }
 
 type Opened = Pick<GameHost, 'engine' | 'owner' | 'trusted' | 'containerOf'>;

@@ -3328,7 +3328,7 @@ export interface paths {
         };
         /**
          * Every part of the service works
-         * @description Says part by part which does and which does not.
+         * @description Says part by part which does and which does not. A standby has one part that does not, `lease`, and says in `reason` who holds it.
          */
         get: operations["Readiness"];
         put?: never;
@@ -11518,6 +11518,8 @@ export interface operations {
                         parts: {
                             [key: string]: "ok" | "unavailable";
                         };
+                        /** @description Of a standby: what it waits for. */
+                        reason?: string;
                     };
                 };
             };
@@ -11532,6 +11534,8 @@ export interface operations {
                         parts: {
                             [key: string]: "ok" | "unavailable";
                         };
+                        /** @description Of a standby: what it waits for. */
+                        reason?: string;
                     };
                 };
             };

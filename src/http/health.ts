@@ -12,7 +12,11 @@ const CHECK_MS = 2_000;
 /** Answers are kept this long, so that anybody may ask as often as they like. */
 const KEPT_MS = 1_000;
 
-const ReadyReply = z.object({ ready: z.boolean(), parts: z.record(z.string(), z.enum(['ok', 'unavailable'])) });
+const ReadyReply = z.object({
+  ready: z.boolean(),
+  parts: z.record(z.string(), z.enum(['ok', 'unavailable'])),
+  reason: z.string().optional().describe('Of a standby: what it waits for.'),
+});
 type Ready = z.output<typeof ReadyReply>;
 
 /** What these operations work with. */
@@ -40,7 +44,8 @@ export const healthOperations = (needs: Needs): readonly PublicOperation[] => {
       method: 'get',
       path: '/readyz',
       summary: 'Every part of the service works',
-      description: 'Says part by part which does and which does not.',
+      description:
+        'Says part by part which does and which does not. A standby has one part that does not, `lease`, and says in `reason` who holds it.',
       reply: ReadyReply,
       also: { '503': { description: 'At least one part does not.', reply: ReadyReply } },
       async run({ response }) {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo, BlockList } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 import type { OnClose } from '../kernel/closers.ts';
 import { type Link, createHttpServer } from './http-server.ts';
@@ -21,6 +22,13 @@ export async function listenHttp(
   { host, port, trusted, link, onClose }: ListenOptions,
 ): Promise<AddressInfo> {
   const server = createHttpServer(app, { link, ...(trusted && { trusted }) });
+  // What has become a link is no connection of the server's any more, which waits for its end all the same.
+  const links = new Set<Duplex>();
+  if (link)
+    server.on('upgrade', (_request, socket) => {
+      links.add(socket);
+      socket.once('close', () => links.delete(socket));
+    });
   server.listen(port, host);
   await once(server, 'listening');
   onClose(
@@ -28,6 +36,7 @@ export async function listenHttp(
       new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
+        for (const socket of links) socket.destroy();
       }),
   );
   return server.address() as AddressInfo;

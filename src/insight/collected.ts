@@ -117,6 +117,12 @@ export function registerCollected(registry: Registry, sources: TelemetrySources)
       ],
     },
     {
+      name: 'dormouse_standby',
+      help: 'Whether this service waits to take another one over.',
+      // One that waits says so by itself, before it has a registry (`http/standby.ts`).
+      read: () => [[0]],
+    },
+    {
       name: 'dormouse_meter_age_seconds',
       help: 'Since the meter last charged a minute; above 60 it is late.',
       read: () => [[sources.meterAgeMs() / 1_000]],

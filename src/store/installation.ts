@@ -1,26 +1,32 @@
 import { mkdir } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import { sweepDrafts } from '../kernel/drafts.ts';
 import { type Port, requireFreePorts } from '../kernel/free-ports.ts';
 import type { Log } from '../kernel/log.ts';
+import { StatusError } from '../kernel/status.ts';
 import type { Tables } from './data-source.ts';
-import { acquireLease } from './lease.ts';
-import { type Secret, openSecret } from './secret.ts';
+import { storeError } from './errors.ts';
+import { type Lease, type Waiting, acquireLease } from './lease.ts';
+import { type Secret, openSecret, requireSecret } from './secret.ts';
 import { type Store, openStore } from './store.ts';
 
 /** What outlives the process. */
 export interface Installation {
   store: Store;
   secret: Secret;
+  lease: Lease;
 }
 
 export interface InstallationOptions {
   dataDir: string;
   databaseUrl: string;
   tables: Tables;
-  /** All that the service is going to listen on. */
-  ports: readonly Port[];
+  /** All that the service is going to listen on, and does not yet; asked for when it is about to. */
+  ports: () => Promise<readonly Port[]>;
+  /** Default: an installation that another process holds is refused, and a database out of reach too. */
+  waiting?: Waiting | undefined;
   clock: Clock;
   log: Log;
   onClose: OnClose;
@@ -30,20 +36,42 @@ export interface InstallationOptions {
 
 /** Files of the data directory that nobody else may read. */
 const SECRETS = new Set(['secret.key', 'first-run.json', 'ssh_host_ed25519_key']);
+/** Between two attempts to reach the database. */
+const PAUSE_MS = 1_000;
 
 /**
  * Opens the database for this process alone and brings it up to date. Rejects with StatusError where it cannot be had, or where
  * one of the ports is taken and another process may hold the database.
  */
 export async function openInstallation(options: InstallationOptions): Promise<Installation> {
-  const { dataDir, databaseUrl, tables, ports, clock, log, onClose, onLost } = options;
+  const { dataDir, ports, waiting, clock, log, onClose, onLost } = options;
   await mkdir(dataDir, { recursive: true, mode: 0o750 });
-  const store = await openStore(databaseUrl, tables);
+  const store = await openSoon(options);
   onClose(() => store.close());
-  const lease = await acquireLease(store, { clock, log, onLost, beforeTaking: () => requireFreePorts(ports) });
+  if (waiting) await requireSecret(store, dataDir);
+  const beforeTaking = async () => {
+    await store.requireKnown();
+    await requireFreePorts(await ports());
+  };
+  const lease = await acquireLease(store, { clock, log, onLost, beforeTaking, waiting });
   onClose(() => lease.release());
   await store.migrate();
   // A draft of a secret holds one, too.
   await sweepDrafts(dataDir, (name) => SECRETS.has(name));
-  return { store, secret: await openSecret(store, dataDir) };
+  return { store, secret: await openSecret(store, dataDir), lease };
+}
+
+/** Whoever waits for another process waits for the database too. */
+async function openSoon({ databaseUrl, tables, waiting }: InstallationOptions): Promise<Store> {
+  for (;;) {
+    waiting?.signal.throwIfAborted();
+    try {
+      return await openStore(databaseUrl, tables);
+    } catch (error) {
+      const trouble = storeError(error);
+      if (!waiting || !(trouble instanceof StatusError && trouble.code === 'UNAVAILABLE')) throw error;
+      waiting.onHeld(undefined);
+    }
+    await delay(PAUSE_MS);
+  }
 }

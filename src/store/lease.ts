@@ -1,72 +1,141 @@
+/**
+ * The right to be the one control process of an installation, and what keeps a process that has lost it from doing harm:
+ *
+ * - The database: every commit begins by asking whether the lease is still held (`Store.fence`), so a write of the one before
+ *   is refused, however late it comes.
+ * - Everything else (games, servers' files, backups, what proxies are told, letters): where a standby may be waiting, a thread
+ *   (`lease-deadline.ts`) ends the whole process a second before anybody else may take the lease, unless it was renewed. It is the
+ *   first to know when a stopped process goes on, and needs no turn of the event loop. What the kernel does already (one write of
+ *   a chunk, one rename) is all that can still come after it. (As the first process of a container, the event loop has to end it.)
+ * - Games and their consoles, besides: nothing is asked of them while the lease is not surely held (`Lease.require`), and the
+ *   database is asked where the time of the last renewal does not say so. So what wakes up in the instant before that thread
+ *   starts, ends, or types nothing.
+ * - Proxies that know of several services leave one that is silent before its lease can end, and a standby takes no links.
+ *
+ * Not covered: a machine that is paused as a whole by its hypervisor knows of no time that has passed. There the database's
+ * refusal comes first for all that is stored before it is done, which is every start and stop of a game.
+ */
 import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
 import { type ProcessIdentity, isAlive, thisProcess } from '../kernel/process-identity.ts';
 import { StatusError } from '../kernel/status.ts';
+import { type Deadline, sinceBootMs, startDeadline } from './lease-deadline.ts';
 import { type LeaseRow, getLease, holdsLease, releaseLease, renewLease, takeLease } from './lease-rows.ts';
 import type { Store } from './store.ts';
 
 /** The right to be the one control process of an installation. */
 export interface Lease {
-  /** Puts the end off; called by itself every 10 s. */
+  /** Puts the end off; called by itself. */
   renew(): Promise<void>;
+  /**
+   * To be awaited before anything is done that the database does not guard. UNAVAILABLE LEASE_LOST where another process has
+   * taken over; where a standby may have, also while the database cannot be asked.
+   */
+  require(): Promise<void>;
+  /** Whether nobody else can hold it now, as far as the time of the last renewal says. */
+  isSure(): boolean;
   /** Gives the right back. Nothing can be written to this store any more. */
   release(): Promise<void>;
+}
+
+/** What waits for the lease of another process, rather than be refused. */
+export interface Waiting {
+  /** Told at each look who holds it; undefined: the database cannot be asked. Where it throws, nobody waits any more. */
+  onHeld: (holder: ProcessIdentity | undefined) => void;
+  /** Ends the wait, which rejects with its reason. */
+  signal: AbortSignal;
 }
 
 export interface LeaseOptions {
   clock: Clock;
   log: Log;
-  /** Another process has taken over, as nothing was heard of this one for 30 s: end now. Writes fail already. */
+  /** Another process has taken over: end now. Writes fail already. */
   onLost: () => void;
   /**
    * Called before the lease is taken, and rejects where this process could not do its work: then whoever holds it keeps it.
    * Default: nothing is asked.
    */
   beforeTaking?: () => Promise<void>;
+  /** Default: a lease that is held refuses. */
+  waiting?: Waiting | undefined;
   /** Default: this process. */
   self?: ProcessIdentity;
   /** Waits in real time, whoever sets clocks. */
   pause?: (ms: number) => Promise<unknown>;
 }
 
+/** How long nobody else takes a lease that is not renewed, and how often it is. */
+interface Span {
+  heldMs: number;
+  renewMs: number;
+}
+
 const NAME = 'control';
-const HELD_MS = 30_000;
-const RENEW_MS = 10_000;
+const LONG: Span = { heldMs: 30_000, renewMs: 10_000 };
+/** Where another one waits to take over within 10 s, its start included. */
+const SHORT: Span = { heldMs: 8_000, renewMs: 1_000 };
+/** So long before the end of a short one, its holder ends itself. */
+const MARGIN_MS = 1_000;
 const LOOK_MS = 500;
 
 /**
  * Makes this process the only one that writes to the database, and lets no write through once another one is. A process of the
  * same machine keeps the lease as long as it lives, be it stopped, and loses it at once when it is dead. One that cannot be seen
- * from here (another machine, another container) loses it when it has not renewed it while it was looked at for 30 s. No clock of
- * one process is compared with that of another, and time in which this one was stopped counts as one look. FAILED_PRECONDITION
- * LEASE_HELD where the other one lives.
+ * from here (another machine, another container) loses it when it has not renewed it while it was looked at for as long as it is
+ * held: 30 s, or 8 s by its own word. No clock of one process is compared with that of another, and time in which this one was
+ * stopped counts as one look. FAILED_PRECONDITION LEASE_HELD where the other one lives, unless this one is `waiting`.
  */
 export async function acquireLease(store: Store, options: LeaseOptions): Promise<Lease> {
-  const { clock, log, beforeTaking = async () => {}, pause = setTimeout } = options;
+  const { waiting, pause = setTimeout } = options;
   const self = options.self ?? (await thisProcess());
-  const token = randomBase62(16);
-  const mine = (): LeaseRow => ({ ...self, name: NAME, token, expiresAt: clock.now() + HELD_MS });
+  const look = createLook(store, self, options);
+  for (;;) {
+    waiting?.signal.throwIfAborted();
+    const lease = await look().catch((error: unknown) => {
+      if (!waiting || !isAway(error)) throw error;
+      waiting.onHeld(undefined);
+    });
+    if (lease) return lease;
+    await pause(LOOK_MS);
+  }
+}
+
+/** Looks once, and takes the lease where it may be taken. */
+function createLook(store: Store, self: ProcessIdentity, options: LeaseOptions) {
+  const { clock, log, waiting, beforeTaking = async () => {} } = options;
+  const span = waiting && store.dialect === 'postgres' ? SHORT : LONG;
+  const token = span === SHORT ? `${randomBase62(16)}.${span.heldMs}` : randomBase62(16);
   let seen: LeaseRow | undefined;
-  for (let unchanged = 0; ; unchanged++) {
+  let unchanged = 0;
+  return async function look(): Promise<Lease | undefined> {
     const held = await getLease(store, NAME);
     const alive = held && (await isAlive(held, self));
-    if (held && alive !== false) {
-      // Where the system tells when processes started, this is surely the one.
-      if (alive === true && self.startedAt !== '') throw refusal(held);
-      if (seen && !sameBeat(seen, held)) throw refusal(held);
-    }
-    if (!held || alive === false || unchanged * LOOK_MS >= HELD_MS) {
-      await beforeTaking();
-      if (await store.write((tx) => takeLease(tx, mine(), held))) return keep(store, token, options);
-      unchanged = 0;
-    } else if (!seen) {
-      log.info({ holder: held.hostname, pid: held.pid }, 'waiting for the lease of a process out of sight');
-    }
-    await pause(LOOK_MS);
+    const isRenewed = seen !== undefined && held !== undefined && !sameBeat(seen, held);
+    const isFirst = seen === undefined;
+    unchanged = isFirst || isRenewed ? 0 : unchanged + 1;
     seen = held;
-  }
+    // Where the system tells when processes started, this is surely the one.
+    const isHere = alive === true && self.startedAt !== '';
+    if (held && alive !== false && (isHere || unchanged * LOOK_MS < heldMsOf(held))) {
+      if (waiting) waiting.onHeld(held);
+      else if (isHere || isRenewed) throw refusal(held);
+      else if (isFirst)
+        log.info({ holder: held.hostname, pid: held.pid }, 'waiting for the lease of a process out of sight');
+      return undefined;
+    }
+    await beforeTaking();
+    const at = sinceBootMs();
+    const mine: LeaseRow = { ...self, name: NAME, token, expiresAt: clock.now() + span.heldMs };
+    if (await store.write((tx) => takeLease(tx, mine, held))) return keep(store, { token, at, span }, options);
+    return undefined;
+  };
+}
+
+/** As its holder has said: those of releases without standbys say nothing, and mean 30 s. */
+function heldMsOf({ token }: LeaseRow): number {
+  return Number(token.split('.')[1] ?? LONG.heldMs);
 }
 
 /** Whether it was not renewed in between: each renewal stores another instant. */
@@ -74,7 +143,18 @@ function sameBeat(a: LeaseRow, b: LeaseRow): boolean {
   return a.token === b.token && a.expiresAt === b.expiresAt;
 }
 
-function keep(store: Store, token: string, { clock, log, onLost }: LeaseOptions): Lease {
+interface Taken {
+  token: string;
+  /** Before it was, by `sinceBootMs`. */
+  at: number;
+  span: Span;
+}
+
+function keep(store: Store, { token, at, span }: Taken, { clock, log, onLost }: LeaseOptions): Lease {
+  const sureMs = span.heldMs - MARGIN_MS;
+  const deadline: Deadline | undefined =
+    span === SHORT ? startDeadline({ at, limitMs: sureMs, onLate: onLost }) : undefined;
+  let renewedAt = at;
   let lost = false;
   const lose = () => {
     if (lost) return;
@@ -86,24 +166,51 @@ function keep(store: Store, token: string, { clock, log, onLost }: LeaseOptions)
   store.fence(async (tx) => {
     if (await holdsLease(tx, store.dialect, NAME, token)) return;
     lose();
-    throw new StatusError('UNAVAILABLE', 'LEASE_LOST', 'Another process has taken over this installation.');
+    throw leaseLost();
   });
   const renew = async () => {
-    await store.write((tx) => renewLease(tx, NAME, token, clock.now() + HELD_MS));
+    const asked = sinceBootMs();
+    await store.write((tx) => renewLease(tx, NAME, token, clock.now() + span.heldMs));
+    renewedAt = Math.max(renewedAt, asked);
+    deadline?.extend(renewedAt);
   };
+  const isSure = () => !lost && sinceBootMs() - renewedAt < sureMs;
+  let isRenewing = false;
   // Real time, whatever the clock that is handed in: other processes' patience runs out in it.
   const timer = setInterval(() => {
-    renew().catch((error: unknown) => log.warn({ err: error }, 'could not renew the lease'));
-  }, RENEW_MS).unref();
+    if (isRenewing) return;
+    isRenewing = true;
+    renew()
+      .catch((error: unknown) => log.warn({ err: error }, 'could not renew the lease'))
+      .finally(() => (isRenewing = false));
+  }, span.renewMs).unref();
   return {
     renew,
+    isSure,
+    async require() {
+      if (lost) throw leaseLost();
+      if (isSure()) return;
+      await renew().catch((error: unknown) => {
+        // Nobody waits for it: what the database cannot be asked, nobody else can be told by it.
+        if (lost || span === SHORT || !isAway(error)) throw error;
+      });
+    },
     async release() {
       clearInterval(timer);
       if (lost) return;
       lost = true;
       await store.write((tx) => releaseLease(tx, NAME, token));
+      await deadline?.stop();
     },
   };
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof StatusError && error.code === 'UNAVAILABLE';
+}
+
+function leaseLost(): StatusError {
+  return new StatusError('UNAVAILABLE', 'LEASE_LOST', 'Another process has taken over this installation.');
 }
 
 function refusal({ pid, hostname }: LeaseRow): StatusError {

@@ -34,11 +34,22 @@ export async function openSecret(store: Store, dataDir: string): Promise<Secret>
   return secretOf(store, bytes, expected);
 }
 
+/**
+ * Looks whether `openSecret` would find the secret that the database knows, and changes nothing: for a process that is to take
+ * this installation over some day. FAILED_PRECONDITION as there.
+ */
+export async function requireSecret(store: Store, dataDir: string): Promise<void> {
+  const path = join(dataDir, 'secret.key');
+  const expected = await getMeta(store, FINGERPRINT);
+  if (expected === undefined) return;
+  const bytes = (await readIfThere(path)) ?? lost(path);
+  if (bytes.length === LENGTH && fingerprintOf(bytes) !== expected) throw another();
+}
+
 async function secretOf(store: Store, bytes: Buffer, expected: string | undefined): Promise<Secret> {
-  const fingerprint = createHash('sha256').update('fingerprint\0').update(bytes).digest('hex');
+  const fingerprint = fingerprintOf(bytes);
   if (expected === undefined) await store.write((tx) => setMeta(tx, FINGERPRINT, fingerprint));
-  else if (expected !== fingerprint)
-    throw refusal('secret.key is not the one this database was used with; restore it.');
+  else if (expected !== fingerprint) throw another();
   return {
     derive: (purpose, id) => createHmac('sha256', bytes).update(`${purpose}\0${id}`).digest('base64url'),
   };
@@ -58,6 +69,14 @@ async function renew(store: Store, path: string): Promise<Buffer> {
 
 function lost(path: string): never {
   throw refusal(`${path} is missing; restore it, or create it empty to lose the consoles of running servers.`);
+}
+
+function fingerprintOf(bytes: Buffer): string {
+  return createHash('sha256').update('fingerprint\0').update(bytes).digest('hex');
+}
+
+function another(): StatusError {
+  return refusal('secret.key is not the one this database was used with; restore it.');
 }
 
 function refusal(message: string): StatusError {

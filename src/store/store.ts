@@ -23,14 +23,19 @@ export interface Store extends Sql {
   waiting(): number;
   /** From now on `check` runs first in every commit, and where it rejects the commit does not happen. */
   fence(check: (tx: Sql) => Promise<void>): void;
+  /** FAILED_PRECONDITION STORE_NEWER where the database has been brought up to date by a newer version since it was opened. */
+  requireKnown(): Promise<void>;
   /**
    * Brings the tables up to date; to be called by the one process that runs the installation. A file of SQLite is copied first,
-   * for who wants to go back to the release before.
+   * for who wants to go back to the release before. Rejects as `requireKnown` does.
    */
   migrate(): Promise<void>;
   /** Lets the writes that wait finish, refuses new ones, and closes the connections. */
   close(): Promise<void>;
 }
+
+/** Any number that nobody else in the database locks by. */
+const MIGRATING = 740_161_826;
 
 /**
  * Opens the database at `postgres://…`, `sqlite:<file>` or `sqlite::memory:`; `tables` are those that code here asks for by
@@ -39,15 +44,20 @@ export interface Store extends Sql {
 export async function openStore(url: string, tables: Tables): Promise<Store> {
   const sources = await openDataSources(url, tables);
   try {
-    const known = new Set(migrations.map(({ name }) => name));
-    const done = await migrationsOf(sources);
-    if (done.some((name) => !known.has(name))) throw newer(sources.file && (await copyFor(sources.file, known)));
-    if (done.length === 0) await migrate(sources);
+    if ((await knownMigrations(sources)).length === 0) await migrateEmpty(sources);
     return storeOn(sources);
   } catch (error) {
     await sources.close();
     throw error;
   }
+}
+
+/** Those of this release that the database has had. */
+async function knownMigrations(sources: DataSources): Promise<string[]> {
+  const known = new Set(migrations.map(({ name }) => name));
+  const done = await migrationsOf(sources);
+  if (done.some((name) => !known.has(name))) throw newer(sources.file && (await copyFor(sources.file, known)));
+  return done;
 }
 
 function newer(copy: string | undefined): StatusError {
@@ -71,6 +81,7 @@ function storeOn(sources: DataSources): Store {
     write: (work) => writer.write(work),
     waiting: () => writer.waiting,
     fence: (check) => writer.fence(check),
+    requireKnown: () => writer.withLock(async () => void (await knownMigrations(sources))),
     migrate: () => writer.withLock(() => migrateWithCopy(sources)),
     close: () => (closing ??= writer.close().then(() => sources.close())),
   };
@@ -88,11 +99,23 @@ async function migrationsOf({ writer }: DataSources): Promise<string[]> {
 }
 
 async function migrateWithCopy(sources: DataSources): Promise<void> {
-  const done = new Set(await migrationsOf(sources));
+  const done = new Set(await knownMigrations(sources));
   const next = migrations.find(({ name }) => !done.has(name));
   if (next === undefined) return;
   if (sources.file !== undefined) await copyBefore(sources.file, next.name, sources.writer);
   await migrate(sources);
+}
+
+/** Several services may meet an empty database at the same time: on SQLite by its own lock, on PostgreSQL by this one. */
+async function migrateEmpty(sources: DataSources): Promise<void> {
+  if (sources.dialect === 'sqlite') return migrate(sources);
+  // Of the one connection that the writer has.
+  await sources.writer.query('SELECT pg_advisory_lock($1)', [MIGRATING]);
+  try {
+    if ((await knownMigrations(sources)).length === 0) await migrate(sources);
+  } finally {
+    await sources.writer.query('SELECT pg_advisory_unlock($1)', [MIGRATING]);
+  }
 }
 
 async function migrate({ writer }: DataSources): Promise<void> {

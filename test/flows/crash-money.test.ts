@@ -4,22 +4,18 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import type { CheckoutRow } from '../../src/billing/checkout-rows.ts';
-import type { LedgerRow } from '../../src/billing/ledger-rows.ts';
-import { listUnbalanced } from '../../src/billing/wallet-rows.ts';
-import { chargeOf } from '../../src/billing/prices.ts';
 import type { AwakeSessionRow } from '../../src/billing/awake-session-rows.ts';
-import { type Store, openStore } from '../../src/store/store.ts';
+import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { chance } from '../support/random.ts';
 import { runningGames } from '../support/running-games.ts';
 import { type ServerRecord, type Service, startService } from '../support/service.ts';
 import { type Books, SERVERS, customers } from './customers.ts';
+import { examineBooks } from './examine-books.ts';
 
 /** `npm run test:crash` asks for more. */
 const KILLS = Number(process.env['CRASH_KILLS'] ?? 10);
 const PRICE = 9_973;
-const MINUTE_MS = 60_000;
 /** A second of the machine is a minute of the service: what is noted a second late, on a busy one, may be so much off. */
 const LATE_MS = 60_000;
 const SETTINGS = {
@@ -57,84 +53,13 @@ async function examine(t: ExecutionContext, { dataDir }: Service, books: Books):
     const store = await openStore(`sqlite:${join(folder, 'dormouse.db')}`, TABLES);
     try {
       t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
-      t.deepEqual(await listUnbalanced(store), []);
-      const entries = await store.query<LedgerRow>('SELECT * FROM "ledger" ORDER BY "id"');
-      examineClosed(t, entries, books);
-      await examineIncome(t, store, entries, books);
-      await examineStates(t, store, books);
-      return await examineSessions(t, store, entries);
+      return await examineBooks(t, store, books, { price: PRICE, lateMs: LATE_MS });
     } finally {
       await store.close();
     }
   } finally {
     await rm(folder, { recursive: true });
   }
-}
-
-/** What was closed when it was last looked at is there still, and has not changed in any part. */
-function examineClosed(t: ExecutionContext, entries: LedgerRow[], { closed }: Books): void {
-  const present = new Map(entries.map((entry) => [entry.id, entry]));
-  for (const [id, entry] of closed) t.deepEqual(present.get(id), entry, 'a closed entry never changes');
-  for (const entry of entries) if (entry.closedAt !== null) closed.set(entry.id, entry);
-}
-
-/** What was acknowledged is there, what is there was asked for, and nothing is there twice. */
-async function examineIncome(t: ExecutionContext, store: Store, entries: LedgerRow[], books: Books): Promise<void> {
-  const of = (kind: string) => entries.filter((entry) => entry.kind === kind);
-  const given = new Map(of('credit').map(({ note, amountMicros }) => [note, amountMicros]));
-  t.is(given.size, of('credit').length, 'no gift twice');
-  t.true(given.delete('Welcome'));
-  for (const [ref, { micros, acknowledged }] of books.gifts) {
-    t.is(given.get(ref) ?? (acknowledged ? 0 : micros), micros, ref);
-    given.delete(ref);
-  }
-  t.deepEqual([...given], []);
-
-  const paid = new Map(of('topup').map(({ ref, amountMicros }) => [ref, amountMicros]));
-  const checkouts = await store.query<CheckoutRow>(`SELECT * FROM "checkouts" WHERE "state" = 'paid'`);
-  t.deepEqual(paid, new Map(checkouts.map(({ id, amountMicros }) => [id, amountMicros])));
-  t.is(paid.size, of('topup').length, 'no payment twice');
-  for (const [id, { usd, acknowledged }] of books.payments) {
-    t.is(paid.get(id) ?? (acknowledged ? 0 : usd * 1e6), usd * 1e6, id);
-    paid.delete(id);
-  }
-  t.deepEqual([...paid], []);
-}
-
-/** Every server is where its owner was told that it would be, or on its way. */
-async function examineStates(t: ExecutionContext, store: Store, { wishes, deleted }: Books): Promise<void> {
-  const rows = await store.query<{ id: string; state: string }>('SELECT "id", "state" FROM "servers"');
-  const states = new Map(rows.map(({ id, state }) => [id, state]));
-  for (const [id, wish] of wishes) {
-    if (wish === 'awake') t.regex(states.get(id) ?? '', /^(starting|running|start_failed)$/, id);
-    if (wish === 'asleep') t.regex(states.get(id) ?? '', /^(stopping|hibernated|start_failed)$/, id);
-  }
-  for (const id of deleted) t.is(states.get(id) ?? 'deleting', 'deleting', id);
-}
-
-/** Each session costs what its full minutes cost, each of them charged once. Gives how many there are. */
-async function examineSessions(t: ExecutionContext, store: Store, entries: LedgerRow[]): Promise<number> {
-  const sessions = await store.query<AwakeSessionRow>('SELECT * FROM "awake_sessions"');
-  const keys = await store.query<{ sessionId: string; count: number; last: number }>(
-    'SELECT "sessionId", COUNT(*) AS "count", MAX("n") AS "last" FROM "ticks" GROUP BY "sessionId"',
-  );
-  const charged = new Map(keys.map((key) => [key.sessionId, key]));
-  for (const session of sessions) {
-    const { id, ticks, awakeMs, ramMb, amountMicros, readyAt, endedAt, provenAt } = session;
-    t.is(amountMicros, chargeOf(ticks, PRICE, ramMb));
-    t.is(ticks, Math.floor(awakeMs / MINUTE_MS), 'what is proven is charged in the same write');
-    t.like(charged.get(id) ?? { count: 0, last: 0 }, { count: ticks, last: ticks });
-    const lasted = readyAt === null ? 0 : (endedAt ?? provenAt) - readyAt;
-    t.true(awakeMs <= Math.max(0, lasted) + LATE_MS, JSON.stringify(session));
-  }
-  const used = entries.filter(({ kind }) => kind === 'usage').reduce((sum, entry) => sum - entry.amountMicros, 0);
-  t.is(
-    used,
-    sessions.reduce((sum, { amountMicros }) => sum + amountMicros, 0),
-  );
-  const open = sessions.filter(({ endedAt }) => endedAt === null);
-  t.is(new Set(open.map(({ serverId }) => serverId)).size, open.length, 'one session a server');
-  return sessions.reduce((sum, { ticks }) => sum + ticks, 0);
 }
 
 /** Until everything has come to where it belongs, and each game that runs has been charged for another minute. */

@@ -3,7 +3,10 @@ import type { LedgerRow } from '../../src/billing/ledger-rows.ts';
 import { pay } from '../support/payment-page.ts';
 import type { Random } from '../support/random.ts';
 import { runningGames } from '../support/running-games.ts';
-import type { ServerRecord, Service } from '../support/service.ts';
+import type { ServerRecord, Service as Whole } from '../support/service.ts';
+
+/** What they know of it. */
+type Service = Pick<Whole, 'baseUrl' | 'call' | 'dataDir'>;
 
 /** Servers that are there all the time; others come and go. */
 export const SERVERS = ['a', 'b', 'c'];
@@ -97,10 +100,10 @@ async function payOnce(service: Service, { accountId, payments }: Books): Promis
     if (open === undefined) {
       const path = `/v1/accounts/${accountId}/checkout-link`;
       const { checkoutUrl } = await service.call<{ checkoutUrl: string }>('POST', path, { amountUsd: payment.usd });
-      payment.url = checkoutUrl.replace(/^https?:\/\/[^/]+/, service.baseUrl);
+      payment.url = checkoutUrl;
       payments.set(checkoutUrl.split('/').at(-1)!, payment);
     }
-    payment.acknowledged = await pay(payment.url, 2);
+    payment.acknowledged = await pay(payment.url.replace(/^https?:\/\/[^/]+/, service.baseUrl), 2);
   } catch {
     // Dead, or too many checkouts in an hour of its clock.
   }

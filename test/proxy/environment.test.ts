@@ -10,7 +10,7 @@ test('by hand it takes an address and a token, and the rest as the help has it',
   t.deepEqual(readEnvironment(REMOTE), {
     host: '::',
     port: 25_565,
-    service: { url: 'wss://dormouse.example.org/v1/proxy-link', token: 'secret-token' },
+    services: [{ url: 'wss://dormouse.example.org/v1/proxy-link', token: 'secret-token' }],
     isChild: false,
     takesOver: true,
     name: hostname(),
@@ -43,7 +43,7 @@ test('all that the help names is read', (t) => {
 
 test('a child is told its socket, and shares the port only where it takes over', (t) => {
   const child = readEnvironment({ PROXY_LINK: '/data/proxy/link.sock', CONTROL_URL: 'nonsense' });
-  t.like(child, { service: { path: '/data/proxy/link.sock' }, isChild: true, takesOver: false });
+  t.like(child, { services: [{ path: '/data/proxy/link.sock' }], isChild: true, takesOver: false });
   t.true(readEnvironment({ PROXY_LINK: '/data/proxy/link.sock', PROXY_TAKES_OVER: 'true' }).takesOver);
 });
 
@@ -52,8 +52,20 @@ test('players and tokens go over an open wire on this machine alone', (t) => {
     t.notThrows(() => readEnvironment({ ...REMOTE, CONTROL_URL: `ws://${host}` }), host);
   for (const host of ['dormouse.example.org', '10.0.0.1', 'localhost.example.org', '127.0.0.1.example.org', '[::2]'])
     t.throws(() => readEnvironment({ ...REMOTE, CONTROL_URL: `ws://${host}` }), { message: /wss:\/\// }, host);
-  const { service } = readEnvironment({ ...REMOTE, CONTROL_URL: 'wss://example.org/behind/a/path' });
-  t.like(service, { url: 'wss://example.org/behind/a/path' });
+  const { services } = readEnvironment({ ...REMOTE, CONTROL_URL: 'wss://example.org/behind/a/path' });
+  t.like(services, [{ url: 'wss://example.org/behind/a/path' }]);
+});
+
+test('where a standby may take over, it takes several addresses, each as it would one', (t) => {
+  const { services } = readEnvironment({ ...REMOTE, CONTROL_URL: 'wss://one.example.org, ws://localhost:8081/path' });
+  t.deepEqual(services, [
+    { url: 'wss://one.example.org/v1/proxy-link', token: 'secret-token' },
+    { url: 'ws://localhost:8081/path', token: 'secret-token' },
+  ]);
+  const and = (other: string) => () => readEnvironment({ ...REMOTE, CONTROL_URL: `${REMOTE.CONTROL_URL},${other}` });
+  t.throws(and('ws://10.0.0.1'), { message: /wss:\/\// });
+  t.throws(and('https://example.org'), { message: /CONTROL_URL must be where/ });
+  t.throws(and('wss://example.org '.repeat(8)), { message: /CONTROL_URL must be where/ });
 });
 
 const WRONG: [what: string, change: NodeJS.Dict<string>, message: RegExp][] = [
@@ -81,8 +93,8 @@ test('a token of a file is taken without the line end behind it', async (t) => {
   const file = join(folder, 'proxy.token');
   await writeFile(file, 'from-a-file\n');
   const from = (PROXY_TOKEN?: string) => {
-    const { service } = readEnvironment({ ...REMOTE, PROXY_TOKEN, PROXY_TOKEN_FILE: file });
-    return 'token' in service && service.token;
+    const [service] = readEnvironment({ ...REMOTE, PROXY_TOKEN, PROXY_TOKEN_FILE: file }).services;
+    return service !== undefined && 'token' in service && service.token;
   };
   t.is(from(), 'from-a-file');
   t.is(from('given'), 'given');

@@ -177,6 +177,66 @@ test('lease: one of another machine that is renewed refuses, although that machi
   await first.release();
 });
 
+/** Waits for whoever holds the lease, and notes whom it has been told of. */
+function standby(told: unknown[]): Required<Pick<LeaseOptions, 'waiting'>> {
+  const { signal } = new AbortController();
+  return { waiting: { signal, onHeld: (holder) => void told.push(holder?.hostname) } };
+}
+
+test('standby: it waits for one that lives, 30 s for one that promises no more, and takes over at once when it is released', async (t) => {
+  const { lost, north, south, looksAt, goOn } = await twoMachines(t);
+  const told: unknown[] = [];
+  const first = await acquireLease(north.store, north.options);
+  await first.require();
+  const waiting = acquireLease(south.store, { ...south.options, ...standby(told) });
+  await looksAt(60);
+  await first.renew();
+  await looksAt(60);
+  t.deepEqual([...new Set(told)], ['north']);
+  t.is(told.length, 120, 'it is looked at on and on');
+  await first.release();
+  await refused(t, first.require(), 'LEASE_LOST');
+  goOn();
+  const second = await waiting;
+  await second.require();
+  t.true(second.isSure());
+  await second.release();
+  t.deepEqual(lost, []);
+});
+
+test('standby (postgres): one that waits itself is held for 8 s only; the one before touches nothing once that is over', async (t) => {
+  const url = await postgresUrl(t);
+  if (url === undefined) return;
+  const { lost, north, south, looksAt, goOn } = await twoMachines(t, url);
+  const told: unknown[] = [];
+  // As it holds it for 30 s, its thread does not end this process.
+  const first = await acquireLease(north.store, north.options);
+  await north.store.write((tx) => tx.run(`UPDATE "leases" SET "token" = "token" || '.8000'`));
+  const waiting = acquireLease(south.store, { ...south.options, ...standby(told) });
+  await looksAt(16);
+  goOn();
+  const second = await waiting;
+  t.is(told.length, 16);
+  await refused(t, first.renew(), 'LEASE_LOST');
+  await refused(t, first.require(), 'LEASE_LOST');
+  t.false(first.isSure());
+  t.deepEqual(lost, ['north']);
+  await second.release();
+});
+
+test('standby: it refuses a database that a newer version has taken over meanwhile, and waits no more when told so', async (t) => {
+  const { north, south } = await twoMachines(t);
+  const newer = "INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')";
+  const beforeTaking = () => south.store.requireKnown();
+  await beforeTaking();
+  await north.store.write((tx) => tx.run(newer));
+  await refused(t, acquireLease(south.store, { ...south.options, ...standby([]), beforeTaking }), 'STORE_NEWER');
+  await refused(t, south.store.migrate(), 'STORE_NEWER');
+  const told = new Error('told so');
+  const waiting = { signal: AbortSignal.abort(told), onHeld: () => t.fail() };
+  await t.throwsAsync(acquireLease(south.store, { ...south.options, waiting }), { is: told });
+});
+
 test('lease: a process that could not do its work takes none', async (t) => {
   const { lost, north, south, looksAt, goOn } = await twoMachines(t);
   const first = await acquireLease(north.store, north.options);

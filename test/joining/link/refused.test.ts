@@ -87,7 +87,7 @@ test('a refused proxy says why once, is patient, and serves as soon as it is tak
   const path = join(folder, 'link.sock');
   const strange = createLinkServer(other, '');
   await strange.listenAt(path);
-  t.teardown(keepLinked(control, { path }, log));
+  t.teardown(keepLinked(control, [{ path }], log));
   await until(() => control.isRefused);
   await until(() => greeted.length === 2);
   t.true(greeted[1]! - greeted[0]! > 4_000, 'asked again in some seconds, not at once');

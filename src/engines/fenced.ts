@@ -1,0 +1,50 @@
+import type { Console } from './console/console.ts';
+import type { Engine } from './engine.ts';
+
+/** Resolves where this process may act; see `Lease.require`. */
+type MayAct = () => Promise<void>;
+
+/** The engine, which does nothing to a game, and makes none, unless this process may act. What only reads is asked at any time. */
+export function fencedEngine(engine: Engine, mayAct: MayAct): Engine {
+  return {
+    ...engine,
+    async install(...given) {
+      await mayAct();
+      await engine.install(...given);
+    },
+    async boot(...given) {
+      await mayAct();
+      return await engine.boot(...given);
+    },
+    async halt(...given) {
+      await mayAct();
+      await engine.halt(...given);
+    },
+    async kill(...given) {
+      await mayAct();
+      await engine.kill(...given);
+    },
+    async erase(...given) {
+      await mayAct();
+      await engine.erase(...given);
+    },
+    ...(engine.type && {
+      async type(...given: Parameters<NonNullable<Engine['type']>>) {
+        await mayAct();
+        return await engine.type?.(...given);
+      },
+    }),
+  };
+}
+
+/** The console, by which no game is told anything unless this process may act. */
+export function fencedConsole(console: Console, mayAct: MayAct): Console {
+  return {
+    async run(...given) {
+      await mayAct();
+      return await console.run(...given);
+    },
+    release: (address) => console.release(address),
+    close: () => console.close(),
+  };
+}

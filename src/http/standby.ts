@@ -1,0 +1,92 @@
+import type { AddressInfo } from 'node:net';
+import Koa from 'koa';
+import type { Log } from '../kernel/log.ts';
+import { StatusError } from '../kernel/status.ts';
+import { renderErrors } from './errors.ts';
+import type { Link } from './http-server.ts';
+import { type ListenOptions, listenHttp } from './listen.ts';
+
+export interface StandbyOptions extends Omit<ListenOptions, 'link'> {
+  log: Log;
+}
+
+/** The HTTP port of a service that waits for another one to end. */
+export interface Standby {
+  /** Why the service is not ready yet: a part of a sentence. */
+  because(reason: string): void;
+  /** Gives the port to the service itself. Closes with it, before what it needs is closed. */
+  serve(
+    app: Pick<Koa, 'callback'>,
+    options: { link: Link | undefined; onClose: ListenOptions['onClose'] },
+  ): AddressInfo;
+}
+
+const RETRY_SECONDS = 5;
+const METRICS = `# HELP dormouse_standby Whether this service waits to take another one over.
+# TYPE dormouse_standby gauge
+dormouse_standby 1
+`;
+const SAFE = new Set(['GET', 'HEAD']);
+
+/**
+ * Listens, and says that the process is alive, that it is not ready and why, and to Prometheus that it waits; none of that asks for a
+ * credential, as there is no database yet to find one in. Whatever else is asked is UNAVAILABLE STANDBY, and links are not taken.
+ */
+export async function listenStandby({ log, ...listen }: StandbyOptions): Promise<Standby> {
+  let reason = 'starting';
+  let link: Link | undefined;
+  let handle = waitingApp(log, () => reason).callback();
+  const app: Pick<Koa, 'callback'> = { callback: () => (request, response) => handle(request, response) };
+  const links: Link = {
+    isLink: (request) => link?.isLink(request) ?? false,
+    upgrade: (request, socket, head) => link?.upgrade(request, socket, head),
+  };
+  let close = async (): Promise<void> => {};
+  const address = await listenHttp(app, {
+    ...listen,
+    link: links,
+    onClose(closing) {
+      close = async () => void (await closing());
+      listen.onClose(closing);
+    },
+  });
+  return {
+    because: (given) => void (reason = given),
+    serve(served, { link: taken, onClose }) {
+      handle = served.callback();
+      link = taken;
+      onClose(() => close());
+      return address;
+    },
+  };
+}
+
+function waitingApp(log: Log, reason: () => string): Koa {
+  const app = new Koa();
+  app.use(async (ctx, next) => {
+    ctx.set('Cache-Control', 'no-store');
+    await next();
+  });
+  app.use(renderErrors(log));
+  app.use((ctx) => {
+    const path = SAFE.has(ctx.method) ? ctx.path : '';
+    switch (path) {
+      case '/healthz':
+        ctx.body = { status: 'ok' };
+        return;
+      case '/readyz':
+        ctx.status = 503;
+        ctx.body = { ready: false, parts: { lease: 'unavailable' }, reason: reason() };
+        return;
+      case '/metrics':
+        ctx.type = 'text/plain; version=0.0.4; charset=utf-8';
+        ctx.body = METRICS;
+        return;
+      default: {
+        const sentence = `This Dormouse is a standby: ${reason()}.`;
+        throw new StatusError('UNAVAILABLE', 'STANDBY', sentence, { retryAfterSeconds: RETRY_SECONDS });
+      }
+    }
+  });
+  return app;
+}

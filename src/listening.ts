@@ -1,0 +1,93 @@
+import type { AddressInfo } from 'node:net';
+import type Koa from 'koa';
+import type { Config } from './config.ts';
+import type { Link } from './http/http-server.ts';
+import { listenHttp } from './http/listen.ts';
+import { listenStandby } from './http/standby.ts';
+import { livingChild } from './joining/link/child-file.ts';
+import type { OnClose } from './kernel/closers.ts';
+import type { Log } from './kernel/log.ts';
+import { type ProcessIdentity, thisProcess } from './kernel/process-identity.ts';
+import { StatusError } from './kernel/status.ts';
+import type { Waiting } from './store/lease.ts';
+
+export interface ListeningOptions {
+  config: Config;
+  /** Ends the wait of a standby. */
+  signal: AbortSignal;
+  log: Log;
+  onClose: OnClose;
+}
+
+/** The HTTP port, and what a service that waits for another one says there meanwhile. */
+export interface Listening {
+  /** Undefined where this service refuses to wait. */
+  waiting: Waiting | undefined;
+  /** To be called when the wait, if there was one, is over. */
+  taken(): void;
+  /** Serves from now on. Rejects where the port cannot be had. */
+  serve(app: Pick<Koa, 'callback'>, link: Link | undefined): Promise<AddressInfo>;
+}
+
+/** Listens at once where this service may have to wait (`STANDBY=wait`), else when it is served. */
+export async function openListening({ config, signal, log, onClose }: ListeningOptions): Promise<Listening> {
+  const { httpHost: host, httpPort: port, trustedProxies: trusted } = config;
+  if (config.standby === 'refuse') {
+    const serve: Listening['serve'] = (app, link) => listenHttp(app, { host, port, trusted, link, onClose });
+    return { waiting: undefined, taken() {}, serve };
+  }
+  const standby = await listenStandby({ host, port, trusted, onClose, log });
+  const self = await thisProcess();
+  let reason = '';
+  let since = 0;
+  const onHeld = (holder: ProcessIdentity | undefined): void => {
+    if (holder) requireReach(config, holder, self);
+    const now = holder
+      ? `waiting for the lease held by process ${holder.pid} on ${holder.hostname}`
+      : 'waiting for the database, which cannot be used now';
+    if (now === reason) return;
+    since ||= performance.now();
+    reason = now;
+    standby.because(reason);
+    log.info({ holder: holder?.hostname, pid: holder?.pid }, `standby: ${reason}`);
+  };
+  return {
+    waiting: { onHeld, signal },
+    taken() {
+      standby.because('taking over');
+      if (since > 0) log.info({ waitedMs: Math.round(performance.now() - since) }, 'standby: takes over');
+    },
+    serve: async (app, link) => standby.serve(app, { link, onClose }),
+  };
+}
+
+/** Games that are processes of another machine cannot be seen from here, and may well run on there. */
+function requireReach({ engine }: Config, holder: ProcessIdentity, self: ProcessIdentity): void {
+  const [boot] = self.scope.split(' ');
+  if (engine !== 'process' || holder.hostname === self.hostname || holder.scope.split(' ')[0] === boot) return;
+  const sentence = `With ENGINE=process games run on the machine of their service alone, so that ${self.hostname} cannot stand by for ${holder.hostname}: run both on one machine, or games in containers that both reach.`;
+  throw new StatusError('FAILED_PRECONDITION', 'STANDBY_OUT_OF_REACH', sentence);
+}
+
+/**
+ * Those that nobody may hold when the service takes over: a proxy of its own that has lived on holds the players' port, and a
+ * standby has its HTTP port already.
+ */
+export async function portsToTake(config: Config) {
+  const { proxy, proxyHost, proxyPort, httpHost, httpPort, standby, dataDir } = config;
+  const isHeld = proxy === 'external' || (proxy === 'child' && (await livingChild(dataDir)) !== undefined);
+  const held = [
+    ...(isHeld ? [{ host: proxyHost, port: proxyPort }] : []),
+    ...(standby === 'wait' ? [{ host: httpHost, port: httpPort }] : []),
+  ];
+  return portsOf(config).filter((each) => !held.some(({ host, port }) => host === each.host && port === each.port));
+}
+
+/** All that the service and its proxy listen on. */
+export function portsOf({ httpHost, httpPort, proxyHost, proxyPort, sftpHost, sftpPort }: Config) {
+  return [
+    { host: httpHost, port: httpPort },
+    { host: proxyHost, port: proxyPort },
+    { host: sftpHost, port: sftpPort },
+  ];
+}

@@ -1,0 +1,23 @@
+import { writeSync } from 'node:fs';
+import { uptime } from 'node:os';
+import { workerData } from 'node:worker_threads';
+
+/** The thread of `lease-deadline.ts`. In JavaScript, for what strips types would take more memory than all the rest of it. */
+
+/** @type {import('./lease-deadline.ts').DeadlineData} */
+const { held, limitMs, tellTo } = workerData;
+const LOOK_MS = 100;
+
+const looking = setInterval(() => {
+  const silentMs = Math.round(uptime() * 1_000) - Number(Atomics.load(held, 0));
+  if (silentMs < limitMs) return;
+  clearInterval(looking);
+  try {
+    writeSync(
+      tellTo,
+      `The lease was not renewed for ${silentMs} ms, so that a standby may take over: this process ends.\n`,
+    );
+  } finally {
+    process.kill(process.pid, 'SIGKILL');
+  }
+}, LOOK_MS);

@@ -1,0 +1,302 @@
+import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
+import { postgresUrl } from '../store/postgres.ts';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
+import { EchoPlayer } from '../support/echo-player.ts';
+import { chance } from '../support/random.ts';
+import { runningGames } from '../support/running-games.ts';
+import { runningProxies } from '../support/running-proxies.ts';
+import { CONTAINER, type Instance, type Pair, standbyPair } from '../support/standby-pair.ts';
+import { type Books, SERVERS, customers } from './customers.ts';
+import { examineBooks } from './examine-books.ts';
+
+/** `npm run test:crash` asks for more of each. */
+const KILLS = Number(process.env['STANDBY_KILLS'] ?? 3);
+const PLAYERS = Number(process.env['STANDBY_PLAYERS'] ?? 10);
+/** What only a machine that does nothing else can promise. */
+const MOST_MS = Number(process.env['STANDBY_MOST_MS'] ?? Infinity);
+const ROOT = join(import.meta.dirname, '../..');
+const CORE = join(ROOT, 'test/fixtures/echo-core/replace.ts');
+const PROGRAM = ['--import', CORE, join(ROOT, 'src/main.ts')];
+const PATIENCE_MS = 120_000;
+const PRICE = 9_973;
+
+/** A second of the machine is a minute of the service, so that minutes are charged meanwhile. */
+const hurried = () => ['--import', CORE, join(ROOT, 'test/flows/hurried-main.ts'), String(Date.now()), '60'];
+const HURRIED = {
+  LOG_LEVEL: 'info',
+  PRICE_PER_GB_HOUR_MICROS: String(PRICE),
+  SIGNUP_CREDIT_MICROS: '1000000',
+  IDLE_TIMEOUT_MINUTES: '1440',
+  START_TIMEOUT_SECONDS: '7200',
+  HUNG_AFTER_SECONDS: '0',
+  MAX_SERVERS_PER_ACCOUNT: '0',
+};
+
+async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
+  for (const end = performance.now() + PATIENCE_MS; !(await holds()); await delay(50)) {
+    if (performance.now() > end) throw new Error(`${what}: not within ${PATIENCE_MS} ms`);
+  }
+}
+
+async function reach(pair: Pair, id: string, state: string): Promise<void> {
+  const look = async () => (await pair.call('GET', `/v1/servers/${id}`).catch(() => undefined))?.state === state;
+  await until(`${id} is ${state}`, look);
+}
+
+/** A proxy by hand, which knows both services. */
+async function startProxy(t: ExecutionContext, pair: Pair): Promise<void> {
+  const child = spawn(process.execPath, ['proxy/main.ts'], {
+    cwd: ROOT,
+    env: {
+      PATH: process.env['PATH'],
+      ...COMPILE_CACHE,
+      CONTROL_URL: pair.urls.map((url) => url.replace('http:', 'ws:')).join(','),
+      PROXY_TOKEN: (await readFile(join(pair.dataDir, 'proxy.token'), 'utf8')).trim(),
+      PROXY_HOST: '127.0.0.1',
+      PROXY_PORT: String(pair.playersPort),
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+}
+
+function comeIn(t: ExecutionContext, pair: Pair, host: string, name: string): EchoPlayer {
+  const player = new EchoPlayer(pair.playersPort, `${host}.localhost`, name);
+  t.teardown(() => player.leave());
+  return player;
+}
+
+/** Players who play on and on: one wakes the game, the others join it. */
+async function party(t: ExecutionContext, pair: Pair): Promise<EchoPlayer[]> {
+  let first: EchoPlayer | undefined;
+  await until('the proxy knows the server', async () => {
+    const player = comeIn(t, pair, 'echo', 'P0');
+    return player.joined().then(
+      () => ((first = player), true),
+      () => false,
+    );
+  });
+  const others = Array.from({ length: PLAYERS - 1 }, (_, n) => comeIn(t, pair, 'echo', `P${n + 1}`));
+  await Promise.all(others.map((player) => player.joined()));
+  const players = [first!, ...others];
+  for (const player of players) player.play();
+  return players;
+}
+
+/** Nobody was cut off, and what was sent has come back, each byte in its place. */
+async function unharmed(t: ExecutionContext, players: EchoPlayer[]): Promise<number> {
+  await Promise.all(players.map((player) => player.pause()));
+  t.deepEqual(
+    players.flatMap(({ failure }) => failure ?? []),
+    [],
+  );
+  for (const { sent, received } of players) t.true(sent > 0 && received === sent);
+  return Math.round(Math.max(...players.map(({ worstMs }) => worstMs)));
+}
+
+/** One serves, and the other is sure to wait for it. */
+async function serving(t: ExecutionContext, pair: Pair, settings: Record<string, string> = {}): Promise<Instance> {
+  const first = pair.start(0, settings);
+  await first.says('ready');
+  await pair.turnTo(first);
+  return first;
+}
+
+const asText = async (url: string) => {
+  const response = await fetch(url);
+  return { status: response.status, retryAfter: response.headers.get('retry-after'), text: await response.text() };
+};
+
+test.serial(
+  `killed ${KILLS} times under load: the standby takes over, and nothing is lost, charged twice or cut off`,
+  async (t) => {
+    t.timeout(300_000 + KILLS * 60_000);
+    const DATABASE_URL = await postgresUrl(t);
+    if (DATABASE_URL === undefined) return;
+    const pair = await standbyPair(t, { ...HURRIED, DATABASE_URL, PROXY: 'external' }, hurried());
+    let holder = await serving(t, pair);
+    await startProxy(t, pair);
+    const { accountId } = await pair.call<{ accountId: string }>('GET', '/v1/whoami');
+    const books: Books = {
+      accountId,
+      wishes: new Map(),
+      gifts: new Map(),
+      payments: new Map(),
+      deleted: new Set(),
+      closed: new Map(),
+      guests: 0,
+      dice: chance(t),
+    };
+    for (const name of [...SERVERS, 'echo', 'nap'])
+      await pair.call('POST', '/v1/servers', { name, type: 'sandbox', version: '1.20.4', ramMb: 256 });
+    const players = await party(t, pair);
+    const ended = new AbortController();
+    const work = customers(pair, books, ended.signal);
+    t.teardown(() => ended.abort());
+    const takeovers: number[] = [];
+    const waits: number[] = [];
+    let ownEnds = 0;
+    for (let kill = 0; kill < KILLS; kill++) {
+      // Some are a container of their own: that these, or those beside them, are gone shows only by their silence.
+      const alone: Record<string, string> = kill % 5 === 2 ? { [CONTAINER]: `container-${kill}` } : {};
+      let standby = pair.start(placeBeside(pair, holder), alone);
+      // On a machine that is busy enough, one ends by itself, as it cannot renew its lease in time; then it is the other's.
+      while ((await standby.comes()) !== 'waiting') {
+        ownEnds++;
+        if ((await standby.comes()) === 'ready') [holder, standby] = [standby, holder];
+        standby = pair.start(placeBeside(pair, holder), alone);
+      }
+      await pair.turnTo(holder);
+      await delay(books.dice() * 1_000);
+      const visitor = comeIn(t, pair, 'nap', 'Visitor');
+      await delay(books.dice() * 100);
+      const at = performance.now();
+      holder.child.kill('SIGKILL');
+      holder = await taken(pair, standby);
+      takeovers.push(performance.now() - at);
+      await pair.turnTo(holder);
+      await visitor.joined();
+      waits.push(performance.now() - at);
+      visitor.leave();
+      await until('nap is stopped', async () =>
+        pair.call('POST', '/v1/servers/nap:stop').then(
+          () => true,
+          () => false,
+        ),
+      );
+      await reach(pair, 'nap', 'hibernated');
+    }
+    ended.abort();
+    await work;
+    const worstMs = await unharmed(t, players);
+    const online = async () => (await pair.call<{ online: string[] }>('GET', '/v1/servers/echo/players')).online.length;
+    t.is(await online(), PLAYERS, 'the last one knows who plays');
+    for (const id of SERVERS) await until(`${id} is settled`, async () => settled(pair, id));
+    holder.child.kill('SIGTERM');
+    t.is(await holder.ended, 0);
+
+    const store = await openStore(DATABASE_URL, TABLES);
+    t.teardown(() => store.close());
+    const minutes = await examineBooks(t, store, books, { price: PRICE, lateMs: 60_000 });
+    const rows = await store.query<{ id: string }>(`SELECT "id" FROM "servers" WHERE "state" = 'running'`);
+    const games = await runningGames(pair);
+    t.deepEqual(games.map(({ serverId }) => serverId).toSorted(), rows.map(({ id }) => id).toSorted(), 'one game each');
+    const worst = (all: number[]) => Math.round(Math.max(...all));
+    t.log({ kills: KILLS, ownEnds, takeoverMs: takeovers.map(Math.round), worstTakeoverMs: worst(takeovers) });
+    t.log({ worstWaitOfVisitorMs: worst(waits), worstPacketMs: worstMs, players: PLAYERS });
+    t.log({ minutesCharged: minutes, gifts: books.gifts.size, payments: books.payments.size });
+    t.true(worst(takeovers) <= MOST_MS, `taken over after ${worst(takeovers)} ms`);
+  },
+);
+
+test.serial(
+  'one that was stopped, and goes on when another has taken over, ends before it does anything to a game',
+  async (t) => {
+    t.timeout(300_000);
+    const DATABASE_URL = await postgresUrl(t);
+    if (DATABASE_URL === undefined) return;
+    const pair = await standbyPair(t, { DATABASE_URL, PROXY: 'external' }, PROGRAM);
+    const first = await serving(t, pair, { [CONTAINER]: 'first' });
+    await startProxy(t, pair);
+    await pair.call('POST', '/v1/servers', { name: 'echo', type: 'sandbox', version: '1.20.4', ramMb: 256 });
+    const players = await party(t, pair);
+    // Of another machine, where nobody holds that port.
+    const standby = pair.start(1, { SFTP_PORT: '0' });
+    await standby.says('standby: waiting for the lease held by process');
+    const at = performance.now();
+    first.child.kill('SIGSTOP');
+    await standby.says('ready');
+    t.log({ takeoverMs: Math.round(performance.now() - at) });
+    // The kernel takes calls for it, which it finds when it goes on.
+    const headers = { 'x-api-key': pair.apiKey };
+    const late = fetch(`${first.baseUrl}/v1/servers/echo:kill`, { method: 'POST', headers }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    await pair.turnTo(standby);
+    const before = await runningGames(pair);
+    first.child.kill('SIGCONT');
+    // Whichever of its threads has its turn first finds out.
+    const end = await first.ended;
+    t.true(end === 'SIGKILL' || end === 1, String(end));
+    if (end !== 1) t.regex(first.complaint, /lease was not renewed for \d+ ms/);
+    t.false(await late, 'what it was asked is not done');
+    t.deepEqual(await runningGames(pair), before);
+    const { transitions } = await pair.call<{ transitions: { to: string }[] }>('GET', '/v1/servers/echo/machine');
+    t.deepEqual(transitions.map(({ to }) => to).toSorted(), ['running', 'starting']);
+    await unharmed(t, players);
+    t.is((await pair.call('GET', '/v1/servers/echo')).state, 'running');
+  },
+);
+
+test.serial('on one machine: a clean stop hands all over at once, and the one that waits says so', async (t) => {
+  t.timeout(300_000);
+  const pair = await standbyPair(t, { PROXY: 'child' }, PROGRAM);
+  const first = await serving(t, pair);
+  await pair.call('POST', '/v1/servers', { name: 'echo', type: 'sandbox', version: '1.20.4', ramMb: 256 });
+  const players = await party(t, pair);
+  const proxies = await runningProxies(pair);
+  const second = pair.start(1);
+  await second.says('standby: waiting');
+
+  const { pid } = first.child;
+  const { holder: hostname } = await second.says('standby: waiting');
+  const reason = `waiting for the lease held by process ${pid} on ${String(hostname)}`;
+  t.like(await asText(`${second.baseUrl}/healthz`), { status: 200, text: '{"status":"ok"}' });
+  const ready = await asText(`${second.baseUrl}/readyz`);
+  t.is(ready.status, 503);
+  t.deepEqual(JSON.parse(ready.text), { ready: false, parts: { lease: 'unavailable' }, reason });
+  t.regex((await asText(`${second.baseUrl}/metrics`)).text, /^dormouse_standby 1$/m);
+  for (const path of ['/v1/servers', '/', '/v1/proxy-link']) {
+    const refused = await asText(`${second.baseUrl}${path}`);
+    t.like(refused, { status: 503, retryAfter: '5' }, path);
+    t.like(JSON.parse(refused.text), { code: 14, message: `This Dormouse is a standby: ${reason}.` });
+  }
+  const served = await fetch(`${first.baseUrl}/metrics`, { headers: { authorization: `Bearer ${pair.apiKey}` } });
+  t.regex(await served.text(), /^dormouse_standby 0$/m);
+
+  const third = pair.start(1, { HTTP_PORT: '0' });
+  await third.says('standby: waiting');
+  third.child.kill('SIGTERM');
+  t.is(await third.ended, 0, 'one that waits ends when it is told to');
+
+  first.child.kill('SIGTERM');
+  t.is(await first.ended, 0);
+  const at = performance.now();
+  await second.says('ready');
+  t.log({ takeoverMs: Math.round(performance.now() - at) });
+  await pair.turnTo(second);
+  t.is((await asText(`${second.baseUrl}/readyz`)).status, 200);
+  t.deepEqual(await runningProxies(pair), proxies);
+  await until('it knows who plays', async () => {
+    const { online } = await pair.call<{ online: string[] }>('GET', '/v1/servers/echo/players');
+    return online.length === PLAYERS;
+  });
+  await unharmed(t, players);
+  second.child.kill('SIGTERM');
+  t.is(await second.ended, 0);
+});
+
+const placeBeside = ({ urls }: Pair, { baseUrl }: Instance) => (urls[0] === baseUrl ? 1 : 0);
+
+/** The one that serves once the holder is gone: as whoever supervises it would, it is started again where it ends. */
+async function taken(pair: Pair, standby: Instance): Promise<Instance> {
+  for (let next = standby; ; next = pair.start(placeBeside(pair, next) === 0 ? 1 : 0)) {
+    const isReady = next.says('ready').then(
+      () => true,
+      () => false,
+    );
+    if (await isReady) return next;
+  }
+}
+
+async function settled(pair: Pair, id: string): Promise<boolean> {
+  const server = await pair.call('GET', `/v1/servers/${id}`);
+  return /^(running|hibernated|start_failed)$/.test(server.state);
+}

@@ -1,0 +1,164 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { ExecutionContext } from 'ava';
+import { COMPILE_CACHE } from './compile-cache.ts';
+import { fastDir } from './fast-dir.ts';
+import { runningGames } from './running-games.ts';
+import { endProxies } from './running-proxies.ts';
+import { type ServerRecord, freePort } from './service.ts';
+
+/** One process of the service, which serves or stands by. */
+export interface Instance {
+  child: ChildProcess;
+  baseUrl: string;
+  /** Its log, line by line. */
+  said: Record<string, unknown>[];
+  /** What it wrote to standard error. */
+  complaint: string;
+  /** Resolves with the line that begins so, when it is logged; rejects when the process has ended without. */
+  says(message: string): Promise<Record<string, unknown>>;
+  /** What becomes of it: it waits, serves without having waited, or has ended. */
+  comes(): Promise<'waiting' | 'ready' | 'ended'>;
+  /** Resolves with the exit code, or the signal. */
+  ended: Promise<number | NodeJS.Signals>;
+}
+
+/** Services of one installation, as flows see it: calls go to the one that serves. */
+export interface Pair {
+  dataDir: string;
+  playersPort: number;
+  /** Where the two listen. */
+  urls: readonly string[];
+  baseUrl: string;
+  apiKey: string;
+  call<Reply = ServerRecord>(method: string, path: string, body?: unknown): Promise<Reply>;
+  /** Starts a process at one of the two ports. */
+  start(place: 0 | 1, settings?: Record<string, string>): Instance;
+  /** From now on, calls go to this one. */
+  turnTo(instance: Instance): Promise<void>;
+}
+
+const ROOT = join(import.meta.dirname, '../..');
+const LEASH = join(import.meta.dirname, 'leash.ts');
+const OTHER_MACHINE = join(import.meta.dirname, '../fixtures/other-machine/replace.ts');
+
+/** Has this instance be a container of its own to others: they cannot see whether it lives. Any text, another for each. */
+export const CONTAINER = 'TEST_CONTAINER';
+
+/** Makes an installation for two services; all that was started ends with the test. `program`: as `node` gets it. */
+export async function standbyPair(t: ExecutionContext, env: Record<string, string>, program: string[]): Promise<Pair> {
+  const dataDir = await mkdtemp(join(await fastDir(), 'dormouse-standby-'));
+  const [one, two, playersPort, sftpPort, extra] = await Promise.all(Array.from({ length: 5 }, freePort));
+  const ports = [one, two];
+  const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+  const instances: Instance[] = [];
+  t.teardown(async () => {
+    for (const { child, ended } of instances) {
+      child.kill('SIGKILL');
+      await ended;
+    }
+    await endProxies(pair);
+    for (const { pid } of await runningGames(pair)) process.kill(pid, 'SIGKILL');
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  const pair: Pair = {
+    dataDir,
+    playersPort: playersPort!,
+    urls,
+    baseUrl: urls[0]!,
+    apiKey: '',
+    async call<Reply>(method: string, path: string, body?: unknown): Promise<Reply> {
+      const response = await fetch(`${pair.baseUrl}${path}`, {
+        method,
+        headers: { 'x-api-key': pair.apiKey, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const reply = (await response.json()) as Reply;
+      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(reply)}`);
+      return reply;
+    },
+    start(place, settings = {}) {
+      const instance = run(urls[place]!, program, {
+        DATA_DIR: dataDir,
+        STANDBY: 'wait',
+        HTTP_PORT: String(ports[place]),
+        PROXY_HOST: '127.0.0.1',
+        PROXY_PORT: String(playersPort),
+        SFTP_PORT: String(sftpPort),
+        EXTRA_PORTS: `${extra}-${extra! + 19}`,
+        ENGINE: 'process',
+        // Nothing outside this machine is asked for anything.
+        FABRIC_META_URL: 'http://127.0.0.1:9/',
+        VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
+        MOJANG_API_URL: 'http://127.0.0.1:9/',
+        ...env,
+        ...settings,
+      });
+      instances.push(instance);
+      return instance;
+    },
+    async turnTo(instance) {
+      pair.baseUrl = instance.baseUrl;
+      if (pair.apiKey !== '') return;
+      const first = JSON.parse(await readFile(join(dataDir, 'first-run.json'), 'utf8')) as { apiKey: string };
+      pair.apiKey = first.apiKey;
+    },
+  };
+  return pair;
+}
+
+function run(baseUrl: string, program: string[], env: Record<string, string>): Instance {
+  const child = spawn(process.execPath, ['--import', LEASH, '--import', OTHER_MACHINE, ...program], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...COMPILE_CACHE, ...env },
+    // Held open by this process alone: see `leash.ts`.
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const waiting = new Set<() => void>();
+  const ended = once(child, 'exit').then(([code, signal]) => (signal ?? code) as number | NodeJS.Signals);
+  let isOver = false;
+  const instance: Instance = {
+    child,
+    baseUrl,
+    said: [],
+    complaint: '',
+    ended,
+    async comes() {
+      for (;;) {
+        const said = instance.said.map(({ msg }) => String(msg));
+        if (isOver) return 'ended';
+        if (said.includes('ready')) return 'ready';
+        if (said.some((msg) => msg.startsWith('standby: waiting for the lease'))) return 'waiting';
+        await new Promise<void>((resolve) => waiting.add(resolve));
+      }
+    },
+    async says(message) {
+      for (;;) {
+        const found = instance.said.find(({ msg }) => String(msg).startsWith(message));
+        if (found) return found;
+        if (isOver) throw new Error(`it ended (${await ended}) without "${message}": ${instance.complaint}`);
+        await new Promise<void>((resolve) => waiting.add(resolve));
+      }
+    },
+  };
+  const tell = () => {
+    for (const resolve of waiting) resolve();
+    waiting.clear();
+  };
+  child.stderr.on('data', (chunk: Buffer) => (instance.complaint += chunk.toString()));
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    if (!line.startsWith('{')) return;
+    if (process.env['TEST_LOG']) process.stderr.write(`${line}\n`);
+    instance.said.push(JSON.parse(line) as Record<string, unknown>);
+    tell();
+  });
+  child.once('close', () => {
+    isOver = true;
+    tell();
+  });
+  return instance;
+}
