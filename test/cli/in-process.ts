@@ -19,21 +19,25 @@ export interface Commands extends ApiUnderTest {
   create: (...given: Parameters<ApiUnderTest['create']>) => ReturnType<ApiUnderTest['create']>;
 }
 
+/** Runs the program within this process. */
+export async function runHere(words: string[], env: Record<string, string> = {}, input = ''): Promise<Ended> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const [out, err] = [stdout, stderr].map((stream) => textOf(stream));
+  stdin.end(input);
+  const code = await run(words, { env, stdin, stdout, stderr, signal: new AbortController().signal });
+  stdout.end();
+  stderr.end();
+  return { code, out: (await out) ?? '', err: (await err) ?? '' };
+}
+
 /** Makes both. */
 export async function commandsAt(t: ExecutionContext, options: ApiTestOptions = {}): Promise<Commands> {
   const service = await api(t, options);
   const home = await mkdtemp(join(tmpdir(), 'dormouse-cli-'));
   t.teardown(() => rm(home, { recursive: true, force: true }));
 
-  async function runWords(words: string[], { input = '', key = service.key } = {}): Promise<Ended> {
-    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-    const [out, err] = [stdout, stderr].map((stream) => textOf(stream));
-    stdin.end(input);
-    const env = { HOME: home, DORMOUSE_URL: service.origin, DORMOUSE_KEY: key };
-    const code = await run(words, { env, stdin, stdout, stderr, signal: new AbortController().signal });
-    stdout.end();
-    stderr.end();
-    return { code, out: (await out) ?? '', err: (await err) ?? '' };
+  function runWords(words: string[], { input = '', key = service.key } = {}): Promise<Ended> {
+    return runHere(words, { HOME: home, DORMOUSE_URL: service.origin, DORMOUSE_KEY: key }, input);
   }
 
   return {

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import test from 'ava';
 import { freePort } from '../support/service.ts';
+import { runHere } from './in-process.ts';
 import { newProgram, startStandIn } from './program.ts';
 
 const SIGNED_IN = { DORMOUSE_KEY: 'dmk_secret' };
@@ -52,7 +53,7 @@ test('help for the whole and for each command; the version', async (t) => {
   t.true(whole.out.split('\n').every((line) => line.length <= 120));
   await Promise.all(
     names.map(async (name) => {
-      const { code, out } = await program.run([name, '--help']);
+      const { code, out } = await runHere([name, '--help']);
       t.is(code, 0);
       t.regex(out, new RegExp(`Usage: npx dormouse ${name} [^]*--json`));
     }),

@@ -184,7 +184,7 @@ const MACHINE = { id: '', kind: '', name: '', state: '', since: '', deadlineAt: 
 /** `dormouse machines`. */
 export const machines = call({
   name: 'machines',
-  summary: 'List every server and sign-in of the service, first those that are in a passing state.',
+  summary: 'List every server and sign-in of the service, those in a passing state first.',
   options: {
     state: { type: 'string', value: 'state', help: 'Only those in this state.' },
     search: { type: 'string', value: 'text', help: 'Only those whose id or name is like it.' },

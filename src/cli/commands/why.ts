@@ -9,7 +9,7 @@ const DIAGNOSTIC = { at: '', kind: '', code: '', summary: '', suggestion: '' } s
 /** `dormouse why`. */
 export const why = call({
   name: 'why',
-  summary: 'Why a server failed: its last crashes and failed starts, and what to do about them.',
+  summary: 'Why a server failed, and what to do: its last crashes and failed starts.',
   args: ['id'],
   call: ({ api }, [id]) => api.GET('/v1/servers/{id}/diagnostics', on(id)),
   shape: { entries: [DIAGNOSTIC] },
