@@ -2,6 +2,8 @@
 # Given: ROOT, this repository; NODE, a Node that reads TypeScript; HTTP_PORT, PROXY_PORT and the service's other settings.
 set -u -o pipefail
 SERVICE=
+# Each that was started, by the number of its group.
+STARTED=()
 
 # A refusal is a failure; what never ends is followed until something is seen.
 curl() {
@@ -56,6 +58,7 @@ npx() {
 service_starts() {
   setsid npm -s start </dev/null >>service.log 2>&1 &
   SERVICE=$!
+  STARTED+=("$SERVICE")
   until command curl -sf "localhost:$HTTP_PORT/readyz" >/dev/null; do
     kill -0 "$SERVICE" || return 1
     sleep 0.1
@@ -135,7 +138,8 @@ own_folders() {
 # Runs however the session ends, with the test that holds its input too.
 ended() {
   trap - EXIT
-  if [[ $SERVICE ]]; then kill -KILL -- "-$SERVICE"; fi
+  local group
+  for group in "${STARTED[@]}"; do kill -KILL -- "-$group" 2>/dev/null; done
   "$NODE" "$ROOT/test/docs/leave.ts"
 }
 trap ended EXIT
