@@ -9,6 +9,7 @@ import { createDockerEngine } from '../../src/engines/docker/docker.ts';
 import { needs } from '../support/needs.ts';
 import { IMAGE, busyboxImage } from './busybox-image.ts';
 import type { Behaviour, Bench } from './engine.ts';
+import { gameSpec } from './game-spec.ts';
 
 /** A bench on this machine's Docker Engine, with an installation of its own. */
 export interface DockerBench extends Bench {
@@ -44,17 +45,8 @@ export async function dockerBench(t: ExecutionContext): Promise<DockerBench | un
     installation,
     logDir,
     again: make,
-    spec: (serverId, behaviour = {}) => ({
-      serverId,
-      core: 'sandbox',
-      version: '1.21.4',
-      ramMb: 64,
-      cpus: 1,
-      ports: [],
-      image: IMAGE,
-      dataDir: join(dir, 'data', serverId),
-      env: behaviourEnv(behaviour),
-    }),
+    spec: (serverId, behaviour = {}) =>
+      gameSpec(serverId, { image: IMAGE, dataDir: join(dir, 'data', serverId), env: behaviourEnv(behaviour) }),
     async traces(serverId) {
       const filters = { label: [`dormouse.installation=${installation}`] };
       const containers = await docker.listContainers({ all: true, filters });

@@ -1,5 +1,6 @@
 import { fakeEngine } from '../fakes/engine.ts';
 import type { Bench } from './engine.ts';
+import { gameSpec } from './game-spec.ts';
 
 /** The engine in memory, its games scripted by what their specification says. */
 export async function memoryBench(): Promise<Bench> {
@@ -9,17 +10,7 @@ export async function memoryBench(): Promise<Bench> {
     again: () => engine.again(),
     spec(serverId, { farewell, ...behaviour } = {}) {
       engine.script(serverId, { ...behaviour, farewell: farewell === undefined ? [] : [farewell] });
-      return {
-        serverId,
-        core: 'sandbox',
-        version: '1.21.4',
-        ramMb: 64,
-        cpus: 1,
-        ports: [],
-        image: '',
-        dataDir: `/nowhere/${serverId}`,
-        env: {},
-      };
+      return gameSpec(serverId, { image: '', dataDir: `/nowhere/${serverId}`, env: {} });
     },
     traces: async () => [],
     enforcesMemory: true,

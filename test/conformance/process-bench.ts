@@ -10,6 +10,7 @@ import { createProcessEngine } from '../../src/engines/process/process.ts';
 import { needs } from '../support/needs.ts';
 import { behaviourEnv } from './docker-bench.ts';
 import type { Bench } from './engine.ts';
+import { gameSpec } from './game-spec.ts';
 
 /** A bench of child processes in a directory of its own. */
 export interface ProcessBench extends Bench {
@@ -48,17 +49,8 @@ export async function processBench(t: ExecutionContext, confinement: Confinement
     engine,
     dir,
     again: make,
-    spec: (serverId, behaviour = {}) => ({
-      serverId,
-      core: 'sandbox',
-      version: '1.21.4',
-      ramMb: 256,
-      cpus: 1,
-      ports: [],
-      image: '',
-      dataDir: join(dir, 'data', serverId),
-      env: behaviourEnv(behaviour),
-    }),
+    spec: (serverId, behaviour = {}) =>
+      gameSpec(serverId, { image: '', dataDir: join(dir, 'data', serverId), env: behaviourEnv(behaviour), ramMb: 256 }),
     traces: async (serverId) => (await readdir(runDir).catch(() => [])).filter((name) => name.includes(serverId)),
     enforcesMemory: false,
     listens: true,

@@ -14,6 +14,7 @@ import { type TestSwarm, testSwarm } from '../support/swarm.ts';
 import { IMAGE, busyboxImage } from './busybox-image.ts';
 import { behaviourEnv } from './docker-bench.ts';
 import type { Bench } from './engine.ts';
+import { gameSpec } from './game-spec.ts';
 
 /** A bench on a swarm of real engines, which all tests of a file share; each has an installation of its own. */
 export interface SwarmBench extends Bench {
@@ -93,17 +94,8 @@ export function swarmBenches(count: number): SwarmBenches {
           return { dir: folder, troubles: await checkSharedFolder(parts, ids) };
         },
         again: () => other,
-        spec: (serverId, behaviour = {}) => ({
-          serverId,
-          core: 'sandbox',
-          version: '1.21.4',
-          ramMb: 64,
-          cpus: 1,
-          ports: [],
-          image: IMAGE,
-          dataDir: join(dir, 'data', serverId),
-          env: behaviourEnv(behaviour),
-        }),
+        spec: (serverId, behaviour = {}) =>
+          gameSpec(serverId, { image: IMAGE, dataDir: join(dir, 'data', serverId), env: behaviourEnv(behaviour) }),
         async traces(serverId) {
           const logs = await readdir(logDir).catch(() => []);
           return [

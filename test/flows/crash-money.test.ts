@@ -10,7 +10,7 @@ import { TABLES } from '../../src/tables.ts';
 import { chance } from '../support/random.ts';
 import { runningGames } from '../support/running-games.ts';
 import { type ServerRecord, type Service, startService } from '../support/service.ts';
-import { type Books, SERVERS, customers } from './customers.ts';
+import { type Books, SERVERS, customers, emptyBooks } from './customers.ts';
 import { examineBooks } from './examine-books.ts';
 
 /** `npm run test:crash` asks for more. */
@@ -99,16 +99,7 @@ test(`killed ${KILLS} times while servers start, stop, crash, come and go, minut
   const { accountId } = await service.call<{ accountId: string }>('GET', '/v1/whoami');
   for (const [nth, name] of SERVERS.entries()) await service.create(name, '1.21.4', { ramMb: 256 + 133 * nth });
   await service.kill();
-  const books: Books = {
-    accountId,
-    wishes: new Map(),
-    gifts: new Map(),
-    payments: new Map(),
-    deleted: new Set(),
-    closed: new Map(),
-    guests: 0,
-    dice: chance(t),
-  };
+  const books = emptyBooks(accountId, chance(t));
   for (let nth = 0; nth < KILLS; nth++) {
     await life(service, books, nth);
     await examine(t, service, books);

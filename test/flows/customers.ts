@@ -28,6 +28,20 @@ export interface Books {
   dice: Random;
 }
 
+/** Of a service that nobody has asked anything yet. */
+export function emptyBooks(accountId: string, dice: Random): Books {
+  return {
+    accountId,
+    wishes: new Map(),
+    gifts: new Map(),
+    payments: new Map(),
+    deleted: new Set(),
+    closed: new Map(),
+    guests: 0,
+    dice,
+  };
+}
+
 type Outcome = 'done' | 'refused' | 'unknown';
 
 /** Starts, stops, crashes, creates, deletes, gives and pays, over the API and all at once, until the service dies or `ended`. */

@@ -12,7 +12,7 @@ import { chance } from '../support/random.ts';
 import { runningGames } from '../support/running-games.ts';
 import { runningProxies } from '../support/running-proxies.ts';
 import { CONTAINER, type Instance, type Pair, standbyPair } from '../support/standby-pair.ts';
-import { type Books, SERVERS, customers } from './customers.ts';
+import { SERVERS, customers, emptyBooks } from './customers.ts';
 import { examineBooks } from './examine-books.ts';
 
 /** `npm run test:crash` asks for more of each. */
@@ -123,16 +123,7 @@ test.serial(
     let holder = await serving(t, pair);
     await startProxy(t, pair);
     const { accountId } = await pair.call<{ accountId: string }>('GET', '/v1/whoami');
-    const books: Books = {
-      accountId,
-      wishes: new Map(),
-      gifts: new Map(),
-      payments: new Map(),
-      deleted: new Set(),
-      closed: new Map(),
-      guests: 0,
-      dice: chance(t),
-    };
+    const books = emptyBooks(accountId, chance(t));
     for (const name of [...SERVERS, 'echo', 'nap'])
       await pair.call('POST', '/v1/servers', { name, type: 'sandbox', version: '1.20.4', ramMb: 256 });
     const players = await party(t, pair);

@@ -6,14 +6,13 @@ import { type Engine, EngineError, type EngineEvent, type Game, type LogLine } f
 import { logArchive } from './archive.ts';
 import { LABEL, gameOf, specDigest } from './container.ts';
 import { dockerContainers } from './containers.ts';
-import { engineError, translated, unless, within } from './errors.ts';
+import { engineError, translated } from './errors.ts';
 import { type ImageProvider, imageKeeper } from './image.ts';
 import { serverLogs } from './logs.ts';
 import { gameNetwork } from './network.ts';
-import { type CpuReading, cpuReading, gameStats } from './stats.ts';
+import { createStatsReader } from './stats.ts';
 import { type ContainerListener, watchContainers } from './watch.ts';
 
-const STATS_MS = 15_000;
 const INSPECTED_AT_ONCE = 8;
 
 export interface DockerEngineOptions {
@@ -57,7 +56,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
   /** Containers in which Docker announced an out-of-memory kill; the container's own state may not show it. */
   const oomSeen = new Set<string>();
   /** The last reading of each server. */
-  const cpuReadings = new Map<string, CpuReading>();
+  const stats = createStatsReader();
   let booting = 0;
 
   const game = (info: ContainerInspectInfo) => gameOf(info, network.name, oomSeen.has(info.Id));
@@ -192,7 +191,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
           if (found) await containers.discard(found.Id);
           await logs.forget(serverId);
         });
-        cpuReadings.delete(serverId);
+        stats.forget(serverId);
         if (booting === 0 && (await containers.all()).length === 0) await network.remove();
       }),
 
@@ -233,15 +232,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
       translated(async () => {
         const found = await containers.find(serverId);
         if (!found?.State.Running) return undefined;
-        // Without `one-shot` the engine takes two readings, a second apart.
-        const once = docker.getContainer(found.Id).stats({ stream: false, 'one-shot': true });
-        const raw = await unless([404, 409], within(STATS_MS, once));
-        if (raw === undefined) return undefined;
-        const start = { at: Date.parse(found.State.StartedAt), usedMs: 0 };
-        const last = cpuReadings.get(serverId) ?? start;
-        const stats = gameStats(raw, last.at < start.at ? start : last);
-        if (stats !== undefined) cpuReadings.set(serverId, cpuReading(raw));
-        return stats;
+        return stats.read(serverId, docker.getContainer(found.Id), Date.parse(found.State.StartedAt));
       }),
 
     async *logs(serverId, query = {}): AsyncGenerator<LogLine> {

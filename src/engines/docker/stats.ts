@@ -1,11 +1,34 @@
-import type { ContainerStats } from 'dockerode';
+import type { Container, ContainerStats } from 'dockerode';
 import { MIB } from '../../kernel/units.ts';
 import type { GameStats } from '../engine.ts';
+import { unless, within } from './errors.ts';
+
+const STATS_MS = 15_000;
 
 /** Processor time a container has used, at an instant of its engine's clock. */
 export interface CpuReading {
   at: number;
   usedMs: number;
+}
+
+/** The figures of servers' containers, each since the one before. */
+export function createStatsReader() {
+  const readings = new Map<string, CpuReading>();
+  return {
+    /** Of a server's container that began to run then (epoch ms); undefined where it does not run any more. */
+    async read(serverId: string, container: Container, startedAt: number): Promise<GameStats | undefined> {
+      // Without `one-shot` the engine takes two readings, a second apart.
+      const once = container.stats({ stream: false, 'one-shot': true });
+      const raw = await unless([404, 409], within(STATS_MS, once));
+      if (raw === undefined) return undefined;
+      const start = { at: startedAt, usedMs: 0 };
+      const last = readings.get(serverId) ?? start;
+      const stats = gameStats(raw, last.at < start.at ? start : last);
+      if (stats !== undefined) readings.set(serverId, cpuReading(raw));
+      return stats;
+    },
+    forget: (serverId: string): void => void readings.delete(serverId),
+  };
 }
 
 /**

@@ -5,10 +5,10 @@ import { createKeyedMutex } from '../../kernel/mutex.ts';
 import { logArchive } from '../docker/archive.ts';
 import { LABEL, specDigest } from '../docker/container.ts';
 import type { DockerEngineOptions } from '../docker/docker.ts';
-import { engineError, translated, unless, within } from '../docker/errors.ts';
+import { engineError, translated, within } from '../docker/errors.ts';
 import { imageKeeper } from '../docker/image.ts';
 import { serverLogs } from '../docker/logs.ts';
-import { type CpuReading, cpuReading, gameStats } from '../docker/stats.ts';
+import { createStatsReader } from '../docker/stats.ts';
 import type { ContainerEvent } from '../docker/watch.ts';
 import { type Engine, EngineError, type EngineEvent, type Game, type LogLine } from '../engine.ts';
 import { type Agents, swarmAgents } from './agents.ts';
@@ -20,7 +20,6 @@ import { type Found, swarmServices } from './services.ts';
 import { type Task, containerOf, gameOf, isOver, isUp } from './task.ts';
 import { watchSwarm } from './watch.ts';
 
-const STATS_MS = 15_000;
 /** How long an ended container's node is asked how it ended. */
 const EXIT_MS = 5_000;
 /** How long the swarm may take to note what a node has told of. */
@@ -85,7 +84,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
   const oomSeen = new Set<string>();
   /** How containers ended, by task. */
   const endings = new Map<string, ContainerInspectInfo>();
-  const cpuReadings = new Map<string, CpuReading>();
+  const stats = createStatsReader();
 
   // A full disk must not keep a game from being stopped or started.
   async function keepLogs({ service, task }: Found): Promise<void> {
@@ -233,7 +232,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
           await discardNow(serverId);
           await logs.forget(serverId);
         });
-        cpuReadings.delete(serverId);
+        stats.forget(serverId);
       }),
 
     proxyAddresses: () => translated(() => networks.peers()),
@@ -267,15 +266,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
         const { task } = (await services.find(serverId)) ?? {};
         const printing = task && isUp(task) ? await printingOf(agents, task) : undefined;
         if (!task || !printing) return undefined;
-        // Without `one-shot` the engine takes two readings, a second apart.
-        const once = printing.docker.getContainer(printing.id).stats({ stream: false, 'one-shot': true });
-        const raw = await unless([404, 409], within(STATS_MS, once));
-        if (raw === undefined) return undefined;
-        const start = { at: Date.parse(task.CreatedAt), usedMs: 0 };
-        const last = cpuReadings.get(serverId) ?? start;
-        const stats = gameStats(raw, last.at < start.at ? start : last);
-        if (stats !== undefined) cpuReadings.set(serverId, cpuReading(raw));
-        return stats;
+        return stats.read(serverId, printing.docker.getContainer(printing.id), Date.parse(task.CreatedAt));
       }),
 
     async *logs(serverId, query = {}): AsyncGenerator<LogLine> {
