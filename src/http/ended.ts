@@ -13,3 +13,10 @@ export function onceEnded(response: ServerResponse, call: () => void): void {
   response.setMaxListeners(LISTENERS);
   response.once('close', call);
 }
+
+/** Fires where whoever asked goes away before the answer is whole. After it there is nothing left to call off, and an abort costs an exception. */
+export function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  onceEnded(response, () => response.writableFinished || gone.abort());
+  return gone.signal;
+}

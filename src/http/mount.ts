@@ -4,7 +4,7 @@ import type { Authorize } from './auth.ts';
 import { parseForm, parseMessage, readBody, streamBody } from './body.ts';
 import { type Declared, FORM, type Sent, type Taking } from './declared.ts';
 import { STALLED_MS, sendDownload } from './download.ts';
-import { onceEnded } from './ended.ts';
+import { goneSignal, onceEnded } from './ended.ts';
 import type { AnsweringWith, Operation, RawCall } from './operation.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type Principal, credentialId } from './principal.ts';
@@ -162,10 +162,8 @@ async function admit(ctx: Context, operation: Operation, { authorize }: Authoriz
 }
 
 function callOf(ctx: Context, operation: Operation, principal: Principal): RawCall {
-  const gone = new AbortController();
-  // After a whole answer there is nothing left to call off, and an abort costs an exception.
-  onceEnded(ctx.res, () => ctx.res.writableFinished || gone.abort());
-  return { ...sentBy(ctx, operation), principal, lastEventId: ctx.get('last-event-id'), signal: gone.signal };
+  const signal = goneSignal(ctx.res);
+  return { ...sentBy(ctx, operation), principal, lastEventId: ctx.get('last-event-id'), signal };
 }
 
 /** Of what is sent encoded, nobody knows how much it will be. */

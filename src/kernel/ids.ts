@@ -74,7 +74,12 @@ export function parseToken(text: string): TokenKind | undefined {
   return (Object.keys(PREFIXES) as TokenKind[]).find((kind) => text.startsWith(PREFIXES[kind]));
 }
 
-/** SHA-256 in hex: how tokens are stored and looked up. Enough for 190 random bits; never for passwords. */
+/** A fresh secret that nobody types: 256 bits, in the 43 characters of base64url. */
+export function randomToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** SHA-256 in hex: how tokens are stored and looked up. Enough for 190 random bits and more; never for passwords. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }

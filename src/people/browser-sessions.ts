@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import type { AccessChanges } from '../http/access-changes.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
 import { FULL_SCOPES, KEY_SCOPES } from '../http/scopes.ts';
 import { SESSION_LIFE_MS } from '../http/session/session-cookie.ts';
 import type { Visitor } from '../http/session/visitor.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { hashToken } from '../kernel/ids.ts';
+import { hashToken, randomToken } from '../kernel/ids.ts';
 import { DAY_MS, MINUTE_MS } from '../kernel/units.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { auditActorOf, recordAudit } from './audit/audit.ts';
@@ -30,7 +29,7 @@ const TOKEN = /^[\w-]{43}$/;
 
 /** Makes a session in the write of the sign-in. Returns its token, the cookie's value, which is stored nowhere. */
 export async function openBrowserSession(tx: Tx, userId: string, visitor: Visitor, now: number): Promise<string> {
-  const token = randomBytes(32).toString('base64url');
+  const token = randomToken();
   await insertBrowserSession(tx, {
     id: hashToken(token),
     userId,

@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import type { Download } from '../http/download.ts';
 import { createCookie } from '../http/session/cookies.ts';
 import { csrfToken } from '../http/session/csrf.ts';
-import { onceEnded } from '../http/ended.ts';
+import { goneSignal } from '../http/ended.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
 import { sessionToken } from '../http/session/session-cookie.ts';
 import { type Visitor, deviceOf, pendingOf } from '../http/session/visitor.ts';
@@ -103,8 +103,6 @@ export async function pageRequestOf(ctx: Context, options: PageRequestOptions): 
   const principal = token === undefined ? undefined : await findSession(token);
   const csrfOwner = principal?.sessionId ?? `visitor ${visitorId(ctx, config.baseUrl)}`;
   const query = new URLSearchParams(ctx.querystring);
-  const gone = new AbortController();
-  onceEnded(ctx.res, () => ctx.res.writableFinished || gone.abort());
   const path = `${ctx.path}${ctx.search}`;
   return {
     principal,
@@ -119,7 +117,7 @@ export async function pageRequestOf(ctx: Context, options: PageRequestOptions): 
     params: ctx.params as Record<string, string>,
     now: clock.now(),
     signIn: signInPath(/^\/sign-(?:in|up)/.test(path) ? (query.get('next') ?? '') : path),
-    signal: gone.signal,
+    signal: goneSignal(ctx.res),
     csrf: csrfToken(secret, csrfOwner),
     tourOver: principal !== undefined && isTourOver(config.baseUrl, ctx.headers.cookie, principal.userId),
     csrfOwner,

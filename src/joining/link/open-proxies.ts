@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createProxy } from '../../../proxy/index.ts';
 import type { Address, Routes, Wake } from '../../../proxy/ports.ts';
 import { programVersion } from '../../../proxy/version.ts';
+import { randomToken } from '../../kernel/ids.ts';
 import { readIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
@@ -141,7 +141,7 @@ async function tokenOf({ proxy, proxyToken, dataDir }: ProxySettings): Promise<s
   const path = join(dataDir, 'proxy.token');
   const known = (await readIfThere(path))?.toString().trim();
   if (known) return known;
-  const token = randomBytes(32).toString('base64url');
+  const token = randomToken();
   await writeAtomic(path, `${token}\n`, { durable: true });
   return token;
 }

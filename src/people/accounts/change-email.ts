@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import type { SessionPrincipal } from '../../http/principal.ts';
 import type { Visitor } from '../../http/session/visitor.ts';
-import { hashToken } from '../../kernel/ids.ts';
+import { hashToken, randomToken } from '../../kernel/ids.ts';
 import { addressKey } from '../../kernel/ip.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { DAY_MS } from '../../kernel/units.ts';
@@ -44,7 +43,7 @@ export async function changeEmail(
     return { sent: false };
   }
   loginLimits.mail.take(userId);
-  const token = randomBytes(32).toString('base64url');
+  const token = randomToken();
   const now = clock.now();
   const row = { hash: hashToken(token), userId, email, expiresAt: now + CHANGE_MS, purpose: 'change' } as const;
   // Of several, only the latest: its address is the one that is meant.

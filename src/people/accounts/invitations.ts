@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import type { Principal } from '../../http/principal.ts';
-import { hashToken, randomBase62 } from '../../kernel/ids.ts';
+import { hashToken, randomBase62, randomToken } from '../../kernel/ids.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { DAY_MS } from '../../kernel/units.ts';
 import type { Tx } from '../../store/store.ts';
@@ -44,7 +43,7 @@ export async function inviteToSignUp(people: People, principal: Principal, email
     throw new StatusError('ALREADY_EXISTS', 'USER_EXISTS', 'This e-mail address has an account.');
   }
   if (config.mail) loginLimits.mail.take(principal.accountId);
-  const token = randomBytes(32).toString('base64url');
+  const token = randomToken();
   const row: AccountInvitationRow = {
     id: `inv_${randomBase62(16)}`,
     hash: hashToken(token),

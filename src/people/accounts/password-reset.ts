@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import type { Principal } from '../../http/principal.ts';
 import type { Visitor } from '../../http/session/visitor.ts';
-import { hashToken } from '../../kernel/ids.ts';
+import { hashToken, randomToken } from '../../kernel/ids.ts';
 import { addressKey } from '../../kernel/ip.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/units.ts';
@@ -120,7 +119,7 @@ export async function resetPasswordByLink(
 }
 
 async function newToken(tx: Tx, { id, email }: UserRow, now: number, lifeMs: number): Promise<string> {
-  const token = randomBytes(32).toString('base64url');
+  const token = randomToken();
   const row = { hash: hashToken(token), userId: id, email, expiresAt: now + lifeMs, purpose: 'reset' } as const;
   await insertEmailToken(tx, row, MOST_TOKENS, now);
   return token;

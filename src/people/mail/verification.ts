@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import type { SessionPrincipal } from '../../http/principal.ts';
 import type { Visitor } from '../../http/session/visitor.ts';
-import { hashToken } from '../../kernel/ids.ts';
+import { hashToken, randomToken } from '../../kernel/ids.ts';
 import { addressKey } from '../../kernel/ip.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { DAY_MS } from '../../kernel/units.ts';
@@ -20,7 +19,7 @@ const TOKEN = /^[\w-]{43}$/;
 
 /** Makes a token in the write of what asks for it; it goes into a letter (`postVerification`) once that is stored. */
 export async function newVerification(tx: Tx, user: Pick<UserRow, 'id' | 'email'>, now: number): Promise<string> {
-  const token = randomBytes(32).toString('base64url');
+  const token = randomToken();
   const row = { hash: hashToken(token), userId: user.id, email: user.email, expiresAt: now + VERIFICATION_MS };
   await insertEmailToken(tx, { ...row, purpose: 'verify' }, MOST_TOKENS, now);
   return token;
