@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { plant, treeOf } from '../support/tree.ts';
 import { commandsAt } from './in-process.ts';
@@ -49,6 +50,22 @@ test('files: sent, listed, printed, moved, packed, unpacked, saved and deleted',
   t.is(code, 1);
   t.regex(err, /could not be had.*: new\/link/);
   t.false(existsSync(at('more/link')));
+});
+
+test('logs of earlier runs: listed, printed whole, packed or not', async (t) => {
+  const { says, refuses, create, dataDir } = await commandsAt(t);
+  await create('castle');
+  await says(['logs', 'castle', '--runs'], /^castle has kept no logs of runs\.\n$/);
+  const root = join(dataDir, 'servers/castle');
+  await plant(root, { 'logs/latest.log': '[12:00:00] now\n', 'logs/debug/x': '' });
+  await writeFile(join(root, 'logs/2026-11-22-1.log.gz'), gzipSync('[09:00:00] one\r\n[09:00:01] \u001b[31mtwo\n'));
+  await utimes(join(root, 'logs/2026-11-22-1.log.gz'), 1_000, 1_000);
+  await says(['logs', 'castle', '--runs'], /^RUN +SIZE +LAST LINE\nlatest .*\n2026-11-22-1 .*\n$/);
+  await says(['logs', 'castle', '--run', '2026-11-22-1'], /^\[09:00:00\] one\n\[09:00:01\] two\n$/);
+  await says(['logs', 'castle', '--run', 'latest', '--json'], /^\{"line":"\[12:00:00\] now"\}\n$/);
+  await refuses(['logs', 'castle', '--run', '2026-11-22-2'], /no log of a run 2026-11-22-2\..*--runs/);
+  await writeFile(join(root, 'logs/broken.log.gz'), 'no gzip');
+  await refuses(['logs', 'castle', '--run', 'broken'], /broken\.log\.gz/);
 });
 
 test('a download goes on where its connection was lost, and keeps nothing of another sum', async (t) => {

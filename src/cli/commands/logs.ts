@@ -1,5 +1,6 @@
 import { done } from '../api.ts';
 import { type Command, command } from '../command.ts';
+import { listRuns, printRun } from '../earlier-runs.ts';
 import { followLog, logLines } from '../follow.ts';
 import { wholeNumber } from '../parse.ts';
 import { MAX_TAIL } from '../replay.ts';
@@ -21,9 +22,16 @@ export const logs: Command = command({
       value: 'n',
       help: `How many of the last lines (${DEFAULT_TAIL}; at most ${MAX_TAIL}).`,
     },
+    runs: { type: 'boolean', help: 'List the runs whose logs the game has kept.' },
+    run: { type: 'string', value: 'name', help: 'The whole log of such a run.' },
   },
-  details: 'With --follow and --json, each line is a JSON object of its own: {"line": "…"}.',
-  async run({ api, json, document, terminal, signal }, [id = ''], values) {
+  details: `With --json and --follow or --run, each line is a JSON object of its own: {"line": "…"}.
+
+Example: npx dormouse logs castle --run 2026-11-22-1 | less`,
+  async run(context, [id = ''], values) {
+    const { api, json, document, terminal, signal } = context;
+    if (values.runs) return listRuns(context, id);
+    if (values.run !== undefined) return printRun(context, id, values.run);
     const { out } = terminal;
     const tail = wholeNumber('tail', values.tail, MAX_TAIL) ?? DEFAULT_TAIL;
     if (values.follow) {

@@ -1,0 +1,81 @@
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { refusal } from './api.ts';
+import type { Context } from './command.ts';
+import { failed } from './errors.ts';
+import { relative, size } from './format.ts';
+import { FILE, chunksOf } from './http.ts';
+import { didYouMean, nearest } from './suggest.ts';
+import { listing } from './table.ts';
+import { logLine, oneLine } from './text.ts';
+import { type Entry, contentOf, listed } from './transfer/folder.ts';
+
+/** Where games keep the logs of their runs: the present one, and those before, packed. */
+const FOLDER = 'logs';
+const LOG = /\.log(?:\.gz)?$/;
+const MOST_LINE = 1 << 20;
+
+/** Lists the runs that a game of the server has kept a log of, the newest first. */
+export async function listRuns(context: Context, id: string): Promise<void> {
+  const { json, document, terminal } = context;
+  const entries = await runsOf(context, id);
+  if (json) return document({ runs: entries.map((entry) => ({ ...entry, name: runOf(entry) })) });
+  const now = Date.now();
+  const rows = entries.map((entry) => [oneLine(runOf(entry)), size(entry.size), relative(entry.modifiedAt, now)]);
+  const { out } = terminal;
+  for (const line of listing(out, ['RUN', 'SIZE', 'LAST LINE'], rows, `${id} has kept no logs of runs.`))
+    out.line(line);
+}
+
+/** Prints the log that a run has left, whole. */
+export async function printRun(context: Context, id: string, run: string): Promise<void> {
+  const { json, terminal, url, signal } = context;
+  const entries = await runsOf(context, id);
+  const entry = entries.find((each) => runOf(each) === run || each.name === run);
+  if (!entry) {
+    const maybe = didYouMean(nearest(run, entries.map(runOf)));
+    throw failed('NO_SUCH_RUN', `${id} has no log of a run ${run}.${maybe} See: npx dormouse logs ${id} --runs`);
+  }
+  const { data, error, response } = await contentOf(context, id, `${FOLDER}/${entry.name}`)({ accept: FILE });
+  if (!response.ok) throw refusal(error, response);
+  if (data === null || data === undefined) return;
+  for await (const line of linesOf(entry.name, chunksOf(data, url, signal)))
+    terminal.out.line(json ? JSON.stringify({ line }) : logLine(line, terminal.out.colours));
+}
+
+async function* linesOf(name: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const packed = Readable.from(chunks);
+  const unpacked: Readable = name.endsWith('.gz') ? packed.pipe(createGunzip()) : packed;
+  packed.once('error', (cause) => unpacked.destroy(cause));
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for await (const chunk of unpacked) {
+      const lines = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) yield line.replace(/\r$/, '');
+      // However long a line says it is, no more of it is kept.
+      if (rest.length > MOST_LINE) {
+        yield rest;
+        rest = '';
+      }
+    }
+  } catch (error) {
+    if (!(error as NodeJS.ErrnoException).code?.startsWith('Z_')) throw error;
+    throw failed('DAMAGED_LOG', `${FOLDER}/${name} is no whole packed log.`);
+  } finally {
+    packed.destroy();
+  }
+  if (rest !== '') yield rest;
+}
+
+async function runsOf(context: Context, id: string): Promise<Entry[]> {
+  const isThere = (await listed(context, id, '')).some(({ name, isDir }) => name === FOLDER && isDir);
+  const entries = isThere ? await listed(context, id, FOLDER) : [];
+  const logs = entries.filter(({ name, isDir }) => !isDir && LOG.test(name));
+  return logs.toSorted((one, other) => other.modifiedAt.localeCompare(one.modifiedAt));
+}
+
+function runOf({ name }: Entry): string {
+  return name.replace(LOG, '');
+}
