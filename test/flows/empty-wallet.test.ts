@@ -28,7 +28,8 @@ test('B-05: a wallet that comes to its end while somebody plays: a warning in ch
   const balance = async () =>
     Number((await service.call<{ balanceMicros: string }>('GET', `/v1/accounts/${accountId}/wallet`)).balanceMicros);
   const ready = await fetch(`${service.baseUrl}/readyz`);
-  t.deepEqual(await ready.json(), { ready: true, parts: { store: 'ok', engine: 'ok', proxy: 'ok', meter: 'ok' } });
+  const parts = { lease: 'ok', store: 'ok', engine: 'ok', proxy: 'ok', meter: 'ok' };
+  t.deepEqual(await ready.json(), { ready: true, parts });
   await service.create('castle', VERSION, { properties: { gamemode: 'creative' } });
   const address = { port: service.playersPort, version: VERSION, fakeHost: 'castle.localhost' };
 
