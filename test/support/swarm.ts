@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -148,8 +149,6 @@ async function plugBoard(t: Pick<Belongings, 'teardown'>): Promise<PlugBoard> {
   };
 }
 
-let entered = 0;
-
 /** The network card of a container that was attached to the network, moved to where this process is. */
 async function enter(t: Pick<Belongings, 'teardown'>, docker: Docker, network: string): Promise<string> {
   const container = await docker.createContainer({
@@ -159,7 +158,8 @@ async function enter(t: Pick<Belongings, 'teardown'>, docker: Docker, network: s
   await container.start();
   const { State, NetworkSettings } = await container.inspect();
   const { IPAddress: address, IPPrefixLen: bits } = NetworkSettings.Networks[network]!;
-  const card = `dme${process.pid}${entered++}`.slice(-15);
+  // Several test files share this process, and a name of a card has at most 15 characters.
+  const card = `dme${randomBytes(6).toString('hex')}`;
   const there = (args: string[]) => run('nsenter', [`--net=/proc/${State.Pid}/ns/net`, 'ip', ...args]);
   const { stdout } = await there(['-o', '-4', 'addr']);
   const name = stdout
