@@ -30,6 +30,7 @@ import { SecondFactors1796721800000 } from './1796721800000-second-factors.ts';
 import { AccountInvitations1796723600000 } from './1796723600000-account-invitations.ts';
 import { EulaAcceptances1796725400000 } from './1796725400000-eula-acceptances.ts';
 import { BackupsOffSite1796727200000 } from './1796727200000-backups-off-site.ts';
+import { BackupNotes1796729000000 } from './1796729000000-backup-notes.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -65,4 +66,5 @@ export const migrations = [
   AccountInvitations1796723600000,
   EulaAcceptances1796725400000,
   BackupsOffSite1796727200000,
+  BackupNotes1796729000000,
 ];

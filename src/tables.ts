@@ -33,7 +33,7 @@ import { recoveryCodes, secondFactors } from './people/second-factor/rows.ts';
 import { browserSessions } from './people/browser-session-rows.ts';
 import { serverPorts } from './ports/rows.ts';
 import { schedules } from './schedules/rows.ts';
-import { diagnostics } from './servers/diagnostic-rows.ts';
+import { diagnostics } from './servers/failures/diagnostic-rows.ts';
 import { servers } from './servers/rows.ts';
 import { transitions } from './servers/transition-rows.ts';
 import { sftpUsers } from './sftp/rows.ts';

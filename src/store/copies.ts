@@ -21,7 +21,7 @@ export async function copyBefore(database: string, migration: string, source: Da
   for (const { path } of copies.slice(0, -MOST)) await rm(path, { force: true });
 }
 
-/** Copies an SQLite database to a new file of its owner's, as it is at one instant, whoever writes to it meanwhile. */
+/** Copies an SQLite database to a new file of its owner's, as it is at one instant, while others may write to it. */
 export async function copyInto(target: string, source: DataSource): Promise<void> {
   // SQLite takes an empty file, and would make one that everybody reads.
   await using file = await open(target, 'wx', 0o600);

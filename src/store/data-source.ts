@@ -5,6 +5,7 @@ import { DataSource, type DataSourceOptions, type EntitySchema } from 'typeorm';
 import { migrations } from '../../migrations/index.ts';
 import { copyInto } from './copies.ts';
 import { exact } from './exact.ts';
+import { type Session, askSqlite, postgresSession, sqliteSession } from './session.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
 
@@ -16,6 +17,10 @@ export interface DataSources {
   writer: DataSource;
   /** Refuses to change anything. Sees what has been committed. */
   reader: DataSource;
+  /** Asks `reader`. */
+  read(sql: string, parameters?: unknown[]): Promise<unknown[]>;
+  /** A connection of `writer`. */
+  session(): Promise<Session>;
   close(): Promise<void>;
 }
 
@@ -23,13 +28,13 @@ export interface DataSources {
 export type Tables = readonly EntitySchema<object>[];
 
 const COMMON = {
-  migrations,
   synchronize: false,
   // Otherwise a condition whose value is undefined is left out, and the first row there is gets returned.
   invalidWhereValuesBehavior: { null: 'throw', undefined: 'throw' },
 } satisfies Partial<DataSourceOptions>;
 
-type Common = typeof COMMON & { entities: EntitySchema<object>[] };
+/** What the writer alone needs: the reader is asked in SQL, and to work out what tables are takes time. */
+type Described = { migrations: typeof migrations; entities: EntitySchema<object>[] };
 
 /** Set on every SQLite connection and read back. https://www.sqlite.org/pragma.html */
 const PRAGMAS = {
@@ -47,14 +52,14 @@ const PRAGMAS = {
  * knows the drivers. Rejects where a connection or a setting cannot be had.
  */
 export async function openDataSources(url: string, tables: Tables): Promise<DataSources> {
-  const common = { ...COMMON, entities: [...tables] };
-  if (!url.startsWith('sqlite:')) return openPostgres(url, common);
+  const described = { migrations, entities: [...tables] };
+  if (!url.startsWith('sqlite:')) return openPostgres(url, described);
   const file = url.slice('sqlite:'.length);
-  if (file !== ':memory:') return openSqlite(file, common, PRAGMAS);
+  if (file !== ':memory:') return openSqlite(file, described, PRAGMAS);
   // Two connections cannot share a database in memory without locking each other out. A private file that is never
   // synced is as quick, and behaves as the real one does.
   const directory = await mkdtemp(join(tmpdir(), 'dormouse-memory-'));
-  const sources = await openSqlite(join(directory, 'memory.db'), common, { ...PRAGMAS, synchronous: 0 });
+  const sources = await openSqlite(join(directory, 'memory.db'), described, { ...PRAGMAS, synchronous: 0 });
   return {
     ...sources,
     async close() {
@@ -86,34 +91,35 @@ export async function isEmptyPostgres(url: string): Promise<boolean> {
 
 async function openSqlite(
   file: string,
-  common: Common,
+  described: Described,
   pragmas: Record<string, string | number>,
 ): Promise<DataSources> {
   await mkdir(dirname(file), { recursive: true });
   // SQLite would create it readable for everybody; its companions (-wal, -shm) take the same mode.
   await (await open(file, 'a', 0o600)).close();
-  const options: DataSourceOptions = { ...common, type: 'sqlite', database: file, driver: await untraced() };
+  const options: DataSourceOptions = { ...COMMON, type: 'sqlite', database: file, driver: await untraced() };
   const sources = await openBoth(
     'sqlite',
-    () => connect(options, (source) => setPragmas(source, pragmas)),
+    () => connect({ ...options, ...described }, (source) => setPragmas(source, pragmas)),
     () => connect(options, (source) => setPragmas(source, { ...pragmas, query_only: 1 })),
   );
   return { ...sources, file };
 }
 
 /**
- * The driver, deaf to TypeORM's call of `verbose()`: that would write each query with its parameters out as text, in case
- * it fails, which costs more than most queries, and would put what is secret into the stacks of errors.
+ * The driver, which keeps statements prepared. It is deaf to TypeORM's call of `verbose()`: that would write each query with its
+ * parameters out as text, in case it fails, which costs more than most queries, and would put what is secret into the stacks of errors.
  */
 async function untraced(): Promise<object> {
-  const { default: sqlite3 } = await import('sqlite3');
-  const driver: object = Object.assign(Object.create(sqlite3) as object, { verbose: () => driver });
+  const [{ default: sqlite3 }, { PreparedDatabase }] = await Promise.all([import('sqlite3'), import('./prepared.ts')]);
+  const own = { verbose: () => driver, Database: PreparedDatabase };
+  const driver: object = Object.assign(Object.create(sqlite3) as object, own);
   return driver;
 }
 
-async function openPostgres(url: string, common: Common): Promise<DataSources> {
+async function openPostgres(url: string, described: Described): Promise<DataSources> {
   const options: DataSourceOptions = {
-    ...common,
+    ...COMMON,
     type: 'postgres',
     url,
     applicationName: 'dormouse',
@@ -125,7 +131,7 @@ async function openPostgres(url: string, common: Common): Promise<DataSources> {
   const readOnly = { options: '-c default_transaction_read_only=on' };
   return openBoth(
     'postgres',
-    () => connect({ ...options, poolSize: 1 }),
+    () => connect({ ...options, ...described, poolSize: 1 }),
     () => connect({ ...options, poolSize: 4, extra: readOnly }),
   );
 }
@@ -143,7 +149,18 @@ async function openBoth(
       await reader.destroy();
       await writer.destroy();
     };
-    return { dialect, writer, reader, close };
+    if (dialect === 'postgres') {
+      return {
+        dialect,
+        writer,
+        reader,
+        read: (...asked) => reader.query(...asked),
+        session: () => postgresSession(writer),
+        close,
+      };
+    }
+    const read = (sql: string, parameters?: unknown[]) => askSqlite(reader, sql, parameters);
+    return { dialect, writer, reader, read, session: () => sqliteSession(writer), close };
   } catch (error) {
     await writer.destroy();
     throw error;

@@ -61,7 +61,7 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   return { store, secret: await openSecret(store, dataDir), lease };
 }
 
-/** Whoever waits for another process waits for the database too. */
+/** A process that waits for another one waits for the database too. */
 async function openSoon({ databaseUrl, tables, waiting }: InstallationOptions): Promise<Store> {
   for (;;) {
     waiting?.signal.throwIfAborted();

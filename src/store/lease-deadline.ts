@@ -26,7 +26,7 @@ export interface Deadline {
 
 const LOOK_MS = 100;
 
-/** Time since the machine's boot, sleep included, which no clock of a program counts; whoever sets the machine's clock. */
+/** Time since the machine's boot, sleep included, which no clock of a program counts; setting the machine's clock does not change it. */
 export function sinceBootMs(): number {
   return Math.round(uptime() * 1_000);
 }

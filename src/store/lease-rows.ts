@@ -59,7 +59,7 @@ export async function holdsLease(db: Sql, dialect: Dialect, name: string, token:
   return (await db.query(dialect === 'postgres' ? `${sql} FOR SHARE` : sql, [name, token])).length > 0;
 }
 
-/** Stores another instant than before, even where the clock was set back: whoever waits goes by the difference. */
+/** Stores another instant than before, even where the clock was set back: a waiting process goes by the difference. */
 export async function renewLease(tx: Tx, name: string, token: string, expiresAt: number): Promise<void> {
   await tx.run(
     `UPDATE "leases" SET "expiresAt" = CASE WHEN "expiresAt" >= $1 THEN "expiresAt" + 1 ELSE $1 END

@@ -62,7 +62,7 @@ export interface LeaseOptions {
   waiting?: Waiting | undefined;
   /** Default: this process. */
   self?: ProcessIdentity;
-  /** Waits in real time, whoever sets clocks. */
+  /** Waits in real time, which no clock changes. */
   pause?: (ms: number) => Promise<unknown>;
 }
 

@@ -180,7 +180,7 @@ async function refuseOtherKeys(folder: string, dataDir: string): Promise<void> {
   }
 }
 
-/** Whoever ran the installation when it was backed up does not run this one. */
+/** The process that ran the installation when it was backed up does not run this one. */
 async function forgetLease(databaseUrl: string): Promise<void> {
   const sources = await openDataSources(databaseUrl, []);
   try {

@@ -1,3 +1,7 @@
+/**
+ * What is written is safe on disk, one step after the other, by the process that holds the lease.
+ * Never: a write of a process that has lost the lease, or a half of one.
+ */
 import { migrations } from '../../migrations/index.ts';
 import { StatusError } from '../kernel/status.ts';
 import { copyBefore, copyFor } from './copies.ts';
@@ -70,14 +74,17 @@ function newer(copy: string | undefined): StatusError {
 }
 
 function storeOn(sources: DataSources): Store {
-  const writer = new Writer(sources.writer, sources.dialect);
+  const writer = new Writer(() => sources.session(), sources.dialect);
   let closing: Promise<void> | undefined;
   return {
     dialect: sources.dialect,
-    query: <Row>(sql: string, parameters?: unknown[]) =>
-      sources.reader.query<Row[]>(sql, parameters).catch((error: unknown) => {
+    async query<Row>(sql: string, parameters?: unknown[]) {
+      try {
+        return (await sources.read(sql, parameters)) as Row[];
+      } catch (error) {
         throw storeError(error);
-      }),
+      }
+    },
     write: (work) => writer.write(work),
     waiting: () => writer.waiting,
     fence: (check) => writer.fence(check),

@@ -1,8 +1,9 @@
-import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { createMutex } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Dialect } from './data-source.ts';
 import { storeError, unavailable } from './errors.ts';
+import type { Session } from './session.ts';
 
 /** Something that answers SQL with `$1`, `$2`, … in order of their first appearance: the store, or a transaction. */
 export interface Sql {
@@ -33,7 +34,7 @@ const BEGIN = { sqlite: 'BEGIN IMMEDIATE', postgres: 'START TRANSACTION' };
  * before the commit is on disk.
  */
 export class Writer {
-  readonly #source: DataSource;
+  readonly #open: () => Promise<Session>;
   readonly #begin: string;
   readonly #jobs: Job[] = [];
   #fence: (tx: Sql) => Promise<void> = async () => {};
@@ -42,8 +43,8 @@ export class Writer {
   #closed = false;
   #waiting = 0;
 
-  constructor(source: DataSource, dialect: Dialect) {
-    this.#source = source;
+  constructor(open: () => Promise<Session>, dialect: Dialect) {
+    this.#open = open;
     this.#begin = BEGIN[dialect];
   }
 
@@ -98,67 +99,87 @@ export class Writer {
   }
 
   async #commit(waiting: Job[]): Promise<void> {
-    const runner = this.#source.createQueryRunner();
+    // One that is alone is undone with the whole transaction.
+    const attempt = waiting.length === 1 ? attemptAlone : attemptBeside;
+    let session: Session | undefined;
     const attempted: { job: Job; tell: () => void }[] = [];
     try {
-      await runner.query(this.#begin);
-      enlist(runner, true);
-      await this.#fence(lend(runner).tx);
+      session = await this.#open();
+      await session.query(this.#begin);
+      await this.#fence(lend(session).tx);
       for (let job = waiting.shift(); job; job = waiting.shift()) {
         const entry = { job, tell: () => {} };
         attempted.push(entry);
-        entry.tell = await attempt(runner, job);
+        entry.tell = await attempt(session, job);
       }
-      await runner.query('COMMIT');
+      await session.commit();
     } catch (error) {
-      await runner.query('ROLLBACK').catch(() => {});
-      for (const { job } of attempted) job.refuse(unavailable(error));
+      const undone = await session?.query('ROLLBACK').then(
+        () => true,
+        () => false,
+      );
+      const reason =
+        error instanceof Refused && undone === true ? storeError(error.cause) : unavailable(causeOf(error));
+      for (const { job } of attempted) job.refuse(reason);
       // Those behind a write that broke the whole commit try again in the next one; before the first, all fail alike.
       if (attempted.length > 0) this.#jobs.unshift(...waiting);
       else for (const job of waiting) job.refuse(storeError(error));
       return;
     } finally {
-      enlist(runner, false);
-      await runner.release().catch(() => {});
+      await session?.release().catch(() => {});
     }
     for (const { tell } of attempted) tell();
   }
 }
 
-/** Does one job behind a savepoint and gives what to tell its caller after the commit. Rejects if nothing can be saved. */
-async function attempt(runner: QueryRunner, job: Job): Promise<() => void> {
-  const { tx, end } = lend(runner);
-  await runner.query('SAVEPOINT job');
+/** A job that was alone in its transaction has rejected. */
+class Refused extends Error {}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof Refused ? error.cause : error;
+}
+
+/** Does one job and gives what to tell its caller after the commit. Rejects with Refused if it has to be undone. */
+async function attemptAlone(session: Session, job: Job): Promise<() => void> {
+  const { tx, end } = lend(session);
+  try {
+    return await job.attempt(tx);
+  } catch (cause) {
+    throw new Refused('undone', { cause });
+  } finally {
+    end();
+  }
+}
+
+/** The same behind a savepoint, so that it is undone by itself. Rejects if nothing can be saved. */
+async function attemptBeside(session: Session, job: Job): Promise<() => void> {
+  const { tx, end } = lend(session);
+  await session.query('SAVEPOINT job');
   try {
     const tell = await job.attempt(tx);
-    await runner.query('RELEASE SAVEPOINT job');
+    await session.query('RELEASE SAVEPOINT job');
     return tell;
   } catch (error) {
     // A full disk makes SQLite roll everything back by itself, and a lost connection does so too.
-    await runner.query('ROLLBACK TO SAVEPOINT job').catch(() => Promise.reject(error));
+    await session.query('ROLLBACK TO SAVEPOINT job').catch(() => Promise.reject(error));
     return () => job.refuse(storeError(error));
   } finally {
     end();
   }
 }
 
-function lend(runner: QueryRunner): { tx: Tx; end: () => void } {
+function lend(session: Session): { tx: Tx; end: () => void } {
   let ended = false;
-  const open = (): QueryRunner => {
+  const open = (): Session => {
     if (ended) throw new Error('A transaction was used after its write had ended: an await is missing.');
-    return runner;
+    return session;
   };
   const tx: Tx = {
     query: async <Row>(sql: string, parameters?: unknown[]) => (await open().query(sql, parameters)) as Row[],
-    run: async (sql, parameters) => (await open().query(sql, parameters, true)).affected ?? 0,
+    run: async (sql, parameters) => open().run(sql, parameters),
     get manager() {
       return open().manager;
     },
   };
   return { tx, end: () => (ended = true) };
-}
-
-/** Lets the runner know that a transaction is open, so that its manager takes part in it rather than opening its own. */
-function enlist(runner: QueryRunner, open: boolean): void {
-  Object.assign(runner, { isTransactionActive: open, transactionDepth: open ? 1 : 0 });
 }

@@ -11,7 +11,7 @@ import { appTokens } from '../../src/people/apps/token-rows.ts';
 import { getKeyByHash } from '../../src/people/keys/rows.ts';
 import { accounts, getUser, hasUsers, users } from '../../src/people/rows.ts';
 import { browserSessions } from '../../src/people/browser-session-rows.ts';
-import { insertDiagnostic, listDiagnostics } from '../../src/servers/diagnostic-rows.ts';
+import { insertDiagnostic, listDiagnostics } from '../../src/servers/failures/diagnostic-rows.ts';
 import * as rows from '../../src/servers/rows.ts';
 import { openDataSources } from '../../src/store/data-source.ts';
 import * as leases from '../../src/store/lease-rows.ts';

@@ -1,0 +1,90 @@
+import sqlite3 from 'sqlite3';
+
+/** What a statement calls back, with itself as `this`: the driver notes on it what a change did. */
+type Done = (this: unknown, error: Error | null, rows?: unknown[]) => void;
+
+/** The driver's types leave out what `prepare` itself calls. */
+const Statement = sqlite3.Statement as unknown as new (
+  database: sqlite3.Database,
+  sql: string,
+  prepared: (error: Error | null) => void,
+) => sqlite3.Statement;
+
+/** What is worth keeping prepared. What only a start or a migration says is not. */
+const KEPT = /^(?:SELECT|INSERT|UPDATE|DELETE|WITH|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/;
+/** Statements of one connection that wait for their next use. A room has some ten that are asked often. */
+const MOST_IDLE = 200;
+
+/**
+ * SQLite's connection, which keeps what it has prepared: the driver's own prepares each query anew, in a turn of a thread of its own,
+ * which costs more than running it. A statement is used by one query at a time; where all of a text are in use, another one is prepared.
+ */
+export class PreparedDatabase extends sqlite3.Database {
+  /** By text, the least recently used first. */
+  readonly #idle = new Map<string, sqlite3.Statement[]>();
+  #count = 0;
+  #closed = false;
+
+  override all(sql: string, ...rest: unknown[]): this {
+    return this.#perform('all', sql, rest);
+  }
+
+  override run(sql: string, ...rest: unknown[]): this {
+    return this.#perform('run', sql, rest);
+  }
+
+  /** The driver refuses to close before all statements are gone; those in use go when they have ended. */
+  override close(callback?: (error: Error | null) => void): void {
+    this.#closed = true;
+    while (this.#count > 0) this.#forgetOldest();
+    super.close(callback);
+  }
+
+  #perform(how: 'all' | 'run', sql: string, rest: unknown[]): this {
+    const [given, done] = rest as [unknown[] | undefined, Done];
+    // Without values it would keep those of its last use.
+    if (rest.length !== 2 || !KEPT.test(sql) || ((given?.length ?? 0) === 0 && sql.includes('$')))
+      return super[how](sql, ...rest);
+    const statement = this.#take(sql, done);
+    const keep = (error: Error | null) => this.#release(sql, statement, error);
+    statement[how](given ?? [], function ended(this: sqlite3.Statement, error: Error | null, rows?: unknown[]) {
+      keep(error);
+      done.call(this, error, rows);
+    });
+    return this;
+  }
+
+  #take(sql: string, done: Done): sqlite3.Statement {
+    const idle = this.#idle.get(sql);
+    const statement = idle?.pop();
+    if (statement === undefined) {
+      // One that cannot be prepared calls nothing else back.
+      return new Statement(this, sql, (error) => {
+        if (error !== null) done(error);
+      });
+    }
+    this.#count--;
+    if (idle?.length === 0) this.#idle.delete(sql);
+    return statement;
+  }
+
+  #release(sql: string, statement: sqlite3.Statement, error: Error | null): void {
+    // One that has failed may still be in the middle of its work.
+    if (error !== null || this.#closed) return void statement.finalize();
+    const idle = this.#idle.get(sql) ?? [];
+    idle.push(statement);
+    this.#count++;
+    this.#idle.delete(sql);
+    this.#idle.set(sql, idle);
+    if (this.#count > MOST_IDLE) this.#forgetOldest();
+  }
+
+  #forgetOldest(): void {
+    for (const [sql, idle] of this.#idle) {
+      idle.pop()?.finalize();
+      this.#count--;
+      if (idle.length === 0) this.#idle.delete(sql);
+      return;
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import { type DataSource, type EntityManager, QueryFailedError, type QueryRunner } from 'typeorm';
+import { exact } from './exact.ts';
+
+/**
+ * One connection to a database, for as long as something is changed by it. What is asked by text goes to the driver itself:
+ * TypeORM's way there costs more than most queries do.
+ */
+export interface Session {
+  query(sql: string, parameters?: unknown[]): Promise<unknown[]>;
+  /** An INSERT, UPDATE or DELETE; gives the number of rows it touched. */
+  run(sql: string, parameters?: unknown[]): Promise<number>;
+  /** Rejects where nothing was committed. */
+  commit(): Promise<void>;
+  /** Takes part in the transaction that has been begun. */
+  readonly manager: EntityManager;
+  release(): Promise<void>;
+}
+
+/** The part of the driver of SQLite that is used here; what it calls back has the number of rows on `this`. */
+interface Sqlite {
+  all(sql: string, values: unknown[], done: (error: Error | null, rows: unknown[]) => void): void;
+  run(sql: string, values: unknown[], done: (this: { changes: number }, error: Error | null) => void): void;
+}
+
+interface PostgresClient {
+  query(sql: string, values?: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null; command: string }>;
+}
+
+/** Asks a connection of SQLite. */
+export function askSqlite(source: DataSource, sql: string, parameters: unknown[] = []): Promise<unknown[]> {
+  parameters.forEach(exact);
+  return new Promise((resolve, reject) => {
+    connectionOf(source).all(sql, parameters, (error, rows) => {
+      if (error === null) resolve(rows);
+      else reject(failed(sql, error));
+    });
+  });
+}
+
+/** On the one connection that a source has. */
+export async function sqliteSession(source: DataSource): Promise<Session> {
+  let runner: QueryRunner | undefined;
+  return {
+    query: (sql, parameters) => askSqlite(source, sql, parameters),
+    run: (sql, parameters = []) => changeSqlite(source, sql, parameters),
+    commit: async () => void (await askSqlite(source, 'COMMIT')),
+    get manager() {
+      return (runner ??= enlisted(source.createQueryRunner())).manager;
+    },
+    release: async () => runner?.release(),
+  };
+}
+
+/** On a connection of the pool. */
+export async function postgresSession(source: DataSource): Promise<Session> {
+  const runner = enlisted(source.createQueryRunner());
+  const client = (await runner.connect()) as PostgresClient;
+  const ask = async (sql: string, parameters: unknown[] = []) => {
+    parameters.forEach(exact);
+    return client.query(sql, parameters).catch((error: Error) => Promise.reject(failed(sql, error)));
+  };
+  return {
+    query: async (sql, parameters) => (await ask(sql, parameters)).rows,
+    run: async (sql, parameters) => (await ask(sql, parameters)).rowCount ?? 0,
+    async commit() {
+      // A transaction in which something failed is rolled back by it, and that is no error to PostgreSQL.
+      if ((await ask('COMMIT')).command !== 'COMMIT')
+        throw new Error('The transaction had failed, and was rolled back.');
+    },
+    manager: runner.manager,
+    release: () => runner.release(),
+  };
+}
+
+function changeSqlite(source: DataSource, sql: string, parameters: unknown[]): Promise<number> {
+  parameters.forEach(exact);
+  return new Promise((resolve, reject) => {
+    connectionOf(source).run(sql, parameters, function done(error) {
+      if (error === null) resolve(this.changes);
+      else reject(failed(sql, error));
+    });
+  });
+}
+
+function connectionOf({ driver }: DataSource): Sqlite {
+  return (driver as unknown as { databaseConnection: Sqlite }).databaseConnection;
+}
+
+/** Without what the query was given: errors are logged. */
+function failed(sql: string, error: Error): QueryFailedError {
+  return new QueryFailedError(sql, undefined, error);
+}
+
+/** Lets a runner know that a transaction is open, or will be before it is used, so that its manager takes part in it rather than opening its own. */
+function enlisted(runner: QueryRunner): QueryRunner {
+  return Object.assign(runner, { isTransactionActive: true, transactionDepth: 1 });
+}
