@@ -158,8 +158,12 @@ export interface EngineNode {
   region: string;
   /** `down`: it does not answer, and its games may run on. `gone`: the engine knows it no more, and its games may run on. */
   state: 'ready' | 'down' | 'gone';
-  /** It answers, and no operator has drained it. */
+  /** It answers, no operator has drained it, and nothing else keeps games from starting there. */
   takesStarts: boolean;
+  /** An operator has drained it. */
+  drained: boolean;
+  /** What keeps games from starting there though it answers, as a sentence; '' for nothing, or a drain alone. */
+  trouble: string;
   cores: number;
   ramMb: number;
   /** Reserved by games that are there. */
@@ -167,6 +171,8 @@ export interface EngineNode {
   games: number;
   /** Since when games wait until it is surely off, epoch ms; null: none does. */
   waitsSince: number | null;
+  /** Since when it counts as surely off, epoch ms; null: it answers, or may run on. */
+  fencedAt: number | null;
 }
 
 /** What may be asked of an engine of several machines. `list` and `whereIs` answer at once, by what was seen last. */
@@ -187,7 +193,7 @@ export interface JavaRange {
   most: number;
 }
 
-/** Who listens on this machine's loopback (TCP ports), as one game is concerned. */
+/** Who listens on this machine's loopback (TCP ports), seen from one game. */
 export interface Listeners {
   /** Ports where the game's own processes listen, and nobody else. */
   own: readonly number[];

@@ -55,6 +55,8 @@ export interface GameHostSettings {
   region: string;
   /** For a swarm: its overlay network, its nodes' sockets, what switches a node off ('': people do), and after how long it counts as off. */
   swarmNetwork: string;
+  /** Whether there is an overlay network. */
+  swarmOverlay: boolean;
   swarmNodeSocket: string;
   fenceCommand: string;
   swarmLostAfterSeconds: number;
@@ -98,6 +100,12 @@ export async function openGameHost(options: GameHostOptions): Promise<GameHost> 
   const { engine: open, ...opened } = await openEngine(options, installationOf(secret));
   const engine = fencedEngine(open, mayAct);
   return { console, typed: withStandardInput(console, engine), management, passwords, engine, ...opened };
+}
+
+/** Loads the code of an engine, which takes a second on a busy machine: a standby has done so before its turn comes. */
+export async function preloadEngine(engine: EngineSetting): Promise<void> {
+  if (engine === 'swarm') await import('./swarm/open.ts');
+  if (engine === 'docker') await import('./docker/docker.ts');
 }
 
 type Opened = Pick<GameHost, 'engine' | 'owner' | 'trusted' | 'containerOf'>;

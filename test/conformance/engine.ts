@@ -405,13 +405,13 @@ function isDistant({ kind }: Engine): boolean {
 }
 
 /** Polls until there is an answer; fails after two minutes. */
-export async function until<T>(ask: () => Promise<T | undefined | false>): Promise<T> {
+export async function until<T>(ask: () => Promise<T | undefined | false>, everyMs = 20): Promise<T> {
   const deadline = Date.now() + 120_000;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined && answer !== false) return answer;
     if (Date.now() > deadline) throw new Error(`never came true: ${ask.toString()}`);
-    await sleep(20);
+    await sleep(everyMs);
   }
 }
 

@@ -2,6 +2,8 @@ import test from 'ava';
 import type { EngineEvent } from '../../src/engines/engine.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { fakeEngine } from '../fakes/engine.ts';
+import { onNodes } from '../fakes/nodes.ts';
+import { nodesHold } from './nodes.ts';
 
 const spec = {
   serverId: 'alpha',
@@ -75,4 +77,9 @@ test('a fake engine can be away, refuse, hold and crash, on its own clock', asyn
   await clock.advance(1);
   await halting;
   t.is(await engine.inspect('alpha'), undefined);
+});
+
+test('nodes of a fake engine are as those of a real one', async (t) => {
+  const clock = fakeClock(1_000);
+  await nodesHold(t, onNodes(fakeEngine({ clock }), [{ id: 'n1' }], clock), spec);
 });

@@ -20,18 +20,19 @@ import { gameSpec } from './game-spec.ts';
 export interface SwarmBench extends Bench {
   swarm: TestSwarm;
   installation: string;
-  network: string;
+  /** Undefined: without an overlay. */
+  network: string | undefined;
   /** Which nodes share the folder of all servers; what is wrong on the others. */
   checkFiles(): Promise<{ dir: string; troubles: Map<string, string | undefined> }>;
 }
 
 export interface SwarmBenches {
-  make(t: ExecutionContext): Promise<SwarmBench | undefined>;
+  make(t: ExecutionContext, how?: { overlay: boolean }): Promise<SwarmBench | undefined>;
   /** Ends the engines. */
   end(): Promise<void>;
 }
 
-export function swarmBenches(count: number): SwarmBenches {
+export function swarmBenches(count: number, { overlay = true } = {}): SwarmBenches {
   const network = 'dormouse-games';
   const shared: Belongings = belongings();
   let starting: Promise<TestSwarm | undefined> | undefined;
@@ -46,7 +47,7 @@ export function swarmBenches(count: number): SwarmBenches {
 
   return {
     end: () => shared.end(),
-    async make(t) {
+    async make(t, how = { overlay }) {
       if (!(await needs(t, 'swarm'))) return undefined;
       const swarm = await (starting ??= start());
       if (!swarm) return undefined;
@@ -64,13 +65,13 @@ export function swarmBenches(count: number): SwarmBenches {
           region: 'na',
           notes: { read: async () => notes.at(-1) ?? {}, write: async (now) => void notes.push(now) },
           lostAfterMs: 0,
-          network,
+          network: how.overlay ? network : undefined,
           secret: installation,
           agentImage: DEFAULT_SANDBOX_IMAGE,
           nodeSocket: swarm.nodeSocket,
         });
       const engine = await make();
-      await (entering ??= Promise.all([network, `${network}-nodes`].map((each) => swarm.enter(each))));
+      if (how.overlay) await (entering ??= Promise.all([network, `${network}-nodes`].map((each) => swarm.enter(each))));
       const other = await make();
       t.teardown(async () => {
         for (const { serverId } of await engine.list()) await engine.erase(serverId);
@@ -84,7 +85,7 @@ export function swarmBenches(count: number): SwarmBenches {
         engine,
         swarm,
         installation,
-        network,
+        network: how.overlay ? network : undefined,
         async checkFiles() {
           const manager = managerOf(swarm.manager);
           const folder = join(dir, 'data');

@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { serviceName } from '../../src/engines/swarm/service-spec.ts';
@@ -47,7 +50,7 @@ holds('a container on a node has no rights it does not need', async (t, bench) =
       LogConfig: { Type: 'json-file', Config: { 'max-file': '3', 'max-size': '10m' } },
     });
     t.deepEqual(Object.values(network.Ports).filter(Boolean), []);
-    t.deepEqual(Object.keys(network.Networks), [bench.network]);
+    t.deepEqual(Object.keys(network.Networks), [bench.network!]);
     const binds = mounts.filter((mount) => mount.Type === 'bind').map((mount) => [mount.Source, mount.Destination]);
     t.deepEqual(binds, [[bench.spec('alpha').dataDir, '/data']]);
     // Whatever can be written to is the folder, or memory that is soon full.
@@ -95,6 +98,68 @@ holds(
     t.false(views.find(({ id }) => id === third.id)?.takesStarts);
     const nowhere = engine.boot({ ...spec('alpha'), region: 'ap', serverId: 'gamma' }, never);
     await t.throwsAsync(nowhere, { message: /No node of the swarm has room/ });
+  },
+);
+
+test.serial(
+  'without an overlay a game is at a port of its node, and neither its console nor its agent is open',
+  async (t) => {
+    t.timeout(300_000);
+    const bench = await benches.make(t, { overlay: false });
+    if (!bench) return;
+    const { engine, spec, swarm, installation } = bench;
+    const heard: string[] = [];
+    t.teardown(engine.watch(({ type }) => heard.push(type)));
+    await until(async () => heard.includes('resync'));
+    const game = await engine.boot(spec('alpha', { print: ['one'], farewell: 'bye' }), never);
+    const { node, container } = await containerOf(bench, 'alpha');
+    t.is(game.game!.host, node.address);
+    await answers(game.game!);
+    t.like(game, { rcon: null, management: null });
+    const { NetworkSettings: network } = await container.inspect();
+    const published = Object.entries(network.Ports).filter(([, open]) => open !== null && open.length > 0);
+    t.deepEqual(
+      published.map(([port]) => port),
+      ['25565/tcp'],
+    );
+    t.is(published[0]?.[1]?.[0]?.HostPort, String(game.game!.port));
+    // The rule of docs/scale.md, for a network that this process is not in.
+    const rule = '-p tcp -m conntrack --ctstate NEW --ctorigdstport 32768:60999 ! -s 10.0.0.0/24 -j DROP'.split(' ');
+    const iptables = (does: string) =>
+      run('nsenter', [`--net=/proc/${node.networkPid}/ns/net`, 'iptables', '-w', does, 'DOCKER-USER', ...rule]);
+    await iptables('-I');
+    t.false(await connects(game.game!), 'the firewall keeps strangers out');
+    await iptables('-D');
+    t.true(await connects(game.game!));
+
+    await until(async () => (await collect(engine.logs('alpha'))).length === 1);
+    t.true((await until(() => engine.stats('alpha'))).memUsedMb > 0);
+
+    const filters = { service: [`dormouse-${installation}-agents`], 'desired-state': ['running'] };
+    const [agent] = (await swarm.manager.listTasks({ filters })) as {
+      NodeID: string;
+      Status: { PortStatus: { Ports: { PublishedPort: number }[] } };
+    }[];
+    const { Status } = await swarm.manager.getNode(agent!.NodeID).inspect();
+    const [{ PublishedPort: port } = { PublishedPort: 0 }] = agent!.Status.PortStatus.Ports;
+    const ciphers = 'ECDHE-PSK-CHACHA20-POLY1305';
+    const ask = (psk: Buffer | undefined) => {
+      const stranger = connectTls({
+        host: Status.Addr,
+        port,
+        ...(psk && { ciphers, maxVersion: 'TLSv1.2', pskCallback: () => ({ psk, identity: 'dormouse' }) }),
+        checkServerIdentity: () => undefined,
+      });
+      t.teardown(() => stranger.destroy());
+      return once(stranger, 'secureConnect');
+    };
+    await t.throwsAsync(ask(undefined), undefined, 'nobody without a secret');
+    await t.throwsAsync(ask(createHash('sha256').update('another').digest()), undefined, 'nor with another');
+    await t.notThrowsAsync(ask(createHash('sha256').update(installation).digest()));
+
+    await engine.halt('alpha', 5_000);
+    await until(async () => heard.includes('down'));
+    t.true((await collect(engine.logs('alpha'))).some(({ text }) => text === 'bye'));
   },
 );
 

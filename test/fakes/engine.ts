@@ -33,7 +33,7 @@ export interface Script {
 }
 
 /** An engine without processes, and the strings by which a test pulls it. Passes the conformance suite of engines. */
-export interface FakeEngine extends Engine {
+export interface FakeEngine extends Omit<Engine, 'nodes'> {
   readonly kind: 'memory';
   /** Ids of servers in the order in which games were really started (an idempotent boot of a running one is not). */
   readonly boots: string[];

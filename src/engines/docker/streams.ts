@@ -1,5 +1,5 @@
-import { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
+import { IncomingMessage } from '../../kernel/node-http.ts';
 import { MIB } from '../../kernel/units.ts';
 import { within } from './errors.ts';
 

@@ -1,11 +1,13 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type IncomingMessage, type ServerResponse, createServer, request } from 'node:http';
+import { type IncomingMessage, type ServerResponse, request } from 'node:http';
+import { createServer } from 'node:https';
 
 // A program of its own, which runs once on every node of a swarm: the service hands it to Swarm as it is (see agents.ts), so
 // it imports nothing but Node. It passes on, to the Docker Engine of its node, the few calls that the service needs there
 // and that a manager cannot do for it: what the games of one installation use and print, how they ended, and ending them.
-// Nothing else gets through: no creating, no exec, no other container, nobody without the secret.
+// Nothing else gets through: no creating, no exec, no other container, nobody without the secret, which both ends prove to one
+// another by TLS with a pre-shared key.
 
 const [installation = '', port = '', secretFile = '', socketPath = '/var/run/docker.sock'] = process.argv.slice(2);
 const LABEL = 'dormouse.installation';
@@ -17,8 +19,8 @@ const ALLOWED: Record<string, readonly string[]> = {
 const CONTAINER = /^(?:\/v[\d.]+)?\/containers\/([0-9a-f]{64})\/([a-z]+)(\?.*)?$/;
 const MOST_KNOWN = 10_000;
 
-const hash = (text: string) => createHash('sha256').update(text).digest();
-const secret = hash(`Bearer ${readFileSync(secretFile, 'utf8').trim()}`);
+const psk = createHash('sha256').update(readFileSync(secretFile, 'utf8').trim()).digest();
+const tls = { ciphers: 'ECDHE-PSK-CHACHA20-POLY1305', minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' } as const;
 /** Containers that were found to be ours. */
 const known = new Set<string>();
 
@@ -73,10 +75,9 @@ function passOn(path: string, incoming: IncomingMessage, response: ServerRespons
   asked.end();
 }
 
-createServer((incoming, response) => {
+createServer({ ...tls, pskCallback: () => psk }, (incoming, response) => {
   incoming.resume();
   response.on('error', () => undefined);
-  if (!timingSafeEqual(hash(incoming.headers.authorization ?? ''), secret)) return refuse(response, 401, 'who asks?');
   passedOn(incoming).then(
     (path) => {
       if (path === undefined) refuse(response, 404, 'no such container of this installation');
@@ -84,8 +85,8 @@ createServer((incoming, response) => {
     },
     () => refuse(response, 502, 'no engine answers'),
   );
-  return undefined;
 })
+  .on('tlsClientError', (_, socket) => socket.destroy())
   .on('clientError', (_, socket) => socket.destroy())
   .listen(Number(port), () => console.log(`games of ${installation} on this node: port ${port}`));
 

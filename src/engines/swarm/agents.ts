@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { Agent } from 'node:https';
 import { join } from 'node:path';
 import Docker from 'dockerode';
+import { type Address, endpointKey } from '../../kernel/address.ts';
 import { MIB } from '../../kernel/units.ts';
 import { unless, within } from '../docker/errors.ts';
 import { EngineError } from '../engine.ts';
 import type { Manager } from './manager.ts';
 import type { SwarmNetworks } from './networks.ts';
-import { REGION_LABEL } from './service-spec.ts';
-import { type Task, addressIn } from './task.ts';
+import { REGION_LABEL, hostPort } from './service-spec.ts';
+import { type Task, addressIn, publishedAt } from './task.ts';
 
 const PORT = 8_475;
 const CALL_MS = 30_000;
@@ -44,10 +46,11 @@ export interface AgentsOptions {
 export function swarmAgents(options: AgentsOptions): Agents {
   const { docker, manager, networks, installation, secret } = options;
   const name = `dormouse-${installation}-agents`;
-  let listed: { at: number; addresses: Promise<Map<string, string>> } | undefined;
+  let listed: { at: number; addresses: Promise<Map<string, Address>> } | undefined;
+  const tls = preShared(secret);
   const engines = new Map<string, Docker>();
 
-  async function addresses(): Promise<Map<string, string>> {
+  async function addresses(): Promise<Map<string, Address>> {
     if (listed === undefined || Date.now() - listed.at > LIST_MS) {
       const reading = list();
       listed = { at: Date.now(), addresses: reading };
@@ -56,37 +59,40 @@ export function swarmAgents(options: AgentsOptions): Agents {
     return await listed.addresses;
   }
 
-  async function list(): Promise<Map<string, string>> {
-    const { nodes } = await networks.ensure();
+  async function list(): Promise<Map<string, Address>> {
+    const overlay = (await networks.ensure())?.nodes;
     const tasks = await manager.tasks(`${AGENT_LABEL}=${installation}`);
     const running = tasks.filter(
       ({ Status, DesiredState }) => Status.State === 'running' && DesiredState === 'running',
     );
-    return new Map(running.flatMap((task: Task) => entry(task, nodes)));
+    if (overlay !== undefined) return placesOf(running, (task) => onNetwork(overlay, task));
+    const hosts = new Map((await manager.nodes()).map(({ ID, Status }) => [ID, Status.Addr]));
+    return placesOf(running, (task) => onNode(hosts.get(task.NodeID ?? ''), task));
   }
 
-  function engineAt(host: string): Docker {
-    const headers = { authorization: `Bearer ${secret}` };
-    const engine = engines.get(host) ?? new Docker({ protocol: 'http', host, port: PORT, headers });
-    engines.set(host, engine);
+  function engineAt(address: Address): Docker {
+    const key = endpointKey(address);
+    const options = { protocol: 'https', ...address, agent: tls } as Docker.DockerOptions;
+    const engine = engines.get(key) ?? new Docker(options);
+    engines.set(key, engine);
     return engine;
   }
 
   return {
     async deploy() {
-      const { nodes } = await networks.ensure();
+      const network = (await networks.ensure())?.nodes;
       const program = readFileSync(join(import.meta.dirname, 'agent.ts'));
       const config = await ensureObject(docker, 'configs', `${name}-${digest(program)}`, program);
       const token = await ensureObject(docker, 'secrets', `${name}-${digest(secret)}`, Buffer.from(secret));
-      const spec = agentSpec({ ...options, name, image: await options.image(), config, token, network: nodes });
+      const spec = agentSpec({ ...options, name, image: await options.image(), config, token, network });
       const there = await manager.service(name);
       if (there === undefined && (await manager.create(spec))) return;
       if (there?.Spec.Labels[SPEC_LABEL] !== spec.Labels[SPEC_LABEL]) await manager.update(name, () => spec);
     },
 
     async on(nodeId) {
-      const host = (await addresses()).get(nodeId);
-      if (host !== undefined) return engineAt(host);
+      const address = (await addresses()).get(nodeId);
+      if (address !== undefined) return engineAt(address);
       throw new EngineError('engine_unavailable', 'The machine of the server does not answer.', {
         suggestion: 'The service tries again by itself. If this goes on, ask the operator to look at the nodes.',
       });
@@ -96,20 +102,42 @@ export function swarmAgents(options: AgentsOptions): Agents {
   };
 }
 
-function entry(task: Task, network: string): [string, string][] {
-  const address = addressIn(network, task);
-  return task.NodeID === undefined || address === undefined ? [] : [[task.NodeID, address]];
+/** Connections on which both ends prove that they know the secret. */
+function preShared(secret: string): Agent {
+  const psk = createHash('sha256').update(secret).digest();
+  const tls = { ciphers: 'ECDHE-PSK-CHACHA20-POLY1305', minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' } as const;
+  const pskCallback = () => ({ psk, identity: 'dormouse' });
+  return new Agent({ keepAlive: true, ...tls, pskCallback, checkServerIdentity: () => undefined });
 }
 
-interface AgentSpec extends AgentsOptions {
+/** By the id of their node. */
+function placesOf(tasks: Task[], placeOf: (task: Task) => Address | undefined): Map<string, Address> {
+  const entry = (task: Task): [string, Address][] => {
+    const place = placeOf(task);
+    return task.NodeID === undefined || place === undefined ? [] : [[task.NodeID, place]];
+  };
+  return new Map(tasks.flatMap(entry));
+}
+
+function onNetwork(network: string, task: Task): Address | undefined {
+  const host = addressIn(network, task);
+  return host === undefined ? undefined : { host, port: PORT };
+}
+
+function onNode(host: string | undefined, task: Task): Address | undefined {
+  const port = publishedAt(PORT, task);
+  return host === undefined || port === undefined ? undefined : { host, port };
+}
+
+interface AgentSpec extends Pick<AgentsOptions, 'installation' | 'nodeSocket'> {
   name: string;
+  image: string;
   config: Named;
   token: Named;
-  network: string;
+  network: string | undefined;
 }
 
-function agentSpec(parts: Omit<AgentSpec, 'image'> & { image: string }) {
-  const { name, installation, image, config, token, network, nodeSocket } = parts;
+function agentSpec({ name, installation, image, config, token, network, nodeSocket }: AgentSpec) {
   const socket = '/docker.sock';
   const file = (target: string) => ({ Name: target, UID: '0', GID: '0', Mode: 0o400 });
   const task = {
@@ -129,15 +157,15 @@ function agentSpec(parts: Omit<AgentSpec, 'image'> & { image: string }) {
     Resources: { Limits: { MemoryBytes: 256 * MIB, Pids: 128 } },
     RestartPolicy: { Condition: 'any', Delay: 1_000_000_000 },
     Placement: { Constraints: [`node.labels.${REGION_LABEL}!=none`] },
-    Networks: [{ Target: network }],
+    ...(network !== undefined && { Networks: [{ Target: network }] }),
     LogDriver: { Name: 'json-file', Options: { 'max-size': '1m', 'max-file': '2' } },
   };
   return {
     Name: name,
-    Labels: { [AGENT_LABEL]: installation, [SPEC_LABEL]: digest(JSON.stringify(task)) },
+    Labels: { [AGENT_LABEL]: installation, [SPEC_LABEL]: digest(JSON.stringify([task, network === undefined])) },
     TaskTemplate: task,
     Mode: { Global: {} },
-    EndpointSpec: { Mode: 'dnsrr' },
+    EndpointSpec: { Mode: 'dnsrr', Ports: network === undefined ? [hostPort(PORT)] : [] },
   };
 }
 

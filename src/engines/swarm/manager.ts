@@ -41,6 +41,7 @@ export interface Manager {
   /** Tasks of services with this label. */
   tasks(label: string): Promise<Task[]>;
   task(id: string): Promise<Task | undefined>;
+  /** All that runs in the swarm, the containers too that others attached to its networks. */
   runningTasks(): Promise<Task[]>;
   nodes(): Promise<NodeInfo[]>;
   updateNode(id: string, change: (spec: NodeInfo['Spec']) => NodeInfo['Spec']): Promise<void>;
@@ -83,7 +84,7 @@ export function managerOf(docker: Docker): Manager {
     taskOf: async (name) => (await tasksOf(name)).toSorted(newestFirst)[0],
     tasks: (label) => listTasks({ label: [label] }),
     task: (id) => unless([404], within(CALL_MS, docker.getTask(id).inspect())) as Promise<Task | undefined>,
-    runningTasks: () => listTasks({ 'desired-state': ['running'] }),
+    runningTasks: () => listTasks({ 'desired-state': ['running'], runtime: ['', 'container', 'attachment'] }),
     nodes: () => within(CALL_MS, docker.listNodes()) as Promise<NodeInfo[]>,
     async updateNode(id, change) {
       await retried(async () => {

@@ -10,20 +10,29 @@ import { addressIn, labelsOf } from './task.ts';
 const CALL_MS = 30_000;
 const PEERS_MS = 30_000;
 
+/** Ids of networks. */
+export interface NetworkIds {
+  games: string;
+  nodes: string;
+}
+
 /** The overlay networks of a swarm that this service uses. */
 export interface SwarmNetworks {
-  /** Ids of the network of the games and of that of the nodes, which are made where they are not there. */
-  ensure(): Promise<{ games: string; nodes: string }>;
-  /** Whence games are reached: this process's own addresses, and all tasks on their network that are no games. */
+  /**
+   * Ids of the network of the games and of that of the nodes, which are made where they are not there. Undefined: there are to
+   * be none.
+   */
+  ensure(): Promise<NetworkIds | undefined>;
+  /** Where connections to games come from: this process's own addresses, and all tasks on their network that are no games. */
   peers(): Promise<string[]>;
 }
 
 /**
  * Two overlays: on the one the service, the proxies and the games meet; on the other, which no game sees, the service and what
- * runs of it on each node. Nothing is published on either.
+ * runs of it on each node. Nothing is published on either. Without a name there are none.
  */
-export function swarmNetworks(docker: Docker, manager: Manager, name: string): SwarmNetworks {
-  let known: Promise<{ games: string; nodes: string }> | undefined;
+export function swarmNetworks(docker: Docker, manager: Manager, name: string | undefined): SwarmNetworks {
+  let known: Promise<NetworkIds> | undefined;
   let peers: { at: number; addresses: Promise<string[]> } | undefined;
 
   async function ensureOne(wanted: string): Promise<string> {
@@ -48,7 +57,8 @@ export function swarmNetworks(docker: Docker, manager: Manager, name: string): S
     return exact;
   }
 
-  async function ensure(): Promise<{ games: string; nodes: string }> {
+  async function ensure(): Promise<NetworkIds | undefined> {
+    if (name === undefined) return undefined;
     const making = (known ??= Promise.all([ensureOne(name), ensureOne(`${name}-nodes`)]).then(([games, nodes]) => ({
       games,
       nodes,
@@ -60,7 +70,9 @@ export function swarmNetworks(docker: Docker, manager: Manager, name: string): S
   }
 
   async function ofTasks(): Promise<string[]> {
-    const { games } = await ensure();
+    const games = (await ensure())?.games;
+    // Whoever is to reach games at nodes' addresses is a node.
+    if (games === undefined) return (await manager.nodes()).map(({ Status }) => Status.Addr);
     return (await manager.runningTasks())
       .filter((task) => labelsOf(task)[LABEL.server] === undefined)
       .flatMap((task) => addressIn(games, task) ?? []);

@@ -1,9 +1,11 @@
 import type { Logger } from 'pino';
 import { MIB } from '../../kernel/units.ts';
+import { LABEL } from '../docker/container.ts';
 import { EngineError, type EngineNode, type EngineNodes } from '../engine.ts';
+import { NO_REGION } from '../regions.ts';
 import { type Manager, type NodeInfo, installationLabel } from './manager.ts';
 import { REGION_LABEL, filesLabel } from './service-spec.ts';
-import { type Task, isOver } from './task.ts';
+import { type Task, isOver, labelsOf } from './task.ts';
 
 /** When nodes were surely off, by node id, epoch ms: kept over restarts. */
 export interface FenceNotes {
@@ -37,18 +39,24 @@ export interface SwarmNodes extends EngineNodes {
   /** Throws `engine_unavailable` where the node of a task does not answer and nobody knows what it does. */
   requireReachable(task: Task): void;
   nameOf(task: Task): string;
+  /** The address of a task's node; '' where it is not known. */
+  addressOf(task: Task): string;
   /** Ids of nodes that answer and are given to games. */
   ready(): string[];
   /** Lets games start on those nodes that see the servers' folder. Rejects with EngineError where none does. */
   admitNodes(): Promise<void>;
 }
 
+interface Seen {
+  views: Map<string, EngineNode>;
+  /** By server: the node that its game is on. */
+  places: Map<string, EngineNode>;
+}
+
 /** Between two tries of a fencing command. */
 const FENCE_EVERY_MS = 10_000;
 /** After this a node that did not share the servers' folder is asked again. */
 const RECHECK_MS = 30_000;
-/** The region of nodes that are not for games. */
-const NO_REGION = 'none';
 
 /**
  * Two games on one world must never be. What ran on a node that Swarm calls down may run on, so it counts as running until
@@ -61,11 +69,15 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
   let nodes = new Map<string, NodeInfo>();
   let tasks: Task[] = [];
   let isNews = false;
+  /** What `list` and `whereIs` say; made anew when they are asked after something has changed. */
+  let seen: Seen | undefined;
   const downSince = new Map<string, number>();
   const lastTry = new Map<string, number>();
   const fencing = new Set<string>();
   /** Nodes whose folder has been checked since this process began, and when. */
   const checked = new Map<string, number>();
+  /** Why nodes do not share the servers' folder. */
+  const unshared = new Map<string, string>();
   let checking = false;
 
   const isReady = (id: string | undefined) => id === undefined || nodes.get(id)?.Status.State === 'ready';
@@ -78,14 +90,20 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
     isReady(id) ? [] : tasks.filter((task) => task.NodeID === id && !isOver(task) && offAt(task) === undefined);
 
   async function look(): Promise<boolean> {
-    nodes = new Map((await manager.nodes()).map((node) => [node.ID, node]));
-    tasks = await manager.tasks(installationLabel(installation));
-    for (const node of nodes.values()) await label(node);
-    for (const id of new Set([...nodes.keys(), ...tasks.flatMap(({ NodeID }) => NodeID ?? [])])) await heed(id);
-    await forget();
+    await readAll();
     const news = isNews;
     isNews = false;
     return news;
+  }
+
+  async function readAll(): Promise<void> {
+    nodes = new Map((await manager.nodes()).map((node) => [node.ID, node]));
+    tasks = await manager.tasks(installationLabel(installation));
+    seen = undefined;
+    for (const node of nodes.values()) await label(node);
+    for (const id of new Set([...nodes.keys(), ...tasks.flatMap(({ NodeID }) => NodeID ?? [])])) await heed(id);
+    await forget();
+    seen = undefined;
   }
 
   /** A node without a region stands in that of the installation. */
@@ -108,6 +126,8 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
       for (const id of asked) {
         const trouble = troubles.get(id);
         checked.set(id, trouble === undefined ? Infinity : Date.now());
+        if (trouble === undefined) unshared.delete(id);
+        else unshared.set(id, trouble);
         if (trouble !== undefined)
           log.error(
             { node: nodeName(id) },
@@ -145,12 +165,14 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
       if (downSince.delete(id)) log.info({ node: nodeName(id) }, 'the node is back');
       return;
     }
+    // A manager that has just begun has not heard of its nodes yet.
+    if (nodes.get(id)?.Status.State === 'unknown') return;
     const since = downSince.get(id) ?? Date.now();
     const games = lostOn(id).length;
     if (!downSince.has(id))
       log.error({ node: nodeName(id), games }, 'a node does not answer; its games wait until it is surely off');
     downSince.set(id, since);
-    if (games === 0 || nodes.get(id)?.Status.State === 'unknown') return;
+    if (games === 0) return;
     if (lostAfterMs > 0 && Date.now() - since >= lostAfterMs) await fence(id, 'SWARM_LOST_AFTER_S has passed');
     else void command(id);
   }
@@ -161,8 +183,9 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
     lastTry.set(id, Date.now());
     try {
       const address = nodes.get(id)?.Status.Addr ?? '';
+      const isOff = await fenceNode({ id, name: nodeName(id), address });
       // It may have come back while the command ran, and then says itself what runs.
-      if (await fenceNode({ id, name: nodeName(id), address })) await fence(id, 'FENCE_COMMAND has succeeded');
+      if (isOff && !isReady(id)) await fence(id, 'FENCE_COMMAND has succeeded');
     } catch (err) {
       log.error({ err, node: nodeName(id) }, 'a node could not be fenced; trying again');
     } finally {
@@ -173,6 +196,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
   async function fence(id: string, why: string): Promise<void> {
     fenced = { ...fenced, [id]: Date.now() };
     await notes.write(fenced);
+    seen = undefined;
     isNews = true;
     log.warn({ node: nodeName(id), why }, 'a node counts as switched off: its games start elsewhere');
   }
@@ -190,22 +214,49 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
 
   const nodeName = (id: string) => nodes.get(id)?.Description.Hostname ?? id;
 
+  /** Why no game starts on a node that answers; '' where some may, or where it is drained. */
+  function troubleOf(id: string, labels: Record<string, string> = {}): string {
+    if (labels[REGION_LABEL] === NO_REGION) return `It is kept free of games (${REGION_LABEL}=${NO_REGION}).`;
+    if (checkFiles === undefined || labels[filesLabel(installation)] !== undefined) return '';
+    const trouble = unshared.get(id);
+    if (trouble === undefined) return 'Whether it shares the servers’ folder has not been found out yet.';
+    return `It does not share the servers’ folder: ${trouble}`;
+  }
+
+  function compile(): Seen {
+    const elsewhere = [...new Set(tasks.flatMap(({ NodeID: id }) => id ?? []))].filter((id) => !nodes.has(id));
+    const ids = [...nodes.keys(), ...elsewhere.filter((id) => lostOn(id).length > 0)];
+    const views = new Map(ids.map((id) => [id, view(id)]));
+    const places = new Map<string, EngineNode>();
+    for (const task of tasks) {
+      const serverId = labelsOf(task)[LABEL.server];
+      if (serverId === undefined || task.NodeID === undefined || isOver(task)) continue;
+      places.set(serverId, views.get(task.NodeID) ?? view(task.NodeID));
+    }
+    return { views, places };
+  }
+
   function view(id: string): EngineNode {
     const node = nodes.get(id);
     const ours = tasks.filter((task) => task.NodeID === id && !isOver(task) && offAt(task) === undefined);
     const bytes = ours.reduce((sum, { Spec }) => sum + (Spec.Resources?.Reservations?.MemoryBytes ?? 0), 0);
+    const drained = node !== undefined && node.Spec.Availability !== 'active';
+    const trouble = node !== undefined && isReady(id) ? troubleOf(id, node.Spec.Labels) : '';
     return {
       id,
       name: nodeName(id),
       address: node?.Status.Addr ?? '',
       region: node?.Spec.Labels?.[REGION_LABEL] ?? region,
       state: node === undefined ? 'gone' : isReady(id) ? 'ready' : 'down',
-      takesStarts: node !== undefined && isReady(id) && node.Spec.Availability === 'active',
+      takesStarts: node !== undefined && isReady(id) && !drained && trouble === '',
+      drained,
+      trouble,
       cores: Math.floor((node?.Description.Resources.NanoCPUs ?? 0) / 1e9),
       ramMb: Math.floor((node?.Description.Resources.MemoryBytes ?? 0) / MIB),
       usedRamMb: Math.ceil(bytes / MIB),
       games: ours.length,
       waitsSince: lostOn(id).length > 0 ? (downSince.get(id) ?? null) : null,
+      fencedAt: isReady(id) || lostOn(id).length > 0 ? null : (fenced[id] ?? null),
     };
   }
 
@@ -213,6 +264,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
     look,
     offAt,
     nameOf: ({ NodeID: id }) => (id === undefined ? 'the node' : nodeName(id)),
+    addressOf: ({ NodeID: id }) => nodes.get(id ?? '')?.Status.Addr ?? '',
     ready,
     admitNodes,
     requireReachable(task) {
@@ -225,32 +277,21 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
         },
       );
     },
-    list: () =>
-      [
-        ...new Set([
-          ...nodes.keys(),
-          ...tasks.filter((task) => lostOn(task.NodeID ?? '').includes(task)).flatMap(({ NodeID }) => NodeID ?? []),
-        ]),
-      ].map(view),
-    whereIs(serverId) {
-      const task = tasks.find(
-        (each) => each.Spec.ContainerSpec?.Labels?.['dormouse.server'] === serverId && !isOver(each),
-      );
-      return task?.NodeID === undefined ? undefined : view(task.NodeID);
-    },
+    list: () => [...(seen ??= compile()).views.values()],
+    whereIs: (serverId) => (seen ??= compile()).places.get(serverId),
     async fence(id) {
-      await look();
+      await readAll();
       if (nodes.has(id) && isReady(id)) return false;
       await fence(id, 'an operator has said so');
       return true;
     },
     async setStarts(id, on) {
       await manager.updateNode(id, (spec) => ({ ...spec, Availability: on ? 'active' : 'pause' }));
-      await look();
+      await readAll();
     },
     async setRegion(id, to) {
       await manager.updateNode(id, (spec) => ({ ...spec, Labels: { ...spec.Labels, [REGION_LABEL]: to } }));
-      await look();
+      await readAll();
     },
   };
 }

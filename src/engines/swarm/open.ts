@@ -23,6 +23,7 @@ export interface OpenSwarm {
     sandboxImage: string;
     region: string;
     swarmNetwork: string;
+    swarmOverlay: boolean;
     swarmNodeSocket: string;
     fenceCommand: string;
     swarmLostAfterSeconds: number;
@@ -45,7 +46,7 @@ export async function openSwarm({ store, secret, settings, ...parts }: OpenSwarm
     return await createSwarmEngine({
       ...parts,
       region: settings.region,
-      network: settings.swarmNetwork,
+      network: settings.swarmOverlay ? settings.swarmNetwork : undefined,
       nodeSocket: settings.swarmNodeSocket,
       agentImage: settings.sandboxImage,
       serversDir,
@@ -70,7 +71,7 @@ function notesIn(store: Store): FenceNotes {
   };
 }
 
-/** Runs the operator's command; it has two minutes. */
+/** Runs the operator's command; it has two minutes. What it rejects with does not quote the command, which may hold a password. */
 export function fenceBy(command: string): FenceNode {
   return async ({ id, name, address }) => {
     const env = {
@@ -79,7 +80,11 @@ export function fenceBy(command: string): FenceNode {
       NODE_NAME: name,
       NODE_ADDRESS: address,
     };
-    await promisify(execFile)('/bin/sh', ['-c', command], { env, timeout: FENCE_MS, killSignal: 'SIGKILL' });
+    const options = { env, timeout: FENCE_MS, killSignal: 'SIGKILL' } as const;
+    await promisify(execFile)('/bin/sh', ['-c', command], options).catch((error: unknown) => {
+      const { code, signal } = error as { code?: unknown; signal?: unknown };
+      throw new Error(`FENCE_COMMAND ended with ${String(signal ?? code)}`);
+    });
     return true;
   };
 }

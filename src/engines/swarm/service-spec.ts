@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { MIB } from '../../kernel/units.ts';
-import { LABEL, containerName, specDigest, temporary } from '../docker/container.ts';
+import { GAME_PORT, LABEL, containerName, specDigest, temporary } from '../docker/container.ts';
 import type { GameSpec } from '../engine.ts';
 
 /** The label of nodes that says in which region they stand. */
@@ -24,7 +24,8 @@ export interface SwarmHome {
 export interface Placing {
   /** The image as every node is to understand it: an id, or a name with its digest. */
   image: string;
-  networkId: string;
+  /** Undefined: there is none, and the game is published at a port of its node that Docker chooses. */
+  networkId: string | undefined;
   /** Only on nodes whose label says this region. */
   region: string;
 }
@@ -88,20 +89,28 @@ export function serviceOptions(spec: GameSpec, installer: boolean, home: SwarmHo
         ],
         Preferences: [{ Spread: { SpreadDescriptor: 'node.id' } }],
       },
-      Networks: [{ Target: placing.networkId }],
+      ...(placing.networkId !== undefined && { Networks: [{ Target: placing.networkId }] }),
       LogDriver: { Name: 'json-file', Options: { 'max-size': '10m', 'max-file': '3' } },
     },
     Mode: { Replicated: { Replicas: 1 } },
     EndpointSpec: {
       Mode: 'dnsrr',
-      Ports: published.map(({ hostPort, containerPort, proto }) => ({
-        Protocol: proto,
-        TargetPort: containerPort,
-        PublishedPort: hostPort,
-        PublishMode: 'host',
-      })),
+      Ports: [
+        ...(placing.networkId === undefined && !installer ? [hostPort(GAME_PORT)] : []),
+        ...published.map(({ hostPort, containerPort, proto }) => ({
+          Protocol: proto,
+          TargetPort: containerPort,
+          PublishedPort: hostPort,
+          PublishMode: 'host',
+        })),
+      ],
     },
   };
+}
+
+/** A port (TCP) of a task at a free one of its node. */
+export function hostPort(port: number): object {
+  return { Protocol: 'tcp', TargetPort: port, PublishMode: 'host' };
 }
 
 /** A service's specification bound to one node; undefined where it is already. */

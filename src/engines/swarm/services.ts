@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type Docker from 'dockerode';
 import { abortable } from '../../kernel/timeout.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { LABEL, specDigest } from '../docker/container.ts';
@@ -45,7 +44,6 @@ export interface Services {
 }
 
 interface Parts {
-  docker: Docker;
   manager: Manager;
   networks: SwarmNetworks;
   agents: Agents;
@@ -69,7 +67,7 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
   /** False where another instance has just made one. */
   async function create(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<boolean> {
     const image = await abortable(imageFor(spec.image), signal);
-    const { games: networkId } = await networks.ensure();
+    const networkId = (await networks.ensure())?.games;
     if (!installer && spec.ports.length > 0) await requireFree(spec);
     await handOver(spec.dataDir, home.user);
     signal.throwIfAborted();

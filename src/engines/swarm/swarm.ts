@@ -17,7 +17,7 @@ import { swarmNetworks } from './networks.ts';
 import { type SwarmNodesOptions, openSwarmNodes } from './nodes.ts';
 import { checkSharedFolder } from './shared-folder.ts';
 import { type Found, swarmServices } from './services.ts';
-import { type Task, containerOf, gameOf, isOver, isUp } from './task.ts';
+import { type Task, containerOf, gameOf, isOver, isUp, placesIn, placesOn } from './task.ts';
 import { watchSwarm } from './watch.ts';
 
 /** How long an ended container's node is asked how it ended. */
@@ -35,8 +35,11 @@ export interface SwarmEngineOptions
     Pick<SwarmNodesOptions, 'region' | 'notes' | 'fenceNode' | 'lostAfterMs'> {
   /** Where a manager of the swarm answers. */
   docker: Docker.DockerOptions | undefined;
-  /** The overlay network of the games; that of the nodes is called so with `-nodes` behind. */
-  network: string;
+  /**
+   * The overlay network of the games; that of the nodes is called so with `-nodes` behind. Undefined: no overlay can be had, and
+   * games are published at ports of their nodes. Consoles are not, so that such games have none.
+   */
+  network: string | undefined;
   /** What the service's agents on the nodes know it by. */
   secret: string;
   /** The image that the agents run from: it has Node at /usr/bin/node. */
@@ -73,7 +76,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
       ? undefined
       : (ids: readonly string[]) => checkSharedFolder({ manager, installation, dir, user: home.user, image }, ids);
   const nodes = await openSwarmNodes({ ...options, manager, checkFiles });
-  const services = swarmServices({ docker, manager, networks, agents, nodes, home, imageFor, beforeDiscard: keepLogs });
+  const services = swarmServices({ manager, networks, agents, nodes, home, imageFor, beforeDiscard: keepLogs });
   const logs = serverLogs(logArchive(options.logDir), async (serverId) => {
     const { task } = (await services.find(serverId)) ?? {};
     return task && (await printingOf(agents, task));
@@ -97,10 +100,11 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
   }
 
   async function game(task: Task): Promise<Game> {
-    const { games } = await networks.ensure();
+    const games = (await networks.ensure())?.games;
+    const places = games === undefined ? placesOn(nodes.addressOf(task), task) : placesIn(games, task);
     const container = containerOf(task);
     const seen = container !== undefined && oomSeen.has(container);
-    return gameOf(task, games, { offAt: nodes.offAt(task), info: await endingOf(task), oomSeen: seen });
+    return gameOf(task, places, { offAt: nodes.offAt(task), info: await endingOf(task), oomSeen: seen });
   }
 
   /** What the engine of its node says of a task that ended badly: Swarm does not know of memory. */
@@ -256,7 +260,6 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
             if (action === 'oom') oomSeen.add(containerId);
             if (action === 'destroy') oomSeen.delete(containerId);
           },
-          serverOf: ({ labels }) => labels[LABEL.server] ?? '',
         },
         listener,
       ),

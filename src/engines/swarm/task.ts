@@ -15,6 +15,7 @@ export interface Task {
     Message?: string;
     Err?: string;
     ContainerStatus?: { ContainerID?: string; ExitCode?: number };
+    PortStatus?: { Ports?: { Protocol: string; TargetPort: number; PublishedPort: number }[] };
   };
   Spec: {
     ContainerSpec?: { Labels?: Record<string, string> };
@@ -50,13 +51,34 @@ export function addressIn(networkId: string, { NetworksAttachments: attachments 
   return attachments.find(({ Network }) => Network.ID === networkId)?.Addresses?.[0]?.split('/')[0];
 }
 
+/** The port of its node that leads to a port (TCP) of it; undefined where none does. */
+export function publishedAt(port: number, { Status: { PortStatus: status } }: Task): number | undefined {
+  return status?.Ports?.find(({ Protocol, TargetPort }) => Protocol === 'tcp' && TargetPort === port)?.PublishedPort;
+}
+
+/** Where a running game is reached; null: there it is not. */
+export type Places = Pick<Game, 'game' | 'rcon' | 'management'>;
+
+/** On a network that the service is on too. */
+export function placesIn(networkId: string, task: Task): Places | undefined {
+  const host = addressIn(networkId, task);
+  const at = (port: number) => ({ host: host!, port });
+  return host === undefined ? undefined : { game: at(GAME_PORT), rcon: at(RCON_PORT), management: at(MANAGEMENT_PORT) };
+}
+
+/** At its node's own address, where the game alone is published. */
+export function placesOn(nodeAddress: string, task: Task): Places | undefined {
+  const port = publishedAt(GAME_PORT, task);
+  return port === undefined ? undefined : { game: { host: nodeAddress, port }, rcon: null, management: null };
+}
+
 /**
- * The game of a task. `offAt`: its node was surely switched off then, whatever Swarm shows. `info`: its container, where its
+ * The game of a task, and where it is reached while it is up. `offAt`: its node was surely switched off then, whatever Swarm shows. `info`: its container, where its
  * node could be asked. A game began when its task was made: Swarm forgets later when it came up.
  */
 export function gameOf(
   task: Task,
-  networkId: string,
+  places: Places | undefined,
   {
     offAt,
     info,
@@ -66,14 +88,11 @@ export function gameOf(
   const labels = labelsOf(task);
   const up = isUp(task) && offAt === undefined;
   const installer = labels[LABEL.installer] === 'true';
-  const ip = up && !installer ? addressIn(networkId, task) : undefined;
   return {
     serverId: labels[LABEL.server] ?? '',
     up,
     installer,
-    game: ip ? { host: ip, port: GAME_PORT } : null,
-    rcon: ip ? { host: ip, port: RCON_PORT } : null,
-    management: ip ? { host: ip, port: MANAGEMENT_PORT } : null,
+    ...(up && !installer && places !== undefined ? places : { game: null, rcon: null, management: null }),
     startedAt: Date.parse(task.CreatedAt),
     exit: up ? null : ending(task, offAt, info, oomSeen),
   };

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createKeyedMutex } from '../../kernel/mutex.ts';
+import { LABEL } from '../docker/container.ts';
 import { type ContainerEvent, watchContainers } from '../docker/watch.ts';
 import type { EngineEvent } from '../engine.ts';
 import type { Agents } from './agents.ts';
@@ -20,7 +21,6 @@ export interface SwarmWatch {
   told: (event: ContainerEvent) => Promise<EngineEvent | undefined>;
   /** Told each event of a server as it comes. */
   heard: (event: ContainerEvent) => void;
-  serverOf: (event: ContainerEvent) => string;
 }
 
 /**
@@ -62,7 +62,7 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
       else if (event === 'missed') {
         stream.isOpen = true;
         if (hasBegun) emit({ type: 'resync' });
-      } else void withLock(parts.serverOf(event), () => onEvent(event));
+      } else void withLock(event.labels[LABEL.server] ?? '', () => onEvent(event));
     });
     streams.set(id, stream);
   }

@@ -1,0 +1,73 @@
+import type { Clock } from '../kernel/clock.ts';
+import { every } from '../kernel/every.ts';
+import type { Log } from '../kernel/log.ts';
+import type { EngineNode, EngineNodes } from './engine.ts';
+
+/** What a game waits for whose node does not answer and may still run it. */
+export interface LostGame {
+  node: string;
+  /** Epoch ms. */
+  since: number;
+}
+
+/** Why a game can neither be reached nor started elsewhere; undefined where its node answers, or is surely off. */
+export function lostGame(nodes: Pick<EngineNodes, 'whereIs'> | undefined, serverId: string): LostGame | undefined {
+  const node: EngineNode | undefined = nodes?.whereIs(serverId);
+  return node === undefined || node.waitsSince === null ? undefined : { node: node.name, since: node.waitsSince };
+}
+
+/**
+ * Promises: which servers' games are on a node that does not answer and may still run them, within seconds after the engine has
+ * found out. Never decides anything: where and when such a game goes on is the engine's to say.
+ */
+export interface LostGames {
+  of(serverId: string): LostGame | undefined;
+  /** Tells each server whose game is lost, or is not any more. Returns the cancellation. */
+  follow(listener: (serverId: string) => void): () => void;
+}
+
+export interface LostGamesOptions {
+  nodes: Pick<EngineNodes, 'list' | 'whereIs'>;
+  servers: { live(): { row: { id: string } }[] };
+  clock: Clock;
+  log: Log;
+  onClose: (close: () => void) => void;
+}
+
+const LOOK_MS = 2_000;
+
+/** Looks every two seconds; that costs nothing while all nodes answer. */
+export function watchLostGames({ nodes, servers, clock, log, onClose }: LostGamesOptions): LostGames {
+  const lost = new Map<string, LostGame>();
+  const listeners = new Set<(serverId: string) => void>();
+
+  function look(): void {
+    const isOne = nodes.list().some(({ waitsSince }) => waitsSince !== null);
+    if (!isOne && lost.size === 0) return;
+    const live = new Set(servers.live().map(({ row }) => row.id));
+    for (const id of new Set([...lost.keys(), ...live])) compare(id, live.has(id) ? lostGame(nodes, id) : undefined);
+  }
+
+  function compare(id: string, now: LostGame | undefined): void {
+    const before = lost.get(id);
+    if (before?.node === now?.node && before?.since === now?.since) return;
+    if (now === undefined) lost.delete(id);
+    else lost.set(id, now);
+    if (now !== undefined)
+      log.warn(
+        { server: id, node: now.node },
+        `${id} waits: ${now.node}, which it is on, does not answer and may still run it`,
+      );
+    else log.info({ server: id, node: before?.node }, `${id} waits no more for ${before?.node}`);
+    for (const listener of listeners) listener(id);
+  }
+
+  onClose(every(clock, LOOK_MS, look));
+  return {
+    of: (serverId) => lost.get(serverId),
+    follow(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
