@@ -10,7 +10,7 @@ import type { DiskUsage } from './usage.ts';
 
 /** What all servers of an account take together, with their backups: however many there are, the account has an end. */
 export interface AccountDisk {
-  /** Sets bytes of the server's account aside. RESOURCE_EXHAUSTED ACCOUNT_DISK_EXCEEDED. Whoever holds them releases them. */
+  /** Sets bytes of the server's account aside. RESOURCE_EXHAUSTED ACCOUNT_DISK_EXCEEDED. Their holder releases them. */
   hold(serverId: string, bytes: number): Promise<AccountHold>;
   /** Gives a check that throws FAILED_PRECONDITION ACCOUNT_DISK_EXCEEDED for an account that takes more than it may. */
   check(accountId: string): Promise<() => void>;

@@ -1,3 +1,7 @@
+/**
+ * No server, account or disk takes more than it may.
+ * Never: a file deleted to make room.
+ */
 import { join } from 'node:path';
 import type { OpenFiles } from '../jail/open-files.ts';
 import type { Clock } from '../kernel/clock.ts';

@@ -16,7 +16,7 @@ const LOOK_MS = 1_000;
  * not landed yet are nobody else's, however slowly they come.
  */
 export interface FreeDisk {
-  /** Sets bytes of the disk that holds `path` aside. RESOURCE_EXHAUSTED DISK_FULL. Whoever holds them releases them. */
+  /** Sets bytes of the disk that holds `path` aside. RESOURCE_EXHAUSTED DISK_FULL. Their holder releases them. */
   hold(path: string, bytes: number): Promise<Hold>;
 }
 

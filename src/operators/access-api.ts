@@ -85,7 +85,7 @@ const removeSecondFactor = (people: People) =>
     },
   });
 
-/** What operators do about who gets in as whom. */
+/** Operators' ways to give or take access: the rights of an operator, a new password, no second factor. */
 export const accountAccessOperations = (people: People): readonly Operation[] => [
   setAccountOperator(people),
   makeResetLinkOperation(people),

@@ -1,7 +1,13 @@
+/**
+ * Operators see everything, and each thing they do is audited with its reason.
+ * Never: a server's state changed but by an event that its statechart takes.
+ */
 import type { AccountLimits } from '../billing/account-limits.ts';
 import type { Capacity } from '../billing/capacity.ts';
 import type { DiskQuota } from '../disk/quota.ts';
 import type { Console } from '../engines/console/console.ts';
+import type { LostGames } from '../engines/lost-games.ts';
+import type { EngineNodes } from '../engines/engine.ts';
 import type { Reachability } from '../engines/reachability.ts';
 import type { Proxies } from '../joining/link/proxies.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
@@ -18,6 +24,7 @@ import { operatorMachineOperations } from './machines-api.ts';
 import { type Machines, createMachines } from './machines.ts';
 import type { NodeDrain } from './node-drain.ts';
 import { nodeOperations } from './nodes-api.ts';
+import { createFleet } from './fleet.ts';
 import { orphanOperations } from './orphans-api.ts';
 import type { Orphans } from './orphans.ts';
 import { mountAccount } from './pages/account.ts';
@@ -44,6 +51,9 @@ export interface OperatorFeatureOptions {
   sftp: Pick<Sftp, 'cut'>;
   suspensions: Suspensions;
   drain: NodeDrain;
+  /** The machines that games run on, where they are several, and which games are on one that does not answer. */
+  nodes?: EngineNodes | undefined;
+  lostGames?: Pick<LostGames, 'of'> | undefined;
   orphans: Orphans;
   proxies: Pick<Proxies, 'views'>;
   capacity: Capacity;
@@ -55,14 +65,27 @@ export interface OperatorFeatureOptions {
 /** State machines, this node, orphans, accounts and suspensions: over the API and on pages. */
 export function operatorFeature(options: OperatorFeatureOptions): { machines: Machines; feature: Feature } {
   const { people, grants, servers, serverView, console, rconPassword, disk, sftp, suspensions } = options;
-  const { drain, orphans, proxies, capacity, reachability, accountLimits, settings: config } = options;
+  const {
+    drain,
+    nodes,
+    lostGames,
+    orphans,
+    proxies,
+    capacity,
+    reachability,
+    accountLimits,
+    settings: config,
+  } = options;
   const { store, clock, log } = people;
-  const machines = createMachines({ store, clock, servers, grants });
+  const machines = createMachines({ store, clock, servers, grants, lostGames });
   return {
     machines,
     feature: {
       operations: [
-        ...nodeOperations({ capacity, reachability, clock, config, drain }),
+        ...nodeOperations({
+          fleet: createFleet({ store, nodes, capacity, reachability, drain, clock, config }),
+          clock,
+        }),
         ...proxyOperations({ proxies }),
         ...operatorServerOperations({
           serverView,

@@ -2,6 +2,7 @@ import { deviceGrantMachine, isWaiting } from '../../machines/device-grant.ts';
 import type { Cause } from '../../machines/server-types.ts';
 import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
 import { type MachineStep, type StepListener, pathOf } from '../actors/machine-step.ts';
+import type { LostGame, LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { AuditActor } from '../people/audit/audit.ts';
@@ -97,6 +98,8 @@ export interface MachinesOptions {
   clock: Clock;
   servers: Pick<Servers, 'intervene' | 'follow'>;
   grants: Pick<Grants, 'intervene' | 'follow'>;
+  /** Of games on several machines: which are on one that does not answer. */
+  lostGames?: Pick<LostGames, 'of'> | undefined;
 }
 
 /** The most transitions of one machine in full; there are no further pages. */
@@ -106,7 +109,9 @@ const GRANT_CHART = JSON.parse(JSON.stringify(deviceGrantMachine.definition)) as
 /** The urgencies (`MachineRow`) of passing states: servers on their way, waiting grants. */
 const PASSING = new Set([0, 3]);
 
-export function createMachines({ store, clock, servers, grants }: MachinesOptions): Machines {
+export function createMachines({ store, clock, servers, grants, lostGames }: MachinesOptions): Machines {
+  const summary = (row: MachineRow) => summaryOf(row, lostGames?.of(row.id));
+
   function filterOf({ kind = '', state = '', search = '', stuckForMs }: MachineQuery): MachineFilter {
     const now = clock.now();
     return { kind, state, search, now, stuckSince: stuckForMs === undefined ? undefined : now - stuckForMs };
@@ -117,17 +122,17 @@ export function createMachines({ store, clock, servers, grants }: MachinesOption
       const after = query.after ? cursorOf(query.after) : undefined;
       const rows = await listMachines(store, filterOf(query), after, query.limit + 1);
       const page = rows.slice(0, query.limit);
-      return { machines: page.map(summaryOf), next: rows.length > page.length ? cursorText(page.at(-1)!) : '' };
+      return { machines: page.map(summary), next: rows.length > page.length ? cursorText(page.at(-1)!) : '' };
     },
     count: (query) => countMachines(store, filterOf(query)),
     async inspect(id) {
       const row = await findMachine(store, id, clock.now());
       if (!row) return undefined;
-      const summary = summaryOf(row);
-      const { deadlineAt, state } = summary;
+      const shown = summary(row);
+      const { deadlineAt, state } = shown;
       const keepAwake = keptAwakeUntil(row);
       return {
-        ...summary,
+        ...shown,
         legalEvents: legalEvents(row, clock.now()),
         deadlines: [
           ...(deadlineAt === null ? [] : [{ name: state, at: deadlineAt }]),
@@ -157,13 +162,13 @@ export function createMachines({ store, clock, servers, grants }: MachinesOption
   };
 }
 
-function summaryOf(row: MachineRow): MachineSummary {
+function summaryOf(row: MachineRow, lost: LostGame | undefined): MachineSummary {
   const { id, kind, name, accountId, state, since } = row;
   const stored = JSON.parse(row.snapshot) as StoredSnapshot & {
     value: Parameters<typeof pathOf>[0];
     context: { cause?: Cause };
   };
-  const waitsFor = kind === 'server' ? serverWaits(stored) : grantWaits(state, stored);
+  const waitsFor = kind === 'server' ? serverWaits(stored, lost) : grantWaits(state, stored);
   const cause = stored.context.cause ?? changesIn(row.history).at(-1)?.cause ?? DEVICE;
   const deadlineAt = stored.context.deadlineAt ?? null;
   const passing = PASSING.has(row.urgency);

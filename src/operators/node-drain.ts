@@ -1,6 +1,9 @@
 import { reserves } from '../billing/reservations.ts';
+import type { EngineNodes } from '../engines/engine.ts';
+import { regionState, regionsOf } from '../engines/regions.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Servers } from '../servers/servers.ts';
+import { INSTALLS, WAKES } from '../servers/wake-checks.ts';
 import { deleteMeta, getMeta, setMeta } from '../store/meta.ts';
 import type { Store, Tx } from '../store/store.ts';
 
@@ -10,24 +13,36 @@ export interface Drained {
   at: number;
 }
 
-/** Whether this node takes new starts. It survives restarts. */
+/** Which regions and nodes take new starts. It survives restarts. */
 export interface NodeDrain {
-  /** Undefined: it takes new starts. */
-  now(): Drained | undefined;
-  /** Stores a drain, in force from the commit on; undefined ends it. `also` runs in the same write. */
-  set(drained: Drained | undefined, also: (tx: Tx) => Promise<void>): Promise<void>;
+  /** The codes of the regions that there are. */
+  regions(): readonly string[];
+  /** Why nothing new begins in a region, or anywhere where none is named; undefined: it does. */
+  closed(region?: string): { reason: string } | undefined;
+  /** What an operator has said of a node, by its id; of the only one, without. */
+  of(nodeId?: string): Drained | undefined;
+  /** Stores a drain of a node, in force from the commit on; undefined ends it. `also` runs in the same write. */
+  set(nodeId: string | undefined, drained: Drained | undefined, also: (tx: Tx) => Promise<void>): Promise<void>;
 }
 
 export interface NodeDrainOptions {
   store: Store;
-  nodeLabel: string;
   servers: Pick<Servers, 'checkWakes'>;
+  /** The machines that games run on, where they are several. */
+  nodes?: EngineNodes | undefined;
+  settings: { nodeLabel: string; region: string };
 }
 
 const KEY = 'node-drain';
+const KEY_OF_NODES = 'node-drains';
+/** Where somebody has drained it without us. */
+const NO_REASON = 'its machines are drained';
 
 /** While the node is drained, starts are refused with FAILED_PRECONDITION NODE_DRAINED; a server that is awake stays so. */
-export async function openNodeDrain({ store, nodeLabel, servers }: NodeDrainOptions): Promise<NodeDrain> {
+export async function openNodeDrain(options: NodeDrainOptions): Promise<NodeDrain> {
+  const { store, servers, nodes, settings } = options;
+  if (nodes !== undefined) return await openDrainOfNodes({ ...options, nodes });
+  const { nodeLabel, region } = settings;
   let drained = JSON.parse((await getMeta(store, KEY)) ?? 'null') as Drained | null;
   servers.checkWakes(async () => (now) => {
     if (drained === null || reserves(now)) return;
@@ -36,8 +51,10 @@ export async function openNodeDrain({ store, nodeLabel, servers }: NodeDrainOpti
   });
 
   return {
-    now: () => drained ?? undefined,
-    async set(next, also) {
+    regions: () => [region],
+    closed: () => drained ?? undefined,
+    of: () => drained ?? undefined,
+    async set(_, next, also) {
       await store.write(async (tx) => {
         if (next === undefined) await deleteMeta(tx, KEY);
         else await setMeta(tx, KEY, JSON.stringify(next));
@@ -46,4 +63,69 @@ export async function openNodeDrain({ store, nodeLabel, servers }: NodeDrainOpti
       drained = next ?? null;
     },
   };
+}
+
+/**
+ * Of several nodes: whether each takes starts is the engine's to keep; why not is kept here. Starts are refused in a region
+ * whose nodes are all drained, and with UNAVAILABLE REGION_DOWN where none answers and takes games. A restart too: the game
+ * would come up on none of them.
+ */
+async function openDrainOfNodes({
+  store,
+  servers,
+  nodes,
+  settings,
+}: NodeDrainOptions & { nodes: EngineNodes }): Promise<NodeDrain> {
+  let drains = JSON.parse((await getMeta(store, KEY_OF_NODES)) ?? '{}') as Record<string, Drained>;
+
+  function reasonIn(region: string): string {
+    const drained = nodes.list().filter((node) => node.region === region && node.drained);
+    return drained.map(({ id }) => drains[id]?.reason).find((reason) => reason !== undefined) ?? NO_REASON;
+  }
+
+  function closedIn(region: string): { reason: string } | undefined {
+    const state = regionState(nodes, region);
+    if (state === 'open') return undefined;
+    return { reason: state === 'drained' ? reasonIn(region) : 'none of its machines can take games' };
+  }
+
+  servers.checkWakes(
+    async ({ region: own }) =>
+      () => {
+        const region = own || settings.region;
+        const state = regionState(nodes, region);
+        if (state === 'open') return;
+        if (state === 'down') throw regionDown(region);
+        const message = `Region ${region} starts no servers now: ${reasonIn(region)}`;
+        throw new StatusError('FAILED_PRECONDITION', 'NODE_DRAINED', message, { metadata: { region } });
+      },
+    [...WAKES, ...INSTALLS],
+  );
+
+  return {
+    regions: () => regionsOf(nodes),
+    closed(region) {
+      if (region !== undefined) return closedIn(region);
+      const closed = regionsOf(nodes).map(closedIn);
+      return closed.includes(undefined) ? undefined : (closed[0] ?? { reason: 'there is no machine for games' });
+    },
+    of: (nodeId = '') => drains[nodeId],
+    async set(nodeId = '', drained, also) {
+      const { [nodeId]: _, ...others } = drains;
+      const known = new Set(nodes.list().map(({ id }) => id));
+      const kept = Object.fromEntries(Object.entries(others).filter(([id]) => known.has(id)));
+      const next = drained === undefined ? kept : { ...kept, [nodeId]: drained };
+      await store.write(async (tx) => {
+        await setMeta(tx, KEY_OF_NODES, JSON.stringify(next));
+        await also(tx);
+      });
+      drains = next;
+      await nodes.setStarts(nodeId, drained === undefined);
+    },
+  };
+}
+
+function regionDown(region: string): StatusError {
+  const message = `No machine of region ${region} can take this server now. Try again in a few minutes.`;
+  return new StatusError('UNAVAILABLE', 'REGION_DOWN', message, { metadata: { region }, retryAfterSeconds: 10 });
 }

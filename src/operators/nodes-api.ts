@@ -1,44 +1,53 @@
 import { z } from 'zod';
-import { CapacityResponse, capacityView } from '../billing/capacity-api.ts';
-import type { Capacity } from '../billing/capacity.ts';
-import type { Reachability } from '../engines/reachability.ts';
+import { CapacityResponse } from '../billing/capacity-api.ts';
 import { message, reply, text } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
-import type { Clock } from '../kernel/clock.ts';
-import { StatusError } from '../kernel/status.ts';
 import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
-import type { Drained, NodeDrain } from './node-drain.ts';
+import type { Fleet } from './fleet.ts';
 import { Reason } from './servers-api.ts';
 
 /** What these operations work with. */
 interface Needs {
-  capacity: Pick<Capacity, 'read'>;
-  reachability: Reachability;
-  clock: Clock;
-  config: { nodeLabel: string; region: string; maxServersPerAccount: number };
-  drain: NodeDrain;
+  fleet: Fleet;
+  clock: { now(): number };
 }
 
 const Node = z
   .object({
-    node: reply.text,
+    node: reply.text.describe('Its name. Where two are called alike, their ids.'),
+    id: reply.text.describe("The engine's id of it; empty where games run on this machine alone."),
+    address: reply.text.describe('Where the other nodes reach it; empty where games run on this machine alone.'),
     region: reply.text,
+    state: reply.text.describe(
+      '`ready`; `drained`: an operator lets no games start there; `closed`: something else keeps games from starting (see `trouble`); ' +
+        '`down`: it does not answer, and its games may run on; `fenced`: it does not answer and is surely off. More may come.',
+    ),
+    trouble: reply.text.describe('What keeps games from starting there though it answers, as a sentence.'),
+    lostSince: reply.timestamp.describe(
+      'Since when games of it wait: it does not answer, and they start elsewhere only once it is surely off. Null: none waits.',
+    ),
+    fencedAt: reply.timestamp.describe('Since when it counts as surely off; null: it does not.'),
     reachable: reply.flag.describe('Its engine answers.'),
     drained: reply.flag.describe('It takes no new starts.'),
     drainReason: reply.text,
     drainedAt: reply.timestamp,
+    ramTotalMb: reply.int64.describe('What the machine has, for games and all else.'),
     capacity: CapacityResponse.prefault({}),
   })
   .meta({ id: 'Node' });
 
 const of = { scope: 'operator', tag: 'operator' } as const;
 const NodeRequest = message({
-  node: text(128).describe('As the list names it.'),
+  node: text(128).describe('As the list names it, or its id.'),
   reason: Reason.describe('Owners who start a server read it.'),
 }).meta({ id: 'NodeRequest' });
+const FenceNodeRequest = message({
+  node: text(128).describe('As the list names it, or its id.'),
+  reason: Reason.describe('How you know that it is off: kept in the audit log.'),
+}).meta({ id: 'FenceNodeRequest' });
 
-const listNodes = (needs: Needs) =>
+const listNodes = ({ fleet }: Needs) =>
   operation({
     ...of,
     id: 'ListNodes',
@@ -47,7 +56,7 @@ const listNodes = (needs: Needs) =>
     summary: 'List nodes',
     description: 'The machines that servers run on, what they have left, and whether they take new starts.',
     reply: z.object({ nodes: z.array(Node).default([]) }).meta({ id: 'ListNodesResponse' }),
-    run: async () => ({ nodes: [await nodeView(needs)] }),
+    run: async () => ({ nodes: await fleet.list() }),
   });
 
 const drainNode = (needs: Needs) =>
@@ -59,13 +68,13 @@ const drainNode = (needs: Needs) =>
     summary: 'Drain a node',
     description:
       'The node starts no servers and takes no new ones from now on, also after a restart of the service. Those that are awake ' +
-      'stay awake until they stop; their owners may still restart them.',
+      'stay awake until they stop; their owners may still restart them, which brings them to another node where there are several.',
     body: NodeRequest,
     example: { node: 'node-1', reason: 'Maintenance until 18:00 UTC' },
     reply: Node,
     async run({ principal, body: { node, reason } }) {
-      const at = needs.clock.now();
-      return change(needs, principal, { node, action: 'node.drain', reason, drained: { reason, at } });
+      const { fleet, clock } = needs;
+      return fleet.setDrained(node, { reason, at: clock.now() }, audit(needs, principal, 'node.drain', reason));
     },
   });
 
@@ -81,7 +90,25 @@ const resumeNode = (needs: Needs) =>
     example: { node: 'node-1', reason: 'Maintenance done' },
     reply: Node,
     run: async ({ principal, body: { node, reason } }) =>
-      change(needs, principal, { node, action: 'node.resume', reason, drained: undefined }),
+      needs.fleet.setDrained(node, undefined, audit(needs, principal, 'node.resume', reason)),
+  });
+
+const fenceNode = (needs: Needs) =>
+  operation({
+    ...of,
+    id: 'FenceNode',
+    method: 'post',
+    path: '/v1/operator/nodes:fence',
+    summary: 'Say that a node is off',
+    description:
+      'You say that a node which does not answer is surely off: switched off, or its disk and network unplugged. Its games then start ' +
+      'on other nodes. **Only say so where it is true**: a game that still runs there would share its world with the new one, and ruin ' +
+      'it. Refused for a node that answers (NODE_ANSWERS); once said, saying it again changes nothing.',
+    body: FenceNodeRequest,
+    example: { node: 'node-2', reason: 'Power supply pulled, seen by me' },
+    reply: Node,
+    run: async ({ principal, body: { node, reason } }) =>
+      needs.fleet.fence(node, audit(needs, principal, 'node.fence', reason)),
   });
 
 /** The machines servers run on, for operators. */
@@ -89,42 +116,11 @@ export const nodeOperations = (needs: Needs): readonly Operation[] => [
   listNodes(needs),
   drainNode(needs),
   resumeNode(needs),
+  fenceNode(needs),
 ];
 
-interface Change {
-  node: string;
-  action: string;
-  reason: string;
-  drained: Drained | undefined;
-}
-
-async function change(
-  needs: Needs,
-  principal: Principal,
-  { node, action, reason, drained }: Change,
-): Promise<z.input<typeof Node>> {
-  const { config, clock, drain } = needs;
-  if (node !== config.nodeLabel) {
-    throw new StatusError('NOT_FOUND', 'NODE_NOT_FOUND', 'There is no such node.', { metadata: { node } });
-  }
-  const entry = { action, accountId: principal.accountId, detail: `${node}: ${reason}`, at: clock.now() };
-  await drain.set(drained, (tx) => recordAudit(tx, auditActorOf(principal), entry));
-  return nodeView(needs);
-}
-
-async function nodeView({ config, capacity, reachability, drain }: Needs): Promise<z.input<typeof Node>> {
-  const drained = drain.now();
-  const reachable = await reachability.reachable();
-  return {
-    node: config.nodeLabel,
-    region: config.region,
-    reachable,
-    drained: drained !== undefined,
-    drainReason: drained?.reason,
-    drainedAt: drained?.at,
-    capacity: capacityView(await capacity.read(), {
-      maxServers: config.maxServersPerAccount,
-      available: reachable && drained === undefined,
-    }),
-  };
+function audit({ clock }: Needs, principal: Principal, action: string, reason: string): Parameters<Fleet['fence']>[1] {
+  const { accountId } = principal;
+  return (tx, name) =>
+    recordAudit(tx, auditActorOf(principal), { action, accountId, detail: `${name}: ${reason}`, at: clock.now() });
 }

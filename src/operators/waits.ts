@@ -1,3 +1,4 @@
+import type { LostGame } from '../engines/lost-games.ts';
 import type { Job } from '../../machines/server-types.ts';
 import { isWaiting } from '../../machines/device-grant.ts';
 
@@ -32,16 +33,22 @@ const JOBS: Record<Job['kind'], string> = {
 };
 const AT_ONCE = 'the engine to end the game at once';
 
-/** What a server waits for: its active invokes. None at rest, when only a command changes anything. */
-export function serverWaits({ context, children = {} }: StoredSnapshot): Wait[] {
+/**
+ * What a server waits for: its active invokes. None at rest, when only a command changes anything. Nothing of it goes on while
+ * `lost` says that its node does not answer and may still run its game.
+ */
+export function serverWaits({ context, children = {} }: StoredSnapshot, lost?: LostGame): Wait[] {
   const until = context.deadlineAt ?? null;
-  return Object.entries(children)
-    .filter(([name]) => name !== 'alarm')
-    .map(([name, child]) => ({
-      name,
-      what: name === 'halt' && isKill(child?.snapshot?.input) ? AT_ONCE : (whatIsDone(name, context.job) ?? name),
-      until: name === 'watch' ? null : until,
-    }));
+  const invokes = Object.entries(children).filter(([name]) => name !== 'alarm');
+  if (lost) {
+    const what = `${lost.node} to be back, or surely off: it does not answer, and may still run the game`;
+    return invokes.map(([name]) => ({ name, what, until: null }));
+  }
+  return invokes.map(([name, child]) => ({
+    name,
+    what: name === 'halt' && isKill(child?.snapshot?.input) ? AT_ONCE : (whatIsDone(name, context.job) ?? name),
+    until: name === 'watch' ? null : until,
+  }));
 }
 
 /** What a grant waits for: its person, or its device. */

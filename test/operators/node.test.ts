@@ -217,6 +217,7 @@ test('a suspended server stops, says why to its owner, and wakes for nobody unti
     state: 'stopping',
     startErrorCode: 'suspended',
     startErrorSummary: 'Suspended: abuse report 4711',
+    startError: 'Suspended: abuse report 4711',
   });
   await it.reach('bad', 'hibernated');
   t.is(await it.kicked('bad'), 'This server is closed for now by those who run this place; its owner knows more.');

@@ -56,7 +56,7 @@ export function changeAccess(people: People) {
       await request.call('RemoveAccountSecondFactor', { accountId }, { reason });
       return 'second-factor';
     }
-    if (form.get('do') !== 'reset-link') {
+    if (form.get('do') === 'make-operator' || form.get('do') === 'end-operator') {
       const operator = form.get('do') === 'make-operator';
       await request.call('SetAccountOperator', { accountId }, { operator, reason });
       return operator ? 'made-operator' : 'ended-operator';

@@ -13,7 +13,7 @@ import { mountOperatorPage, operatorPage } from './frame.ts';
 type Client = ReplyOf<'ListClients'>['clients'][number];
 
 const PATH = '/operator/apps';
-/** The third-party apps that may ask to be let in: registered, disabled and enabled. */
+/** Third-party apps that may ask for access: registered, disabled and enabled. */
 export function mountApps(panel: Panel): void {
   mountOperatorPage(panel, {
     path: PATH,

@@ -14,7 +14,7 @@ type Invitation = ReplyOf<'ListAccountInvitations'>['invitations'][number];
 
 const PATH = '/operator/accounts';
 
-/** How somebody is let in, and who has been and has not come yet. */
+/** Invites somebody, and lists the invitations that nobody has accepted yet. */
 export async function invitationsCard(request: PanelRequest): Promise<Html> {
   const { invitations } = await request.call('ListAccountInvitations', {});
   const email = lineField(filling(request, 'invite'), {

@@ -66,6 +66,9 @@ function reasonOf(form: Form): string | Problem {
   return reason;
 }
 
+/** As many transitions as are shown at first. */
+const FIRST_STEPS = 15;
+
 interface Draft {
   reason: string;
   problem?: Problem;
@@ -76,6 +79,7 @@ function machinePage(request: SignedInRequest, machine: MachineDetail, draft: Dr
   const name = machineName(machine);
   const { now, query } = request;
   const sent = query.get('sent');
+  const steps = query.has('all') ? transitions : transitions.slice(0, FIRST_STEPS);
   const main = html`<div class="machines one" data-stream="/v1/operator/machines:stream?id=${id}" data-only="${id}">
     <div class="card head">
       ${operatorTabs('/operator')}
@@ -115,9 +119,13 @@ function machinePage(request: SignedInRequest, machine: MachineDetail, draft: Dr
                   </tr>
                 </thead>
                 <tbody>
-                  ${transitions.map(transitionRow)}
+                  ${steps.map(transitionRow)}
                 </tbody>
               </table>`
+        }
+        ${
+          transitions.length > steps.length &&
+          html`<p class="about"><a href="/operator/machines/${id}?all">Show the last ${transitions.length}</a></p>`
         }
       </div>
     </section>

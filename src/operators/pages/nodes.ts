@@ -1,8 +1,8 @@
 import type { ReplyOf } from '../../http/calls.ts';
-import { hidden } from '../../web/form.ts';
+import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
-import { filling } from '../../web/panel/fields.ts';
+import { type Filling, filling, fillingOf } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { fact } from '../../web/panel/parts.ts';
@@ -14,22 +14,31 @@ type Node = ReplyOf<'ListNodes'>['nodes'][number];
 
 const PATH = '/operator/nodes';
 
-/** The machines that servers run on: what they have left, and whether they take new starts. */
+/** The machines that servers run on: what they have left, whether they take new starts, and which of them are off. */
 export function mountNodes(panel: Panel): void {
+  const asked = (form: URLSearchParams) => ({ node: form.get('node') ?? '', reason: form.get('reason') ?? '' });
   mountOperatorPage(panel, {
     path: PATH,
     show: nodesPage,
     forms: {
       async drain({ call }, form) {
-        await call('DrainNode', {}, { node: form.get('node') ?? '', reason: form.get('reason') ?? '' });
+        await call('DrainNode', {}, asked(form));
         return 'drained';
       },
       async resume({ call }, form) {
-        await call('ResumeNode', {}, { node: form.get('node') ?? '', reason: form.get('reason') ?? '' });
+        await call('ResumeNode', {}, asked(form));
         return 'resumed';
       },
+      async fence({ call }, form) {
+        await call('FenceNode', {}, asked(form));
+        return 'fenced';
+      },
     },
-    done: { drained: 'It starts no servers from now on.', resumed: 'It takes starts again.' },
+    done: {
+      drained: 'It starts no servers from now on.',
+      resumed: 'It takes starts again.',
+      fenced: 'It counts as off: its games start on other nodes.',
+    },
   });
 }
 
@@ -39,25 +48,68 @@ async function nodesPage(request: PanelRequest): Promise<Page> {
 }
 
 function nodeCard(request: PanelRequest, node: Node): Html {
+  return html`<section class="card">
+    <div data-live="${`node-${keyOf(node)}`}">
+      <h2>
+        ${node.node} ${stateTag(node)}
+        ${node.drained && node.state !== 'drained' && html`<span class="tag warn">drained</span>`}
+      </h2>
+      ${notes(node)} ${capacityFacts(node)}
+    </div>
+    ${node.lostSince !== null && fenceForm(request, node)} ${drainForm(request, node)}
+  </section>`;
+}
+
+/** What a form names it by: two nodes may be called alike. */
+function keyOf({ id, node }: Node): string {
+  return id || node;
+}
+
+/** What was typed belongs to the one node whose form it was. */
+function filled(request: PanelRequest, form: string, node: Node): Filling {
+  return node.id === '' ? filling(request, form) : fillingOf(request, form, { node: node.id }, node.id);
+}
+
+function stateTag({ state, reachable }: Node): Html {
+  const [tone, text] = STATES[state] ?? (reachable ? STATES['ready']! : STATES['down']!);
+  return html`<span class="tag ${tone}">${text}</span>`;
+}
+
+const STATES: Readonly<Record<string, readonly [tone: string, text: string]>> = {
+  ready: ['good', 'ready'],
+  drained: ['warn', 'drained'],
+  closed: ['warn', 'takes no games'],
+  down: ['bad', 'does not answer'],
+  fenced: ['warn', 'surely off'],
+};
+
+function notes(node: Node): Html {
+  const { drained, drainReason, drainedAt, trouble, lostSince, fencedAt, capacity } = node;
+  const games = capacity.activeServers;
+  return html`${
+    drained &&
+    html`<p class="note warn">
+      It starts no
+      servers${drainedAt !== null && html` since ${timeTag(drainedAt)}`}${drainReason !== '' && html`: <bdi>${drainReason}</bdi>`}
+    </p>`
+  }
+  ${trouble !== '' && html`<p class="note warn">${trouble}</p>`}
+  ${
+    lostSince !== null &&
+    html`<p class="note bad">
+      It has not answered since ${timeTag(lostSince)}.
+      ${games === 1 ? 'A game of it waits: it' : html`<strong>${games}</strong> games of it wait: they`} may still run
+      there, and two games on one world would ruin it. ${games === 1 ? 'It goes' : 'They go'} on when the node is back,
+      or is surely off.
+    </p>`
+  }
+  ${fencedAt !== null && html`<p class="note warn">It counts as off since ${timeTag(fencedAt)}: its games start elsewhere.</p>`}`;
+}
+
+function drainForm(request: PanelRequest, node: Node): Html {
   const name = node.drained ? 'resume' : 'drain';
   const hint = node.drained ? 'Goes into the audit log.' : 'Owners who start a server read it.';
-  return html`<section class="card">
-    <div data-live="${`node-${node.node}`}">
-      <h2>
-        ${node.node}
-        ${node.reachable ? html`<span class="tag good">reachable</span>` : html`<span class="tag bad">its engine does not answer</span>`}
-        ${node.drained && html`<span class="tag warn">drained</span>`}
-      </h2>
-      ${
-        node.drained &&
-        html`<p class="note warn">
-          It starts no servers${node.drainedAt !== null && html` since ${timeTag(node.drainedAt)}`}:
-          <bdi>${node.drainReason}</bdi>
-        </p>`
-      }
-      ${capacityFacts(node)}
-    </div>
-    <h3>${node.drained ? 'Resume' : 'Drain'}</h3>
+  return html`<h3>${node.drained ? 'Resume' : 'Drain'}</h3>
     <p>
       ${
         node.drained
@@ -68,15 +120,33 @@ function nodeCard(request: PanelRequest, node: Node): Html {
     ${panelForm(
       request,
       name,
-      html`${hidden('node', node.node)} ${reasonField(filling(request, name), hint)}
+      html`${hidden('node', keyOf(node))} ${reasonField(filled(request, name, node), hint)}
         <button class="${node.drained ? '' : 'danger'}" type="submit">
           ${node.drained ? 'Resume' : 'Drain'} ${node.node}
         </button>`,
-    )}
-  </section>`;
+    )}`;
 }
 
-function capacityFacts({ region, capacity }: Node): Html {
+/** Two games on one world are what this can lead to, so it is asked for apart. */
+function fenceForm(request: PanelRequest, node: Node): Html {
+  return html`<h3>Is it off?</h3>
+    ${confirmed(
+      'Its games start on other nodes at once. If one of them still runs there, its world is ruined: say so only where the machine ' +
+        'has no power, or has been taken apart from its disk.',
+      'It is surely off…',
+      node.node,
+      panelForm(
+        request,
+        'fence',
+        html`${hidden('node', keyOf(node))}
+          ${reasonField(filled(request, 'fence', node), 'How you know. Goes into the audit log.')}
+          <button class="danger" type="submit">${node.node} is surely off</button>`,
+      ),
+      request.failed === 'fence' && request.sent?.get('node') === keyOf(node),
+    )}`;
+}
+
+function capacityFacts({ region, address, ramTotalMb, capacity }: Node): Html {
   const { activeServers, coresUsable, coresUsed, ramUsableMb, ramUsedMb, diskFreeMb, diskTotalMb } = capacity;
   const share = (name: string, value: string, used: number, all: number) =>
     fact(
@@ -85,8 +155,10 @@ function capacityFacts({ region, capacity }: Node): Html {
       ${all > 0 && html`<progress aria-label="${name}" max="${all}" value="${Math.min(used, all)}"></progress>`}`,
     );
   return html`<dl class="facts">
-    ${fact('Region', region)} ${fact('Awake servers', String(activeServers))}
+    ${fact('Region', region)} ${address !== '' && fact('Address', address)}
+    ${fact('Awake servers', String(activeServers))}
     ${share('RAM reserved', `${ramText(Number(ramUsedMb))} of ${ramText(Number(ramUsableMb))}`, Number(ramUsedMb), Number(ramUsableMb))}
+    ${fact('RAM it has', ramText(Number(ramTotalMb)))}
     ${share('Cores promised', `${rounded(coresUsed)}, of ${rounded(coresUsable)} that are shared`, coresUsed, coresUsable)}
     ${share(
       'Disk free',

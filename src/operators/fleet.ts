@@ -1,0 +1,229 @@
+/**
+ * Promises: every machine that games run on, each by its name, and what an operator may do about it. Never ends a game: a drain
+ * keeps new ones away, and a fence is somebody's word that none runs there.
+ */
+import { capacityView } from '../billing/capacity-api.ts';
+import type { Capacity, CapacityNow } from '../billing/capacity.ts';
+import type { NodeRoom } from '../billing/node-rooms.ts';
+import { EngineError, type EngineNode, type EngineNodes } from '../engines/engine.ts';
+import type { Reachability } from '../engines/reachability.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { Store, Tx } from '../store/store.ts';
+import type { Drained, NodeDrain } from './node-drain.ts';
+
+/** A machine as operators see it. */
+export interface NodeView {
+  node: string;
+  id: string;
+  address: string;
+  region: string;
+  state: 'ready' | 'drained' | 'closed' | 'down' | 'fenced';
+  trouble: string;
+  lostSince: number | null;
+  fencedAt: number | null;
+  reachable: boolean;
+  drained: boolean;
+  drainReason: string | undefined;
+  drainedAt: number | undefined;
+  ramTotalMb: number;
+  capacity: ReturnType<typeof capacityView>;
+}
+
+/** Writes down who has done something to the node of this name. */
+type Audit = (tx: Tx, name: string) => Promise<void>;
+
+/** `node` is a name or an id. NOT_FOUND NODE_NOT_FOUND; FAILED_PRECONDITION NODE_AMBIGUOUS where several have the name. */
+export interface Fleet {
+  list(): Promise<NodeView[]>;
+  /** Lets games start there, or not. UNAVAILABLE NODE_UNREACHABLE where the engine could not be told. */
+  setDrained(node: string, drained: Drained | undefined, audit: Audit): Promise<NodeView>;
+  /** Takes the operator's word that it is off. FAILED_PRECONDITION NODE_ANSWERS where it is not. */
+  fence(node: string, audit: Audit): Promise<NodeView>;
+}
+
+export interface FleetOptions {
+  store: Store;
+  /** The machines that games run on, where they are several. */
+  nodes: EngineNodes | undefined;
+  capacity: Pick<Capacity, 'read' | 'rooms'>;
+  reachability: Reachability;
+  drain: NodeDrain;
+  clock: { now(): number };
+  config: { nodeLabel: string; region: string; maxServersPerAccount: number };
+}
+
+export function createFleet(options: FleetOptions): Fleet {
+  return options.nodes === undefined ? fleetOfOne(options) : fleetOfNodes({ ...options, nodes: options.nodes });
+}
+
+/** This machine alone. */
+function fleetOfOne({ capacity, reachability, drain, config }: FleetOptions): Fleet {
+  const { nodeLabel, region, maxServersPerAccount: maxServers } = config;
+
+  async function view(): Promise<NodeView> {
+    const drained = drain.of();
+    const reachable = await reachability.reachable();
+    const now = await capacity.read();
+    return {
+      node: nodeLabel,
+      id: '',
+      address: '',
+      region,
+      state: !reachable ? 'down' : drained === undefined ? 'ready' : 'drained',
+      trouble: '',
+      lostSince: null,
+      fencedAt: null,
+      reachable,
+      drained: drained !== undefined,
+      drainReason: drained?.reason,
+      drainedAt: drained?.at,
+      ramTotalMb: now.machine.ramMb,
+      capacity: capacityView(now, { maxServers, available: reachable && drained === undefined }),
+    };
+  }
+
+  function require(node: string): void {
+    if (node !== nodeLabel) throw notFound(node);
+  }
+
+  return {
+    list: async () => [await view()],
+    async setDrained(node, drained, audit) {
+      require(node);
+      await drain.set(undefined, drained, (tx) => audit(tx, nodeLabel));
+      return view();
+    },
+    async fence(node) {
+      require(node);
+      const message = `${node} is the machine that this service runs on: it is not off. Games run on no other here.`;
+      throw new StatusError('FAILED_PRECONDITION', 'NODE_ANSWERS', message, { metadata: { node } });
+    },
+  };
+}
+
+function fleetOfNodes(options: FleetOptions & { nodes: EngineNodes }): Fleet {
+  const { store, nodes, capacity, reachability, drain, clock, config } = options;
+
+  function find(name: string): EngineNode {
+    const all = nodes.list();
+    const byId = all.find(({ id }) => id === name);
+    if (byId) return byId;
+    const [found, ...others] = all.filter((node) => node.name === name);
+    if (found === undefined) throw notFound(name);
+    if (others.length === 0) return found;
+    const ids = [found, ...others].map(({ id }) => id).join(', ');
+    const message = `Several nodes are called ${name}: name one by its id (${ids}).`;
+    throw new StatusError('FAILED_PRECONDITION', 'NODE_AMBIGUOUS', message, { metadata: { node: name } });
+  }
+
+  async function list(): Promise<NodeView[]> {
+    const reachable = await reachability.reachable();
+    const now = await capacity.read();
+    const rooms = new Map(capacity.rooms()?.map((room) => [room.id, room]));
+    const sorted = nodes.list().toSorted((one, other) => (one.name < other.name ? -1 : 1));
+    return sorted.map((node) => view(node, { reachable, now, room: rooms.get(node.id) }));
+  }
+
+  function view(
+    node: EngineNode,
+    { reachable, now, room }: { reachable: boolean; now: CapacityNow; room: NodeRoom | undefined },
+  ): NodeView {
+    const { id, name, address, region, trouble, waitsSince, fencedAt, drained, ramMb, cores } = node;
+    const said = drained ? drain.of(id) : undefined;
+    const used = room?.used ?? { servers: 0, ramMb: 0, cpus: 0 };
+    const ramUsableMb = room?.ramUsableMb ?? 0;
+    const ofNode = {
+      ...now,
+      used,
+      ramUsableMb,
+      ramPerServerMb: ramUsableMb,
+      machine: { ...now.machine, cores, ramMb },
+    };
+    return {
+      node: name,
+      id,
+      address,
+      region,
+      trouble,
+      fencedAt,
+      drained,
+      state: stateOf(node),
+      lostSince: waitsSince,
+      reachable: reachable && node.state === 'ready',
+      drainReason: said?.reason,
+      drainedAt: said?.at,
+      ramTotalMb: ramMb,
+      capacity: capacityView(ofNode, {
+        maxServers: config.maxServersPerAccount,
+        available: reachable && node.takesStarts,
+      }),
+    };
+  }
+
+  async function viewOf({ id, name }: EngineNode): Promise<NodeView> {
+    const found = (await list()).find((each) => each.id === id);
+    if (found === undefined) throw notFound(name);
+    return found;
+  }
+
+  /** One that is no part of the swarm any more is listed only while games of it wait. */
+  async function viewOfFenced(node: EngineNode): Promise<NodeView> {
+    if (nodes.list().some(({ id }) => id === node.id)) return viewOf(node);
+    const off = { ...node, waitsSince: null, fencedAt: clock.now() };
+    return view(off, { reachable: false, now: await capacity.read(), room: undefined });
+  }
+
+  return {
+    list,
+    async setDrained(name, drained, audit) {
+      const node = find(name);
+      if (node.state === 'gone') throw notFound(name);
+      try {
+        await drain.set(node.id, drained, (tx) => audit(tx, node.name));
+      } catch (cause) {
+        if (cause instanceof StatusError) throw cause;
+        throw unreachable(node.name, cause);
+      }
+      return viewOf(node);
+    },
+    async fence(name, audit) {
+      const node = find(name);
+      if (node.state === 'ready') throw answers(node.name);
+      if (node.fencedAt !== null) return viewOf(node);
+      await store.write((tx) => audit(tx, node.name));
+      const isOff = await nodes.fence(node.id).catch((cause: unknown) => {
+        throw unreachable(node.name, cause);
+      });
+      if (!isOff) throw answers(node.name);
+      return viewOfFenced(node);
+    },
+  };
+}
+
+function stateOf({ state, drained, trouble, fencedAt }: EngineNode): NodeView['state'] {
+  if (state !== 'ready') return fencedAt === null ? 'down' : 'fenced';
+  if (drained) return 'drained';
+  return trouble === '' ? 'ready' : 'closed';
+}
+
+function notFound(node: string): StatusError {
+  return new StatusError('NOT_FOUND', 'NODE_NOT_FOUND', 'There is no such node.', { metadata: { node } });
+}
+
+function answers(node: string): StatusError {
+  const message =
+    `${node} answers, so it is not off: nothing was changed. Its games run on. To keep new ones away, drain it; to end a game ` +
+    'there, stop its server.';
+  return new StatusError('FAILED_PRECONDITION', 'NODE_ANSWERS', message, { metadata: { node } });
+}
+
+/** Whatever an engine says of a change that it could not make: it is asked for again. */
+function unreachable(node: string, cause: unknown): StatusError {
+  const found = cause instanceof EngineError ? ` ${cause.message}` : '';
+  const message = `The engine did not take it for ${node}.${found} Try again in a moment.`;
+  return new StatusError('UNAVAILABLE', 'NODE_UNREACHABLE', message, {
+    metadata: { node },
+    retryAfterSeconds: 2,
+    cause,
+  });
+}

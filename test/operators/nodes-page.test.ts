@@ -1,0 +1,68 @@
+import test, { type ExecutionContext } from 'ava';
+import { closeBrowser } from '../support/browser.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE, accessible, openPanel } from '../support/panel.ts';
+
+test.after.always(closeBrowser);
+
+/** Three nodes as an operator has them; a game of the first is lost, the second is drained. */
+async function office(t: ExecutionContext) {
+  const nodes = [
+    { id: 'n1', name: 'attic' },
+    { id: 'n2', name: 'cellar', drained: true },
+    {
+      id: 'n3',
+      name: 'shed',
+      region: 'eu',
+      trouble: 'It does not share the servers’ folder: it is not mounted there.',
+    },
+  ];
+  const it = await openPanel(t, { world: { nodes } });
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+  await it.create('castle', { name: 'Castle', ramMb: 1_024 });
+  await it.command('castle', 'START');
+  await it.until(() => it.engine.boots.includes('castle'));
+  await it.reach('castle', 'running');
+  it.engine.nodes!.cut('n1');
+  await it.clock.advance(2_000);
+  return {
+    ...it,
+    async sent(path: string, fields: Record<string, string>) {
+      const answer = await it.submit(path, fields);
+      return answer.status === 303 ? (await it.get(answer.headers.get('location') ?? '')).text : answer.text();
+    },
+  };
+}
+
+test('each node is drained, resumed, and said to be off, without a script and with a reason', async (t) => {
+  const it = await office(t);
+  const { text } = await it.get('/operator/nodes');
+  t.regex(
+    text,
+    /attic[^]*does not answer[^]*A game of it waits[^]*It is surely off…[^]*cellar[^]*shed[^]*takes no games/,
+  );
+  t.is(text.match(/action="\/operator\/nodes\/fence"/g)?.length, 1, 'only where games wait');
+  const unsaid = await it.sent('/operator/nodes/fence', { node: 'n1', reason: '' });
+  t.regex(unsaid, /<details class="confirm" open>[^]*id="fence-n1-reason-wrong">is required/);
+  t.regex(await it.sent('/operator/nodes/fence', { node: 'n2', reason: 'off' }), /cellar answers, so it is not off/);
+  t.regex(await it.sent('/operator/nodes/resume', { node: 'n2', reason: 'done' }), /takes starts again/);
+  t.regex(
+    await it.sent('/operator/nodes/fence', { node: 'n1', reason: 'power pulled' }),
+    /counts as off: its games start/,
+  );
+  await it.until(() => it.engine.nodes!.whereIs('castle')?.id === 'n2');
+  t.notRegex((await it.get('/operator/nodes')).text, /action="\/operator\/nodes\/fence"/);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`nodes of all states, and a server whose node does not answer, ${colorScheme}: nothing keeps anybody out`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await office(t);
+    const { page } = await it.open('/servers/castle', { ...PHONE, colorScheme });
+    await page.getByText('Its machine does not answer').waitFor();
+    await accessible(t, page);
+    await page.goto(`${it.origin}/operator/nodes`);
+    await page.getByText('It is surely off…').click();
+    await accessible(t, page);
+  });
+}

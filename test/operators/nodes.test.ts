@@ -1,0 +1,264 @@
+import test, { type ExecutionContext } from 'ava';
+import { createAdmission } from '../../src/billing/admission.ts';
+import { KEY_SCOPES } from '../../src/http/scopes.ts';
+import { createRouting } from '../../src/joining/routing.ts';
+import { watchLostGames } from '../../src/engines/lost-games.ts';
+import { listRoutes } from '../../src/servers/rows.ts';
+import { INSTALLS, WAKES } from '../../src/servers/wake-checks.ts';
+import type { FakeNode } from '../fakes/nodes.ts';
+import { api } from '../support/api-harness.ts';
+import { OPEN_POLICY } from '../support/join-policy.ts';
+import { STEVE } from '../support/world.ts';
+
+/** Of which games may have 7680, 3584 and 15 872 MB. */
+const THREE: readonly FakeNode[] = [
+  { id: 'n1', name: 'one', ramMb: 8_192, cores: 4 },
+  { id: 'n2', name: 'two', ramMb: 4_096, cores: 2 },
+  { id: 'n3', name: 'far', ramMb: 16_384, cores: 8, region: 'eu' },
+];
+
+/** An installation on several nodes, as an operator has it. */
+async function site(t: ExecutionContext, nodes = THREE) {
+  const it = await api(t, { world: { nodes } });
+  const { servers, clock, store, services } = it;
+  await store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+  const { key } = await it.mint(KEY_SCOPES);
+  const engine = it.engine.nodes!;
+  const limits = { of: () => ({ maxRamMb: 100_000, maxServers: 0 }) };
+  const { capacity } = services;
+  const live = () => servers.live();
+  const admission = createAdmission({ live, capacity, limits, nodeLabel: 'node-1', region: 'na', nodes: engine });
+  servers.checkWakes(async () => (now) => admission.admit(now), [...WAKES, ...INSTALLS]);
+  const log = services.log;
+  const onClose = (close: () => void) => t.teardown(close);
+  const lostGames = watchLostGames({ nodes: engine, servers, clock, log, onClose });
+  const settings = { joinPolicy: OPEN_POLICY, publicHost: 'play.example', sleepers: await listRoutes(store) };
+  const routing = createRouting({ servers, clock, log, lostGames, ...settings });
+  t.teardown(() => routing.close());
+  return {
+    ...it,
+    nodes: engine,
+    operate: (path: string, body?: unknown) =>
+      it.call(body === undefined ? 'GET' : 'POST', `/v1/operator/${path}`, { key, body }),
+    async running(id: string) {
+      await it.until(() => it.engine.boots.includes(id));
+      await it.reach(id, 'running');
+    },
+    start: async (id: string) => (await it.call('POST', `/v1/servers/${id}:start`)).reason,
+    route: (id: string) => routing.lookup(`${id}.play.example`),
+    async kicked(id: string) {
+      const player = { name: 'Steve', protocol: 769 } as Parameters<typeof routing.wake>[1];
+      return (await t.throwsAsync(routing.wake(id, player, AbortSignal.timeout(5_000)))).message;
+    },
+    async actions() {
+      const sql = `SELECT "action", "detail" FROM "audit" WHERE "action" LIKE 'node.%' ORDER BY "id"`;
+      return (await store.query<{ action: string; detail: string }>(sql)).map(
+        ({ action, detail }) => `${action}: ${detail.replace(/^.*; /, '')}`,
+      );
+    },
+  };
+}
+
+const listed = (json: Record<string, unknown>) => json['nodes'] as Record<string, unknown>[];
+
+test('each node is listed with what it has, and what games reserve of it', async (t) => {
+  const it = await site(t);
+  await it.create('castle', { ramMb: 1_024 });
+  await it.command('castle', 'START');
+  await it.running('castle');
+  const [far, one, two] = listed((await it.operate('nodes')).json);
+  t.like(far, { node: 'far', id: 'n3', region: 'eu', state: 'ready', ramTotalMb: '16384', reachable: true });
+  t.like(one, { node: 'one', state: 'ready', drained: false, lostSince: null, fencedAt: null });
+  t.like(one!['capacity'], {
+    activeServers: 1,
+    ramUsableMb: '7680',
+    ramUsedMb: '1024',
+    available: true,
+    coresUsable: 4,
+  });
+  t.like(two!['capacity'], { activeServers: 0, ramUsableMb: '3584', ramUsedMb: '0' });
+  t.is((await it.ok('GET', '/v1/servers/castle'))['nodeLabel'], 'one');
+
+  const whole = await it.ok('GET', '/v1/capacity');
+  t.like(whole, {
+    activeServers: 1,
+    ramUsableMb: '27136',
+    ramUsedMb: '1024',
+    ramPerServerMb: '15872',
+    available: true,
+  });
+  t.is(whole['cpusPerServer'], 2, 'as the smallest machine has them');
+  const { regions } = (await it.ok('GET', '/v1/regions')) as { regions: Record<string, unknown>[] };
+  t.like(regions, [
+    { region: 'eu', label: 'Europe', available: true, capacity: { ramUsableMb: '15872', ramUsedMb: '0' } },
+    { region: 'na', available: true, capacity: { ramUsableMb: '11264', ramUsedMb: '1024', ramPerServerMb: '7680' } },
+  ]);
+});
+
+test('a server needs one node of its region with room for all of it, not the sum of what is free', async (t) => {
+  const it = await site(t);
+  for (const [id, ramMb] of [
+    ['a', 4_096],
+    ['b', 3_000],
+    ['large', 4_000],
+    ['huge', 7_681],
+  ] as const)
+    await it.create(id, { ramMb });
+  t.is(await it.start('huge'), 'NODE_CAPACITY');
+  t.regex(await it.kicked('huge'), /more memory than there is here/);
+  for (const id of ['a', 'b']) {
+    t.is(await it.start(id), '');
+    await it.running(id);
+  }
+  const refused = await it.call('POST', '/v1/servers/large:start');
+  t.is(refused.reason, 'NODE_CAPACITY');
+  t.regex(refused.text, /No machine of region na has room[^"]*at most 3584 MB of RAM are free on one/);
+  t.regex(await it.kicked('large'), /^All places here are taken/);
+  await it.command('a', 'STOP');
+  await it.reach('a', 'hibernated');
+  t.is(await it.start('large'), '');
+  await it.running('large');
+
+  const create = (name: string, more: object) =>
+    it.call('POST', '/v1/servers', { body: { name, ramMb: 512, ...more } });
+  t.is((await create('Far', { region: 'eu', ramMb: 15_000 })).json['region'], 'eu');
+  t.is((await create('Near', {})).json['region'], 'na');
+  t.is((await create('Nowhere', { region: 'ap' })).reason, 'INVALID_FIELD');
+  t.is((await create('Wide', { ramMb: 7_681 })).reason, 'NODE_CAPACITY');
+});
+
+test('starts at once for the last room of a node are as many as it has room for', async (t) => {
+  const it = await site(t);
+  const ids = ['a', 'b', 'c', 'd', 'e'];
+  for (const id of ids) await it.create(id, { ramMb: 3_584 });
+  const reasons = await Promise.all(ids.map(it.start));
+  t.is(reasons.filter((reason) => reason === '').length, 3);
+  t.is(reasons.filter((reason) => reason === 'NODE_CAPACITY').length, 2);
+  await it.until(() => it.engine.boots.length === 3);
+});
+
+test('a drained node starts nothing new: others do, until all of a region are drained', async (t) => {
+  const it = await site(t);
+  for (const id of ['a', 'b', 'asleep']) await it.create(id, { ramMb: 512 });
+  await it.create('far', { region: 'eu' });
+  await it.command('a', 'START');
+  await it.running('a');
+  t.is(it.nodes.whereIs('a')?.id, 'n1');
+  const drained = await it.operate('nodes:drain', { node: 'one', reason: 'new disks' });
+  t.like(drained.json, { node: 'one', state: 'drained', drained: true, drainReason: 'new disks' });
+  t.is((await it.servers.get('a'))?.state, 'running');
+  t.is(await it.start('b'), '');
+  await it.running('b');
+  t.is(it.nodes.whereIs('b')?.id, 'n2');
+  t.is((await it.call('POST', '/v1/servers/a:restart')).status, 200);
+  await it.until(() => it.engine.boots.filter((id) => id === 'a').length === 2);
+  await it.reach('a', 'running');
+  t.is(it.nodes.whereIs('a')?.id, 'n2', 'where it came up again');
+
+  await it.operate('nodes:drain', { node: 'n2', reason: 'new <disks>' });
+  const refused = await it.call('POST', '/v1/servers/asleep:start');
+  t.deepEqual(
+    [refused.reason, refused.json['message']],
+    ['NODE_DRAINED', 'Region na starts no servers now: new disks'],
+  );
+  t.is((await it.call('POST', '/v1/servers/a:restart')).reason, 'NODE_DRAINED');
+  t.is((await it.call('POST', '/v1/servers', { body: { name: 'New', ramMb: 256 } })).reason, 'REGION_UNAVAILABLE');
+  t.is(await it.start('far'), '');
+  t.like(await it.ok('GET', '/v1/regions'), {
+    regions: [
+      { region: 'eu', available: true },
+      { region: 'na', available: false },
+    ],
+  });
+  t.like(await it.ok('GET', '/v1/capacity'), { available: true });
+  t.like((await it.operate('nodes:resume', { node: 'n2', reason: 'done' })).json, { state: 'ready', drainReason: '' });
+  t.is(await it.start('asleep'), '');
+  t.is((await it.operate('nodes:drain', { node: 'node-1', reason: 'x' })).reason, 'NODE_NOT_FOUND');
+  t.deepEqual(await it.actions(), [
+    'node.drain: one: new disks',
+    'node.drain: two: new <disks>',
+    'node.resume: two: done',
+  ]);
+});
+
+test('a lost game waits until an operator says that its node is off: all read what it waits for, and then it goes on', async (t) => {
+  const it = await site(t);
+  for (const id of ['castle', 'other']) await it.create(id, { ramMb: 512 });
+  for (const id of ['castle', 'other']) {
+    await it.command(id, 'START');
+    await it.running(id);
+  }
+  t.deepEqual(
+    ['castle', 'other'].map((id) => it.nodes.whereIs(id)?.id),
+    ['n1', 'n2'],
+  );
+  const at = new Date(it.clock.now()).toISOString();
+  it.nodes.cut('n1');
+  it.games.silent.add('castle');
+  await it.clock.advance(2_000);
+  const route = it.route('castle')!;
+  t.regex(route.refusal, /^The machine that castle is on does not answer right now\.\n/);
+  t.is(route.asleepLine, '§cIts machine does not answer right now');
+  t.is(it.route('other')?.refusal, '');
+  t.like(await it.ok('GET', '/v1/servers/castle'), {
+    state: 'running',
+    nodeLabel: 'one',
+    startErrorCode: 'node_lost',
+    startErrorSummary: 'Its machine does not answer: one may still run it, and two games on one world would ruin it.',
+  });
+  const { waitsFor } = (await it.operate('machines/castle')).json as { waitsFor: object[] };
+  const what = 'one to be back, or surely off: it does not answer, and may still run the game';
+  t.like(waitsFor, [{ name: 'watch', what, until: null }]);
+  t.like(listed((await it.operate('nodes')).json)[1], { node: 'one', state: 'down', reachable: false, lostSince: at });
+  t.like(await it.ok('GET', '/v1/capacity'), { ramUsableMb: '19968', ramUsedMb: '1024' });
+  await it.clock.advance(600_000);
+  t.is((await it.servers.get('castle'))?.state, 'running', 'nothing is concluded from its silence');
+  t.is(it.engine.boots.length, 2);
+
+  const refused = await it.operate('nodes:fence', { node: 'two', reason: 'unplugged' });
+  t.deepEqual([refused.status, refused.reason], [400, 'NODE_ANSWERS']);
+  t.is((await it.operate('nodes:fence', { node: 'one', reason: ' ' })).status, 400);
+  it.games.silent.delete('castle');
+  const fenced = await it.operate('nodes:fence', { node: 'one', reason: 'power pulled' });
+  t.like(fenced.json, { state: 'fenced', fencedAt: new Date(it.clock.now()).toISOString(), lostSince: null });
+  t.like((await it.operate('nodes:fence', { node: 'n1', reason: 'again' })).json, { state: 'fenced' });
+  await it.until(() => it.engine.boots.filter((id) => id === 'castle').length === 2);
+  await it.reach('castle', 'running');
+  t.is(it.nodes.whereIs('castle')?.id, 'n2');
+  await it.clock.advance(2_000);
+  t.is(it.route('castle')?.refusal, '');
+  t.like(await it.ok('GET', '/v1/servers/castle'), { nodeLabel: 'two', startErrorCode: '' });
+  t.deepEqual(await it.actions(), ['node.fence: one: power pulled']);
+});
+
+test('where no node of a region answers, a wake says so; nobody else is kept from theirs', async (t) => {
+  const it = await site(t);
+  await it.create('far', { region: 'eu', ramMb: 512 });
+  await it.create('near', { ramMb: 512 });
+  it.nodes.cut('n3');
+  const refused = await it.call('POST', '/v1/servers/far:start');
+  t.deepEqual([refused.status, refused.reason], [503, 'REGION_DOWN']);
+  t.is(await it.kicked('far'), 'No machine that could run this server answers right now. Try again in a few minutes.');
+  await it.until(() => it.route('far')?.asleepLine === '§7Asleep: §fno machine for it answers');
+  t.is(
+    (await it.call('POST', '/v1/servers', { body: { name: 'N', ramMb: 256, region: 'eu' } })).reason,
+    'REGION_UNAVAILABLE',
+  );
+  t.like(await it.ok('GET', '/v1/regions'), { regions: [{ region: 'eu', available: false }, { available: true }] });
+  await it.command('near', 'JOIN', STEVE);
+  await it.running('near');
+  it.nodes.back('n3');
+  t.is(await it.start('far'), '');
+});
+
+test('on this machine alone nobody’s word is taken that it is off', async (t) => {
+  const it = await api(t);
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+  const { key } = await it.mint(KEY_SCOPES);
+  const fence = (node: string) => it.call('POST', '/v1/operator/nodes:fence', { key, body: { node, reason: 'off' } });
+  t.is((await fence('node-1')).reason, 'NODE_ANSWERS');
+  t.is((await fence('node-2')).reason, 'NODE_NOT_FOUND');
+  t.like((await it.call('GET', '/v1/operator/nodes', { key })).json, {
+    nodes: [{ node: 'node-1', id: '', state: 'ready' }],
+  });
+});
