@@ -36,9 +36,9 @@ export interface AwakeSessions {
   observed: (serverId: string, game: Game | undefined) => void;
   /**
    * The engine answers: games of the `missing` servers do not run though they should; it will report the ends of the
-   * others.
+   * others. Nobody can reach those of the `lost` servers, since an instant of the steady clock.
    */
-  inSight: (missing: readonly string[]) => void;
+  inSight: (missing: readonly string[], lost: ReadonlyMap<string, number>) => void;
   /** The engine reports nothing from now on. */
   outOfSight: () => void;
 }
@@ -56,13 +56,15 @@ export function createAwakeSessions({ clock, steady, prices, record }: AwakeSess
   /** Until then a game whose end was not reported was up, on the steady clock; null: nobody has looked yet. */
   let seenUntil: number | null = null;
   let missing: ReadonlySet<string> = new Set();
+  let lost: ReadonlyMap<string, number> = new Map();
   return {
     onStep,
     adopt,
     observed,
-    inSight(servers) {
+    inSight(ids, unreachable) {
       seenUntil = Infinity;
-      missing = new Set(servers);
+      missing = new Set(ids);
+      lost = unreachable;
     },
     outOfSight() {
       if (seenUntil === Infinity) seenUntil = steady.now();
@@ -132,13 +134,14 @@ export function createAwakeSessions({ clock, steady, prices, record }: AwakeSess
     exits.delete(id);
     const now = clock.now();
     const silentSince = step.from === 'running' ? (context.live.silentSince ?? null) : null;
-    if (silentSince !== null) {
-      await proveAwakeSession(tx, session.id, steady.ofPast(silentSince));
-      await recordWriteOff(record, tx, session, { lostMs: step.at - silentSince, at: now, why: SILENT });
+    const until = silentSince === null ? lost.get(id) : steady.ofPast(silentSince);
+    if (until !== undefined) {
+      await proveAwakeSession(tx, session.id, until);
+      await recordWriteOff(record, tx, session, { lostMs: steady.ofPast(step.at) - until, at: now, why: SILENT });
     } else {
-      const until = exit === undefined ? provenUntil(id, step) : steady.ofPast(exit);
-      if (until !== undefined) await proveAwakeSession(tx, session.id, until);
-      const lostMs = steady.ofPast(step.at) - Math.max(session.provenAt, until ?? 0);
+      const seen = exit === undefined ? provenUntil(id, step) : steady.ofPast(exit);
+      if (seen !== undefined) await proveAwakeSession(tx, session.id, seen);
+      const lostMs = steady.ofPast(step.at) - Math.max(session.provenAt, seen ?? 0);
       const isUnseen = exit === undefined && session.readyAt !== null;
       if (isUnseen) await recordWriteOff(record, tx, session, { lostMs, at: now });
     }

@@ -10,8 +10,8 @@ interface Needs {
   accountLimits: AccountLimits;
   capacity: Pick<Capacity, 'read'>;
   reachability: Reachability;
-  /** Undefined while this node takes new starts. */
-  drain: { now(): object | undefined };
+  /** Why nothing new begins, in a region or anywhere; undefined: it does. */
+  drain: { closed(region?: string): object | undefined };
 }
 
 const double = z.number().default(0).meta({ format: 'double' });
@@ -33,7 +33,10 @@ export const CapacityResponse = z
     diskTotalMb: reply.int64.describe('0: could not be read.'),
     maxServersPerAccount: reply.int32.describe("The caller's; 0: no limit."),
     cpuTiers: z.array(CpuTier).default([]).describe('CPU time by RAM, up to each; the last is for all above as well.'),
-    available: reply.flag.describe('Servers are started here now: the engine answers, and no operator has drained it.'),
+    ramPerServerMb: reply.int64.describe(
+      'The most that one server can have: of several machines, what the largest has.',
+    ),
+    available: reply.flag.describe('Servers are started here now: the engine answers, and a machine takes them.'),
   })
   .meta({ id: 'CapacityResponse' });
 
@@ -46,7 +49,8 @@ const getCapacity = (needs: Needs) =>
     tag: 'control',
     summary: 'Get capacity',
     description:
-      'What the machine has for games, and what awake servers have reserved of it. Sleeping ones reserve nothing.',
+      'What the machine has for games, or several have together, and what awake servers have reserved of it. Sleeping ones reserve ' +
+      'nothing. A server needs one machine with room for all of it.',
     reply: CapacityResponse,
     async run({ principal }) {
       const { capacity, accountLimits } = needs;
@@ -55,16 +59,19 @@ const getCapacity = (needs: Needs) =>
     },
   });
 
-/** Whether this node starts servers now: its engine answers, and no operator has drained it. */
-export async function isAvailable({ reachability, drain }: Pick<Needs, 'reachability' | 'drain'>): Promise<boolean> {
-  return drain.now() === undefined && (await reachability.reachable());
+/** Whether servers are started now, in a region or anywhere: the engine answers, and not all machines are drained. */
+export async function isAvailable(
+  { reachability, drain }: Pick<Needs, 'reachability' | 'drain'>,
+  region?: string,
+): Promise<boolean> {
+  return drain.closed(region) === undefined && (await reachability.reachable());
 }
 
 export function capacityView(
   now: CapacityNow,
   { maxServers, available }: { maxServers: number; available: boolean },
 ): z.input<typeof CapacityResponse> {
-  const { machine, used, ramUsableMb, cpuTiers, cpusPerServer } = now;
+  const { machine, used, ramUsableMb, ramPerServerMb, cpuTiers, cpusPerServer } = now;
   return {
     activeServers: used.servers,
     coresUsable: machine.cores,
@@ -76,6 +83,7 @@ export function capacityView(
     diskTotalMb: machine.diskTotalMb,
     maxServersPerAccount: maxServers,
     cpuTiers,
+    ramPerServerMb,
     available,
   };
 }

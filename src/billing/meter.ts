@@ -1,5 +1,6 @@
 import { isTagged } from '../../machines/server.ts';
 import type { Engine, Game } from '../engines/engine.ts';
+import { lostGame } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { createMutex } from '../kernel/mutex.ts';
@@ -26,7 +27,7 @@ export interface MeterOptions {
   store: Store;
   clock: Clock;
   steady: Pick<SteadyClock, 'now' | 'ofPast'>;
-  engine: Pick<Engine, 'list' | 'inspect'>;
+  engine: Pick<Engine, 'list' | 'inspect' | 'nodes'>;
   servers: Pick<LiveServers, 'live'>;
   sessions: AwakeSessions;
   prices: Prices;
@@ -35,6 +36,8 @@ export interface MeterOptions {
   record: RecordWriteOff;
   /** Called after each round, once it is stored: wallets may have come to their end, and some servers cannot be paid for. */
   afterRound?: (unpaid: readonly UnpaidFlat[]) => Promise<void>;
+  /** So long one write goes on charging. Default: 500. */
+  atOnceMs?: number;
 }
 
 export interface Meter {
@@ -48,17 +51,24 @@ export interface Meter {
 
 /** Without a stored round for this long an operator is told. No minute is lost meanwhile. */
 const LATE_MS = 180_000;
+/**
+ * What an outage has left to charge is many minutes. While one write charges them no other is done: neither that which renews the
+ * lease, without which a standby takes over and finds still more of them, nor a player's join.
+ */
+const AT_ONCE_MS = 500;
 /** Tick keys removed in one write: it takes some milliseconds, so that no start waits longer for it. */
 const PURGED_AT_ONCE = 5_000;
 const INSPECTIONS = 16;
 
 /**
- * Once a minute asks the engine which games are up, and charges all due ticks and flat periods in one write. After an outage of this process
+ * Once a minute asks the engine which games are up, and charges all due ticks and flat periods, in one write where that takes no more
+ * than half a second. After an outage of this process
  * or of the engine the minutes in between are charged for the runs the engine proves to have lasted, and written off for the
  * others. The wallets are held against the ledger at the start and every hour.
  */
 export async function startMeter(options: MeterOptions): Promise<Meter> {
   const { store, clock, steady, engine, servers, sessions, prices, log, record, afterRound = async () => {} } = options;
+  const { atOnceMs = AT_ONCE_MS } = options;
   let provenAt = -Infinity;
   let endedAt = steady.now();
   /** Rounds one by one, so that none reads what another is about to change. */
@@ -77,24 +87,36 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
     const up =
       games && new Map(games.filter((game) => game.up && !game.installer).map((game) => [game.serverId, game]));
     const missing = up ? missingIn(up, until) : [];
-    if (up) sessions.inSight(missing);
+    const lost = lostIn(until);
+    if (up) sessions.inSight(missing, lost);
     else sessions.outOfSight();
     const gap = until - provenAt > GAP_MS;
     const doubts = up && gap ? await doubtful(up, until) : [];
-    const silent = silentIn(until);
-    const unpaid = await store.write(async (tx) => {
+    const silent = new Map([...lost, ...silentIn(until)]);
+    let unpaid = await store.write(async (tx) => {
       if (up && gap) await bridge(tx, doubts, until);
       else if (up) await proveAwakeSessions(tx, until, [...missing, ...silent.keys()]);
       if (up && !gap) await leaveOut(tx, silent, until);
       await tellRecovered(tx, silent, until);
-      const at = clock.now();
-      while ((await chargeNext(tx, at, monthOf(at))) > 0);
-      return chargeAllFlat(tx, prices, at);
+      return await charge(tx);
     });
     if (up) provenAt = until;
     wasSilent = silent;
+    while (unpaid === undefined) {
+      if (closed) return;
+      unpaid = await store.write(charge);
+    }
     await afterRound(unpaid);
     endedAt = steady.now();
+  }
+
+  /** Charges what is due, in their order; undefined where more is left than one write may do. */
+  async function charge(tx: Tx): Promise<UnpaidFlat[] | undefined> {
+    const at = clock.now();
+    for (const end = performance.now() + atOnceMs; ;) {
+      if ((await chargeNext(tx, at, monthOf(at))) === 0) return await chargeAllFlat(tx, prices, at);
+      if (performance.now() >= end) return undefined;
+    }
   }
 
   /** Games that should run, and did not at that instant: their servers are about to hear of it, with that of their end. */
@@ -103,6 +125,15 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
       .live()
       .filter(({ state, context }) => isTagged(state, 'billed') && steady.ofPast(context.readyAt ?? 0) < at);
     return shouldRun.map(({ row }) => row.id).filter((id) => !up.has(id));
+  }
+
+  /** Games on nodes that do not answer, with since when on the steady clock: they may run, and nobody can play them. */
+  function lostIn(until: number): Map<string, number> {
+    const lost = servers.live().flatMap(({ row, state }) => {
+      const since = isTagged(state, 'billed') ? lostGame(engine.nodes, row.id)?.since : undefined;
+      return since === undefined ? [] : [[row.id, Math.min(steady.ofPast(since), until)] as const];
+    });
+    return new Map(lost);
   }
 
   /** Running games that do not answer, with since when on the steady clock. */

@@ -1,5 +1,9 @@
+/**
+ * Each minute awake is charged once, in whole micros, and can be explained.
+ * Never: a charge outside of the write that keeps its reason.
+ */
 import type { Console } from '../engines/console/console.ts';
-import type { Engine } from '../engines/engine.ts';
+import type { Engine, EngineNodes } from '../engines/engine.ts';
 import type { Reachability } from '../engines/reachability.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
@@ -45,20 +49,22 @@ export interface MeasuresOptions {
   servers: Pick<Servers, 'live'>;
   probe: MachineProbe;
   steady: SteadyClock;
-  settings: { pricePerGbHourMicros: number; pricePerGbMonthMicros: number };
+  /** The machines that games run on, where they are several. */
+  nodes?: EngineNodes | undefined;
+  settings: { pricePerGbHourMicros: number; pricePerGbMonthMicros: number; region?: string };
   clock: Clock;
   onClose: OnClose;
 }
 
 /** Opens what the servers' steps are measured by. */
 export async function openMeasures(options: MeasuresOptions): Promise<Measures> {
-  const { servers, probe, steady, settings, clock, onClose } = options;
+  const { servers, probe, steady, nodes, settings, clock, onClose } = options;
   const prices: Prices = {
     perGbHourMicros: settings.pricePerGbHourMicros,
     perGbMonthMicros: settings.pricePerGbMonthMicros,
   };
   const sessions = createAwakeSessions({ clock, steady, prices, record: recordThrough('system') });
-  const capacity = await createCapacity({ probe, live: () => servers.live(), clock });
+  const capacity = await createCapacity({ probe, live: () => servers.live(), nodes, region: settings.region, clock });
   onClose(() => capacity.close());
   return { prices, sessions, capacity };
 }
@@ -78,7 +84,9 @@ export interface AllowanceOptions {
   rconPassword: (serverId: string) => string;
   mailer: Mailer;
   onCapReached: FundsOptions['onCapReached'];
-  settings: { baseUrl: string; maxRamMb: number; maxServersPerAccount: number; nodeLabel: string };
+  /** The machines that games run on, where they are several. */
+  nodes?: EngineNodes | undefined;
+  settings: { baseUrl: string; maxRamMb: number; maxServersPerAccount: number; nodeLabel: string; region: string };
   clock: Clock;
   log: Log;
   onClose: OnClose;
@@ -88,7 +96,7 @@ export interface AllowanceOptions {
 export async function openAllowance(options: AllowanceOptions): Promise<Allowance> {
   const { store, servers, capacity, prices, console, rconPassword, mailer, onCapReached, clock, log, onClose } =
     options;
-  const { baseUrl, maxRamMb, maxServersPerAccount: maxServers, nodeLabel } = options.settings;
+  const { baseUrl, maxRamMb, maxServersPerAccount: maxServers, nodeLabel, region } = options.settings;
   const funds = createFunds({
     store,
     clock,
@@ -105,7 +113,14 @@ export async function openAllowance(options: AllowanceOptions): Promise<Allowanc
   onClose(() => funds.close());
   servers.checkWakes(funds.check);
   const accountLimits = await openAccountLimits(store, { maxRamMb, maxServers });
-  const admission = createAdmission({ live: () => servers.live(), capacity, limits: accountLimits, nodeLabel });
+  const admission = createAdmission({
+    live: () => servers.live(),
+    capacity,
+    limits: accountLimits,
+    nodeLabel,
+    region,
+    nodes: options.nodes,
+  });
   servers.checkWakes(async () => (now) => admission.admit(now), [...WAKES, ...INSTALLS]);
   return { funds, accountLimits };
 }
@@ -137,12 +152,12 @@ export interface BillingFeatureOptions {
   capacity: Capacity;
   reachability: Reachability;
   accountLimits: AccountLimits;
-  /** Undefined while this node takes new starts. */
-  drain: { now(): object | undefined };
+  /** Why nothing new begins, in a region or anywhere; undefined: it does. */
+  drain: { regions(): readonly string[]; closed(region?: string): object | undefined };
   /** Undefined: wallets are not funded. */
   checkout: Checkout | undefined;
   serverOperation: ServerOperation;
-  settings: { baseUrl: string; region: string; nodeLabel: string };
+  settings: { baseUrl: string };
   clock: Clock;
   log: Log;
 }
@@ -151,7 +166,7 @@ export interface BillingFeatureOptions {
 export function billingFeature(options: BillingFeatureOptions): { checkouts: Checkouts; feature: Feature } {
   const { store, servers, prices, capacity, reachability, accountLimits, drain, checkout } = options;
   const { serverOperation, clock, log } = options;
-  const { baseUrl, region, nodeLabel } = options.settings;
+  const { baseUrl } = options.settings;
   const checkouts = createCheckouts({
     store,
     clock,
@@ -171,7 +186,7 @@ export function billingFeature(options: BillingFeatureOptions): { checkouts: Che
         ...checkoutOperations({ checkouts }),
         ...spendCapOperations(wallet),
         ...capacityOperations(room),
-        ...regionOperations({ ...room, config: { region, nodeLabel } }),
+        ...regionOperations(room),
         ...usageOperations({ serverOperation, store, clock, prices }),
         ...ledgerOperations(wallet),
       ],

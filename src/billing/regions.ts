@@ -11,9 +11,12 @@ interface Needs {
   accountLimits: AccountLimits;
   capacity: Pick<Capacity, 'read'>;
   reachability: Reachability;
-  config: { region: string; nodeLabel: string };
-  /** Undefined while this node takes new starts. */
-  drain: { now(): object | undefined };
+  drain: {
+    /** The codes of those that there are. */
+    regions(): readonly string[];
+    /** Why nothing new begins in a region; undefined: it does. */
+    closed(region: string): object | undefined;
+  };
 }
 
 const RegionInfo = z
@@ -48,14 +51,20 @@ const listRegions = (needs: Needs) =>
     description: 'Where servers can be, whether anything runs there now, and what room is left.',
     reply: z.object({ regions: z.array(RegionInfo).default([]) }).meta({ id: 'ListRegionsResponse' }),
     async run({ principal }) {
-      const { capacity, accountLimits, config } = needs;
-      const { region } = config;
-      const label = LABELS[region] ?? region.toUpperCase();
-      const available = await isAvailable(needs);
-      if (!available) return { regions: [{ region, label, available }] };
+      const { capacity, accountLimits, drain } = needs;
       const { maxServers } = accountLimits.of(principal.accountId);
-      const view = capacityView(await capacity.read(), { maxServers, available });
-      return { regions: [{ region, label, available, capacity: view }] };
+      const views = drain.regions().map(async (region) => {
+        const label = LABELS[region] ?? region.toUpperCase();
+        const available = await isAvailable(needs, region);
+        if (!available) return { region, label, available };
+        return {
+          region,
+          label,
+          available,
+          capacity: capacityView(await capacity.read(region), { maxServers, available }),
+        };
+      });
+      return { regions: await Promise.all(views) };
     },
   });
 

@@ -4,7 +4,7 @@ import type { ServerRow } from '../servers/rows.ts';
 
 /** As much of a server as tells what it reserves. */
 export interface Reserving {
-  row: Pick<ServerRow, 'id' | 'accountId' | 'ramMb'>;
+  row: Pick<ServerRow, 'id' | 'accountId' | 'ramMb'> & Partial<Pick<ServerRow, 'region'>>;
   state: ServerState;
   context: Pick<ServerContext, 'queued' | 'wokenAt'>;
 }
@@ -26,13 +26,13 @@ export function reserves({ state, context }: Reserving): boolean {
 }
 
 /** The servers' reservations; those that rest have none. */
-export function loadOf(servers: readonly Reserving[], cpusFor: (ramMb: number) => number): Load {
+export function loadOf(servers: readonly Reserving[], cpusFor: (ramMb: number, region?: string) => number): Load {
   const load: Load = { servers: 0, ramMb: 0, cpus: 0 };
   for (const server of servers) {
     if (!reserves(server)) continue;
     load.servers += 1;
     load.ramMb += server.row.ramMb;
-    load.cpus += cpusFor(server.row.ramMb);
+    load.cpus += cpusFor(server.row.ramMb, server.row.region);
   }
   return load;
 }

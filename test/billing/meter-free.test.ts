@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { FakeNodes } from '../fakes/nodes.ts';
 import { STEVE } from '../support/world.ts';
 import { metered } from './metered.ts';
 import { CREDIT, RAM, awake, cost } from './meter-parts.ts';
@@ -96,6 +97,40 @@ test('B-11: a game that crashes before the player who woke it came in is a false
   t.is(it.engine.boots.length, 1);
   const [session, ...more] = await it.sessions();
   t.deepEqual([session?.ending, JSON.parse(session?.cause ?? '').id, more], ['crashed', 'Steve', []]);
+});
+
+/** The engine, or its colleague, says of every game that its node has not answered since then. */
+const lostSince = (since: number) =>
+  ({ whereIs: () => ({ name: 'node-2', waitsSince: since }) }) as unknown as FakeNodes;
+
+test('B-11: while the node of a game does not answer, its minutes are free; once it is back they are charged again', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.minutes(3);
+  it.engine.nodes = lostSince(it.clock.now());
+  await it.minutes(5);
+  t.is(await it.balance(), CREDIT - cost(3));
+  delete it.engine.nodes;
+  await it.minutes(2);
+  t.is(await it.balance(), CREDIT - cost(5));
+  const [entry] = await it.store.query<{ detail: string }>(
+    `SELECT "detail" FROM "audit" WHERE "action" = 'usage.writeOff'`,
+  );
+  t.regex(entry?.detail ?? '', /; [56] minutes in which its game ran but did not answer; not charged$/);
+});
+
+test('B-11: a game that ends as its node is said to be off has cost nothing since the node fell silent', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.minutes(3);
+  it.engine.nodes = lostSince(it.clock.now());
+  await it.minutes(5);
+  await it.clock.advance(40_000);
+  await it.restarts('abc', () => it.engine.crash('abc', { code: null }));
+  delete it.engine.nodes;
+  const [session] = await it.sessions();
+  t.like(session, { ticks: 3, ending: 'lost' });
+  t.is(session?.amountMicros, cost(3));
 });
 
 test('B-13: a session is charged with the RAM and the price of its start', async (t) => {

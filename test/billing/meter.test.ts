@@ -61,6 +61,28 @@ test('B-02: each minute is charged once, whatever restarts and however the clock
   t.deepEqual(await listUnbalanced(it.store), []);
 });
 
+test('B-02: what a long outage left to charge holds up no other write: it is charged in several, each minute once', async (t) => {
+  const it = await metered(t, { atOnceMs: 0 });
+  await awake(it);
+  await it.minutes(3);
+  await it.meter.round();
+  const { store } = it;
+  const write = store.write.bind(store);
+  const between: number[] = [];
+  t.teardown(() => (store.write = write));
+  // As the renewal of the lease is: it is done at its time, whatever is charged.
+  store.write = async (work) => {
+    const result = await write(work);
+    between.push(await it.balance());
+    return result;
+  };
+  await it.restartMeter(120 * 60_000);
+  t.is(await it.balance(), CREDIT - cost(123));
+  const steps = between.map((balance, n) => (between[n - 1] ?? balance) - balance);
+  t.true(Math.max(...steps) < cost(2), `one write charged ${Math.max(...steps)}`);
+  t.deepEqual(await listUnbalanced(store), []);
+});
+
 for (const boot of ['this boot', '']) {
   test(`B-02: two steps of the clock backwards lose no minute, with restarts between them too (${boot || 'a boot without a name'})`, async (t) => {
     const it = await metered(t, { boot });

@@ -53,11 +53,14 @@ export async function metered(
     creditMicros = 5_000_000,
     prices = PRICES,
     boot = 'this boot',
+    atOnceMs,
   }: {
     creditMicros?: number;
     prices?: Prices;
     /** What names the machine's boot; '' where nothing does. */
     boot?: string;
+    /** See MeterOptions. */
+    atOnceMs?: number;
   } = {},
 ): Promise<Metered> {
   let sessions: AwakeSessions | undefined;
@@ -110,7 +113,11 @@ export async function metered(
     });
     const uncheck = servers.checkWakes(funds.check);
     const parts = { store, clock, steady, engine, servers, sessions, prices, log, record };
-    const started = await startMeter({ ...parts, afterRound: funds.enforce });
+    const started = await startMeter({
+      ...parts,
+      afterRound: funds.enforce,
+      ...(atOnceMs !== undefined && { atOnceMs }),
+    });
     return {
       round: () => started.round(),
       ageMs: () => started.ageMs(),

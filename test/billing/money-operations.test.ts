@@ -30,6 +30,7 @@ test('capacity and regions say what the machine has, and what awake servers hold
     cpusPerServer: 4,
     ramUsableMb: '15872',
     ramUsedMb: '0',
+    ramPerServerMb: '15872',
     diskFreeMb: '40000',
     diskTotalMb: '50000',
     maxServersPerAccount: 0,
@@ -63,6 +64,7 @@ test('capacity and regions say what the machine has, and what awake servers hold
     coresUsable: 0,
     cpusPerServer: 0,
     ramUsableMb: '0',
+    ramPerServerMb: '0',
     diskFreeMb: '0',
     diskTotalMb: '0',
   };

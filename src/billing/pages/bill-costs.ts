@@ -5,7 +5,7 @@ import { stateTag } from '../../web/panel/state.ts';
 import { ramText } from '../../web/panel/words.ts';
 import { plainName } from '../../web/text.ts';
 import { flatMicros, hourlyMicros } from '../prices.ts';
-import type { Bill } from './bill.ts';
+import type { Bill } from './bill-replies.ts';
 
 const HOURS_A_PERIOD = 720;
 const MB_PER_GB = 1_024;
@@ -83,24 +83,27 @@ export function plansCard({ spending }: Bill): Html {
 
 /** What the account may have awake, and whether there is room for it. */
 export function limitsCard({ limits, capacity, regions }: Bill): Html {
-  const freeMb = Math.max(0, Number(capacity.ramUsableMb) - Number(capacity.ramUsedMb));
   const most = capacity.maxServersPerAccount;
   return html`<section class="card" data-live="limits">
     <h2>Limits and room</h2>
     <dl class="facts">
       ${fact('RAM awake together', `at most ${ramText(limits.maxRamMb)}`)}
       ${fact('Servers', most <= 0 ? 'as many as you like' : `at most ${most}`)}
-      ${regions.map(({ label, available }) =>
+      ${regions.map(({ label, available, capacity: room }) =>
         fact(
           label,
           available
-            ? html`${ramText(freeMb)} of RAM free <small>of ${gbText(capacity.ramUsableMb)}</small>`
+            ? html`${ramText(freeMb(room))} of RAM free <small>of ${gbText(room.ramUsableMb)}</small>`
             : html`<span class="tag bad">starts nothing now</span>`,
         ),
       )}
       ${fact('Disk', html`${gbText(capacity.diskFreeMb)} free <small>of ${gbText(capacity.diskTotalMb)}</small>`)}
     </dl>
   </section>`;
+}
+
+function freeMb({ ramUsableMb, ramUsedMb }: Bill['capacity']): number {
+  return Math.max(0, Number(ramUsableMb) - Number(ramUsedMb));
 }
 
 function gbText(mb: string): string {

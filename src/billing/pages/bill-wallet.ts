@@ -4,7 +4,7 @@ import { type Html, html } from '../../web/html.ts';
 import { filling, lineField, radioField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { PanelRequest } from '../../web/panel/panel.ts';
-import type { Bill } from './bill.ts';
+import type { Bill } from './bill-replies.ts';
 import { lastsText } from './words.ts';
 
 const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' });

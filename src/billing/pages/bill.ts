@@ -1,4 +1,3 @@
-import type { ReplyOf } from '../../http/calls.ts';
 import { microsOf, usdText } from '../../kernel/money.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { html } from '../../web/html.ts';
@@ -6,19 +5,10 @@ import type { Page } from '../../web/page-request.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { badAmount } from './amount.ts';
+import type { Bill } from './bill-replies.ts';
 import { costsCard, limitsCard, plansCard } from './bill-costs.ts';
 import { capCard, topUpCard, walletCard } from './bill-wallet.ts';
 import { ENTRIES, ledgerCard } from './ledger.ts';
-
-/** What the page says, as the API has it. */
-export interface Bill {
-  wallet: ReplyOf<'GetWallet'>;
-  spending: ReplyOf<'GetSpendCap'>;
-  servers: ReplyOf<'ListServers'>['servers'];
-  limits: ReplyOf<'GetAccountLimits'>;
-  capacity: ReplyOf<'GetCapacity'>;
-  regions: ReplyOf<'ListRegions'>['regions'];
-}
 
 /** What an account has, what it costs now and how long that lasts, and everything that moved its money. */
 export function mountBill(panel: Panel): void {

@@ -59,7 +59,7 @@ function testPage({ csrf }: PageRequest, { id }: CheckoutRow, amount: string): P
       ${csrfField(csrf)}
       <div class="choice">
         <button type="submit" name="decision" value="pay">Pay ${amount} (test)</button>
-        <button class="decline" type="submit" name="decision" value="cancel">Cancel</button>
+        <button class="second" type="submit" name="decision" value="cancel">Cancel</button>
       </div>
     </form>`,
   ]);

@@ -4,7 +4,7 @@ import { type Html, html } from '../../web/html.ts';
 import type { PanelRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { plainName } from '../../web/text.ts';
-import type { Bill } from './bill.ts';
+import type { Bill } from './bill-replies.ts';
 import { kindText } from './words.ts';
 
 type Entry = ReplyOf<'ListLedger'>['entries'][number];

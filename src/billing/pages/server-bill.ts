@@ -108,7 +108,8 @@ function days({ createdAt }: ServerRequest['server'], { sessions }: Usage, span:
 }
 
 function sessionTable({ principal, now }: ServerRequest, sessions: readonly AwakeSession[]): Html {
-  if (sessions.length === 0) return html`<p class="empty">It slept all the time, and cost nothing for being awake.</p>`;
+  if (sessions.length === 0)
+    return html`<p class="empty">It was not awake in these days, and cost nothing for being awake.</p>`;
   return html`<table class="rows">
       <caption class="unseen">
         Each time it was awake, newest first

@@ -76,7 +76,7 @@ test('any days can be chosen; what are none is the present month; a flat plan sa
     t.deepEqual(await shown(query), ['This month', 14], query);
   t.deepEqual((await shown('?from=2023-01-01&to=2023-11-14'))[1], 62, 'the newest days of a long span are drawn');
   await it.create('flat', { plan: 'flat' });
-  t.regex((await it.get('/servers/flat/bill')).text, /No period is paid now[^]*It slept all the time/);
+  t.regex((await it.get('/servers/flat/bill')).text, /No period is paid now[^]*It was not awake in these days/);
 });
 
 test('days before the server was made are not on its bill', async (t) => {

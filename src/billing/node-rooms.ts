@@ -1,0 +1,76 @@
+import type { EngineNode, EngineNodes } from '../engines/engine.ts';
+import { type Load, type Reserving, reserves } from './reservations.ts';
+
+/** How often a core is promised: a server's CPU time is a ceiling that it seldom touches. */
+export const CEILINGS_A_CORE = 4;
+/** Left to the system and the service: an eighth of the RAM, at most this much. */
+const KEPT_RAM_MB = 512;
+
+/** RAM of a machine that games may have. */
+export function usableRamMb(ramMb: number): number {
+  return ramMb - Math.min(KEPT_RAM_MB, Math.floor(ramMb / 8));
+}
+
+/** One of several machines that games run on, as far as room goes. */
+export interface NodeRoom {
+  id: string;
+  name: string;
+  region: string;
+  takesStarts: boolean;
+  cores: number;
+  ramUsableMb: number;
+  used: Load;
+}
+
+/** CPU time of a server, in cores. */
+type CpusFor = (ramMb: number, region?: string) => number;
+
+/**
+ * What each node has, and what servers reserve of it. A server counts on the node where its game is, also while that does not
+ * answer and may still run it. One whose game is nowhere yet counts where the scheduler is likely to put it, which spreads games.
+ */
+export function nodeRooms(
+  nodes: Pick<EngineNodes, 'list' | 'whereIs'>,
+  { live, region, cpusFor }: { live: readonly Reserving[]; region: string; cpusFor: CpusFor },
+): NodeRoom[] {
+  const rooms = new Map(nodes.list().map((node) => [node.id, emptyRoom(node)]));
+  const unplaced: Reserving[] = [];
+  for (const server of live) {
+    if (!reserves(server)) continue;
+    const node = nodes.whereIs(server.row.id);
+    const room = node && (node.state === 'ready' || node.waitsSince !== null) ? rooms.get(node.id) : undefined;
+    if (room) reserve(room, server, cpusFor);
+    else unplaced.push(server);
+  }
+  for (const server of unplaced) {
+    const wanted = { ramMb: server.row.ramMb, region: server.row.region || region };
+    const room = roomFor([...rooms.values()], wanted, cpusFor);
+    if (room) reserve(room, server, cpusFor);
+  }
+  return [...rooms.values()];
+}
+
+/** The node on which a game is likely to start: of those in its region that have room for all of it, the one with the fewest games. */
+export function roomFor(
+  rooms: readonly NodeRoom[],
+  { ramMb, region }: { ramMb: number; region: string },
+  cpusFor: CpusFor,
+): NodeRoom | undefined {
+  const cpus = cpusFor(ramMb, region);
+  return rooms
+    .filter((room) => room.takesStarts && room.region === region)
+    .filter(({ used, ramUsableMb }) => used.ramMb + ramMb <= ramUsableMb)
+    .filter(({ used, cores }) => used.cpus + cpus <= cores * CEILINGS_A_CORE)
+    .toSorted((one, other) => one.used.servers - other.used.servers)[0];
+}
+
+function emptyRoom({ id, name, region, takesStarts, cores, ramMb }: EngineNode): NodeRoom {
+  const used = { servers: 0, ramMb: 0, cpus: 0 };
+  return { id, name, region, takesStarts, cores, ramUsableMb: usableRamMb(ramMb), used };
+}
+
+function reserve({ used, region }: NodeRoom, { row: { ramMb } }: Reserving, cpusFor: CpusFor): void {
+  used.servers += 1;
+  used.ramMb += ramMb;
+  used.cpus += cpusFor(ramMb, region);
+}
