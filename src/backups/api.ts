@@ -26,6 +26,9 @@ const Backup = z
     state: reply.text.describe('`queued`, `running`, `ready` or `failed`; more may come.'),
     kind: reply.text.describe('`manual`, `schedule`, `install`, `reset`, `restore` or `previous`; more may come.'),
     error: reply.text.describe('Why it failed.'),
+    note: reply.text.describe(
+      'What to know before it is restored, as that a running game did not confirm that it had saved its world.',
+    ),
     locked: reply.flag.describe('Can neither be deleted nor go by the rules of retention.'),
     finishedAt: reply.timestamp,
     percent: reply.int32.describe('How far it has come while it is being made or restored; else 0.'),
@@ -38,6 +41,9 @@ const Backup = z
     modpackVersion: reply.text,
     offSite: reply.flag.describe(
       "Lies in the operator's store off site; until all of it is there, on the service's own disk.",
+    ),
+    awaitingOffSite: reply.flag.describe(
+      'Is to be brought there, or is being brought. It can be restored and downloaded meanwhile.',
     ),
     encrypted: reply.flag.describe("With a key of the operator's, where it lies. A download is not."),
   })
@@ -75,10 +81,14 @@ const listBackups = ({ serverOperation, backups }: Needs) =>
     reply: z
       .object({ backups: z.array(Backup).default([]), retention: BackupRetention.describe('How many are kept.') })
       .meta({ id: 'ListBackupsResponse' }),
-    run: async ({ params: { id } }) => ({
-      backups: (await backups.list(id)).map((row) => backupView(row, backups.percentOf(row))),
-      retention: await backups.retention(id),
-    }),
+    async run({ params: { id } }) {
+      const awaiting = await backups.awaitingOffSite(id);
+      const listed = await backups.list(id);
+      return {
+        backups: listed.map((row) => backupView(row, awaiting, backups.percentOf(row))),
+        retention: await backups.retention(id),
+      };
+    },
   });
 
 const createBackup = ({ serverOperation, backups }: Needs) =>
@@ -95,7 +105,7 @@ const createBackup = ({ serverOperation, backups }: Needs) =>
     example: {},
     reply: Backup,
     run: async ({ server, principal }) =>
-      backupView(await backups.create(server.row, { kind: 'manual', actor: auditActorOf(principal) })),
+      backupView(await backups.create(server.row, { kind: 'manual', actor: auditActorOf(principal) }), new Set()),
   });
 
 const deleteBackup = ({ serverOperation, backups }: Needs) =>
@@ -186,8 +196,10 @@ const setBackupLocked = ({ serverOperation, backups }: Needs) =>
     body: message({ locked: z.boolean().default(false) }).meta({ id: 'SetBackupLockedRequest' }),
     example: { locked: true },
     reply: Backup,
-    run: async ({ params, body, server, principal }) =>
-      backupView(await backups.setLocked(server.row, params.backupId, body.locked, auditActorOf(principal))),
+    async run({ params, body, server, principal }) {
+      const row = await backups.setLocked(server.row, params.backupId, body.locked, auditActorOf(principal));
+      return backupView(row, await backups.awaitingOffSite(params.id));
+    },
   });
 
 const count = int32({ min: 0, max: 1_000 });
@@ -229,6 +241,8 @@ export const backupOperations = (needs: Needs): readonly Operation[] => [
   setBackupRetention(needs),
 ];
 
-function backupView(row: BackupRow, percent = 0): z.input<typeof Backup> {
-  return { ...row, percent, offSite: row.location !== '', encrypted: row.sealedBy !== '' };
+/** `awaiting`: the ids of those that are still to be brought off site. */
+function backupView(row: BackupRow, awaiting: ReadonlySet<string>, percent = 0): z.input<typeof Backup> {
+  const offSite = row.location !== '';
+  return { ...row, percent, offSite, awaitingOffSite: awaiting.has(row.id), encrypted: row.sealedBy !== '' };
 }

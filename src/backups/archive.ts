@@ -3,14 +3,14 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { constants, createZstdCompress } from 'node:zlib';
+import { type ZstdOptions, constants, createZstdCompress } from 'node:zlib';
 import { type Pack, pack } from 'tar-stream';
 import { inBlocks } from '../files/archives/blocks.ts';
 import { namedInArchive } from '../files/archives/names.ts';
 import type { JailFile, TreeEntry } from '../jail/jail.ts';
 import { syncDirectory } from '../kernel/atomic-file.ts';
 import { MIB } from '../kernel/units.ts';
-import { contentOf, sources } from '../jail/sources.ts';
+import { type ChunkPool, contentOf, createChunkPool, sources } from '../jail/sources.ts';
 import { type SealKey, sealed } from './seal.ts';
 
 type Header = Parameters<Pack['entry']>[0];
@@ -62,14 +62,16 @@ export async function writeArchive(
   }
   const tar = pack({ highWaterMark: 4 * CHUNK_BYTES });
   const params = { [constants.ZSTD_c_compressionLevel]: LEVEL, [constants.ZSTD_c_checksumFlag]: 1 };
-  const zstd = createZstdCompress({ params, chunkSize: CHUNK_BYTES });
+  // Takes one block at a time: asks for the next when it has done with the one before, whose memory is then used again.
+  const zstd = createZstdCompress({ params, chunkSize: CHUNK_BYTES, writableHighWaterMark: 1 } as ZstdOptions);
+  const pool = createChunkPool();
   await mkdir(dirname(target), { recursive: true, mode: 0o750 });
   try {
     const file = createWriteStream(temp, { flags: 'w', mode: 0o640, flush: true, highWaterMark: 4 * CHUNK_BYTES });
     const kept = (chunks: AsyncIterable<Buffer>) =>
       key === undefined ? counted(chunks) : sealed(counted(chunks), key);
-    const written = pipeline(tar, inBlocks(), zstd, kept, file, { signal });
-    const packed = packTree(tar, entries, progress);
+    const written = pipeline(tar as AsyncIterable<Buffer>, inBlocks(pool.giveBack), zstd, kept, file, { signal });
+    const packed = packTree(tar, entries, pool, progress);
     packed.catch((error: unknown) => tar.destroy(error as Error));
     // Both end before this returns, so nothing is read afterwards. If one fails, the error is that of the cause.
     await Promise.allSettled([written, packed]);
@@ -88,13 +90,14 @@ export async function writeArchive(
 async function packTree(
   tar: Pack,
   entries: AsyncIterable<TreeEntry>,
+  pool: ChunkPool,
   progress: (treeBytes: number) => void,
 ): Promise<number> {
   let treeBytes = 0;
   for await (const { entry, sizeBytes, bytes, file } of sources(entries)) {
     const { mode, modifiedAt } = entry;
     const header = { ...namedInArchive(entry), mode, mtime: new Date(modifiedAt), size: sizeBytes };
-    if (file) await packLarge(tar, header, file);
+    if (file) await packLarge(tar, header, file, pool);
     else await packWhole(tar, { ...header, type: bytes ? 'file' : 'directory' }, bytes);
     progress((treeBytes += sizeBytes));
   }
@@ -103,9 +106,9 @@ async function packTree(
 }
 
 /** Closes the file in any case: one whose archive has ended meanwhile is not even begun. */
-async function packLarge(tar: Pack, header: Header & { size: number }, file: JailFile): Promise<void> {
+async function packLarge(tar: Pack, header: Header & { size: number }, file: JailFile, pool: ChunkPool): Promise<void> {
   try {
-    await pipeline(contentOf(file, header.size), tar.entry({ ...header, type: 'file' }));
+    await pipeline(contentOf(file, header.size, pool), tar.entry({ ...header, type: 'file' }));
   } finally {
     await file.close();
   }

@@ -15,6 +15,7 @@ import { type Orphan, exists, siblingsOf } from './files.ts';
 import { jobStatus } from './job-failure.ts';
 import { isNeedless } from './needless.ts';
 import type { ByteRange } from './offsite/bucket.ts';
+import { countUploads, listUploadsOf } from './offsite/rows.ts';
 import type { Progress } from './progress.ts';
 import { createBackupRemoval, keyOf } from './removal.ts';
 import { DEFAULT_RETENTION } from './retention.ts';
@@ -50,6 +51,10 @@ export interface Backups {
   list(serverId: string): Promise<rows.BackupRow[]>;
   /** How far the making or the restore of one has come, 0 to 100; 0 where neither goes on. */
   percentOf(ref: Ref): number;
+  /** The ids of those that are still to be brought off site; until then they lie in the folder. */
+  awaitingOffSite(serverId: string): Promise<ReadonlySet<string>>;
+  /** Of all servers, and for how long the oldest has waited. */
+  uploadsWaiting(): Promise<{ count: number; oldestMs: number }>;
   /** What is kept. */
   retention(serverId: string): Promise<rows.Retention>;
   /**
@@ -182,6 +187,11 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     maintain,
     list: (serverId) => rows.listBackups(store, serverId),
     percentOf: ({ serverId, id }) => progress.of(serverId, id),
+    awaitingOffSite: (serverId) => listUploadsOf(store, serverId),
+    async uploadsWaiting() {
+      const { count, since } = await countUploads(store);
+      return { count, oldestMs: since === null ? 0 : Math.max(0, clock.now() - since) };
+    },
     retention: async (serverId) => (await rows.getRetention(store, serverId)) ?? DEFAULT_RETENTION,
     async create(server, { actor, kind }) {
       const at = clock.now();

@@ -1,6 +1,6 @@
 import { siblingsOf } from './files.ts';
 import { noteStep } from '../servers/maintenance-rows.ts';
-import type { Tools, Work } from './maintenance.ts';
+import type { Tools, Work } from './job.ts';
 import { softwareOf } from './server-software.ts';
 import { keepMods } from './mod-rows.ts';
 import { type BackupKind, deleteBackup, emptyBackup, insertBackup, patchBackup } from './rows.ts';

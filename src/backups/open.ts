@@ -1,3 +1,7 @@
+/**
+ * A backup is whole, or it has failed; a restore can be undone until the next start has succeeded.
+ * Never: files replaced below a running game.
+ */
 import type { StreamSlots } from '../http/stream-slots.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';

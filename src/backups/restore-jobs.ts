@@ -15,7 +15,7 @@ import { jobFailure } from './job-failure.ts';
 import { createKeep } from './keep-job.ts';
 import { isNeedless } from './needless.ts';
 import { noteStep } from '../servers/maintenance-rows.ts';
-import type { DoJob, Tools, Work } from './maintenance.ts';
+import type { DoJob, Tools, Work } from './job.ts';
 import { softwareOf } from './server-software.ts';
 import { keepMods, restoreMods } from './mod-rows.ts';
 import {

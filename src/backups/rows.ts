@@ -37,6 +37,8 @@ export interface BackupRow extends ServerSoftware {
   locked: boolean;
   /** Why it failed; '' where it did not. */
   error: string;
+  /** What to know before it is restored; '' where it is whole. */
+  note: string;
   /** Of `previous`: what the files that took its place lay like (`markOf`), to tell whether they were changed since. */
   replacedBy: string | null;
   /** Where the archive lies: '' for the folder, else `s3://bucket/prefix`. */
@@ -78,6 +80,7 @@ export const backups = new EntitySchema<BackupRow>({
     sha256: text,
     locked: { type: 'boolean' },
     error: text,
+    note: { ...text, default: '' },
     type: text,
     version: text,
     modpackPlatform: text,
@@ -120,7 +123,16 @@ export const PREVIOUS = 'previous';
 /** A backup that has only been asked for. */
 export function emptyBackup({ serverId, id }: Pick<BackupRow, 'serverId' | 'id'>, createdAt: number): BackupRow {
   const software = { type: '', version: '', modpackPlatform: '', modpackRef: '', modpackVersion: '', levelName: '' };
-  const made = { finishedAt: null, sizeBytes: 0, treeBytes: 0, sha256: '', locked: false, error: '', replacedBy: null };
+  const made = {
+    finishedAt: null,
+    sizeBytes: 0,
+    treeBytes: 0,
+    sha256: '',
+    locked: false,
+    error: '',
+    note: '',
+    replacedBy: null,
+  };
   const place = { location: '', sealedBy: '' };
   return { serverId, id, kind: 'manual', state: 'queued', createdAt, ...made, ...software, ...place };
 }

@@ -11,7 +11,7 @@ import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
 import type { Archives } from './archives.ts';
 import { archivePath, siblingsOf } from './files.ts';
-import type { MaintenanceOptions } from './maintenance.ts';
+import type { MaintenanceOptions } from './job.ts';
 import { softwareOf } from './server-software.ts';
 import type { Uploads } from './offsite/uploads.ts';
 import { keepMods } from './mod-rows.ts';
@@ -52,7 +52,7 @@ export interface BackupRunOptions extends BackupParts {
 
 /**
  * Makes a queued backup when its turn comes, and stores the result. A running game is told to save its world and to
- * stop writing meanwhile; the files of a sleeping one are archived as they are. Never rejects: when `signal` fires, the
+ * stop writing meanwhile, and the backup has a note where it did not confirm that; the files of a sleeping one are archived as they are. Never rejects: when `signal` fires, the
  * row stays as it is.
  */
 export function createBackupRun(options: BackupRunOptions): (row: BackupRow, signal: AbortSignal) => Promise<void> {
@@ -100,13 +100,13 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
               await keepMods(tx, row);
           });
           await at('begun');
-          if (now.state === 'running')
-            await saving.off(serverId, now.context.rcon, AbortSignal.any([signal, moved.signal]));
+          const until = AbortSignal.any([signal, moved.signal]);
+          const note = now.state === 'running' ? await saving.off(serverId, now.context.rcon, until) : '';
           await at('saved');
           const finished = await archive(moved.signal);
           await at('archived');
           moved.signal.throwIfAborted();
-          const fields = { ...finished, state: 'ready', finishedAt: clock.now() } as const;
+          const fields = { ...finished, note, state: 'ready', finishedAt: clock.now() } as const;
           await store.write(async (tx) => {
             if (await patchBackup(tx, row, fields, ['running'])) await uploads.owe(tx, row);
           });

@@ -8,10 +8,18 @@ import { forgetSavingOff, isSavingOff, noteSavingOff } from './rows.ts';
 
 /** How long a game may take to write a large world. */
 const SAVE_MS = 180_000;
+/** How long one that did not answer to `save-off` either is waited for: most likely it knows neither command. */
+const SILENT_MS = 30_000;
 /** What games print or answer once everything is on disk: vanilla since 1.13, and before. */
 const SAVED = /Saved the (?:game|world)/;
-const NOT_SAVED = /Unable to save|Saving failed|Unknown (?:or incomplete )?command/i;
+const NOT_SAVED = /Unable to save|Saving failed/i;
+const UNKNOWN = /Unknown (?:or incomplete )?command/i;
 const ALREADY_OFF = /already turned off/i;
+/** What vanilla and its like answer to `save-off`, since 1.13 and before. */
+const TURNED_OFF = /Automatic saving is now disabled|already turned off|Turned off world auto-saving/i;
+const UNCONFIRMED =
+  'The game did not confirm that it had saved its world, so what it wrote while this backup was made may be incomplete. ' +
+  'A backup that is made while the server sleeps is whole.';
 
 export interface SavingOptions {
   store: Pick<Store, 'query' | 'write'>;
@@ -24,11 +32,12 @@ export interface SavingOptions {
 /** Keeps running games from writing to their worlds for a while. */
 export interface Saving {
   /**
-   * Tells a game to write down everything and then nothing more; resolves when it has. Rejects with FAILED_PRECONDITION
-   * WORLD_NOT_SAVED, or with RCON_UNAVAILABLE where the game cannot be told so, now or at all. Whatever happened,
-   * `on` must follow.
+   * Tells a game to write down everything and then nothing more; resolves with '' when it has. A game that takes no commands,
+   * or answers to none of these, goes on writing: then it resolves, after half a minute at most, with a sentence for the
+   * owner of the backup. Rejects with FAILED_PRECONDITION WORLD_NOT_SAVED where the game could not save, and with
+   * RCON_UNAVAILABLE where its console cannot be reached for now. Whatever happened, `on` must follow.
    */
-  off(serverId: string, rcon: Address | null, signal: AbortSignal): Promise<void>;
+  off(serverId: string, rcon: Address | null, signal: AbortSignal): Promise<string>;
   /** Tells it to go on, where it was told to stop. Rejects with ConsoleError; then it has to be told again. */
   on(serverId: string, rcon: Address): Promise<void>;
   /** Nothing is left to be told: the game has ended, and the next one saves. */
@@ -43,22 +52,25 @@ export function createSaving({ store, console, engine, clock, rconPassword }: Sa
   const run = (id: string, rcon: Address, command: string) => console.run(rcon, rconPassword(id), command);
   const forget = (id: string) => store.write((tx) => forgetSavingOff(tx, id));
 
-  async function flush(id: string, rcon: Address, signal: AbortSignal): Promise<void> {
+  /** Whether the game has said that it saved; one that never does is waited for `patienceMs`. */
+  async function flush(id: string, rcon: Address, patienceMs: number, signal: AbortSignal): Promise<boolean> {
     const over = new AbortController();
     const ended = AbortSignal.any([signal, over.signal]);
     const after = await lastLine(id);
-    const cancel = clock.at(clock.now() + SAVE_MS, () => over.abort());
+    const cancel = clock.at(clock.now() + patienceMs, () => over.abort());
     // Sought in the log too: the console gives up long before a large world is written.
-    const printed = lineSaying(SAVED, id, after, ended).then((found) => found || notSaved('it did not say so in time'));
+    const printed = lineSaying(SAVED, id, after, ended);
     printed.catch(() => {});
     try {
       const reply = await run(id, rcon, 'save-all flush').catch((error: unknown) => {
         if (error instanceof ConsoleError && error.reason === 'timeout') return '';
         throw unreachable(error);
       });
+      if (UNKNOWN.test(reply)) return false;
       if (NOT_SAVED.test(reply)) notSaved(reply.slice(0, 200));
-      if (!SAVED.test(reply)) await printed;
+      const saved = SAVED.test(reply) || (await printed);
       signal.throwIfAborted();
+      return saved;
     } finally {
       cancel();
       over.abort();
@@ -89,11 +101,14 @@ export function createSaving({ store, console, engine, clock, rconPassword }: Sa
         if (!isAbsent(error)) throw unreachable(error);
         // The game was not told, so nothing has to be taken back.
         if (first) await forget(id);
-        throw noConsole(error);
+        return undefined;
       });
+      if (reply === undefined) return UNCONFIRMED;
       // Saving was off before we turned it off, so the owner wants it off.
       if (first && ALREADY_OFF.test(reply)) await forget(id);
-      await flush(id, rcon, signal);
+      const isObeyed = TURNED_OFF.test(reply);
+      if (await flush(id, rcon, isObeyed ? SAVE_MS : SILENT_MS, signal)) return '';
+      return isObeyed ? notSaved('it did not say so in time') : UNCONFIRMED;
     },
     async on(id, rcon) {
       if (!(await isSavingOff(store, id))) return;
@@ -106,11 +121,6 @@ export function createSaving({ store, console, engine, clock, rconPassword }: Sa
 
 function isAbsent(error: unknown): boolean {
   return error instanceof ConsoleError && error.reason === 'absent';
-}
-
-function noConsole(cause: unknown): StatusError {
-  const sentence = 'The game takes no commands, so its world cannot be kept still. Stop it, then make the backup.';
-  return new StatusError('FAILED_PRECONDITION', 'RCON_UNAVAILABLE', sentence, { cause });
 }
 
 function notSaved(why: string): never {

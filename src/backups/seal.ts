@@ -43,18 +43,22 @@ export async function* sealed(chunks: AsyncIterable<Buffer>, key: SealKey): Asyn
   const head = Buffer.concat([MAGIC, Buffer.from(key.id, 'hex'), randomBytes(SALT_BYTES)]);
   const own = ownKey(key, head);
   yield head;
-  let piece: Buffer = Buffer.alloc(0);
+  let held: Buffer = Buffer.alloc(0);
   let number = 0;
-  for await (const chunk of chunks) {
-    let rest = piece.length === 0 ? chunk : Buffer.concat([piece, chunk]);
+  for await (let rest of chunks) {
     const out: Buffer[] = [];
-    // The last piece is told by what follows it: nothing.
-    for (; rest.length > PIECE_BYTES; rest = rest.subarray(PIECE_BYTES))
-      out.push(...sealPiece(own, number++, rest.subarray(0, PIECE_BYTES), false));
-    piece = rest;
+    // The last piece is told by what follows it: nothing. Only a piece that lies in two chunks is put together.
+    while (held.length + rest.length > PIECE_BYTES) {
+      const missing = PIECE_BYTES - held.length;
+      const head = rest.subarray(0, missing);
+      out.push(...sealPiece(own, number++, held.length === 0 ? head : Buffer.concat([held, head]), false));
+      held = Buffer.alloc(0);
+      rest = rest.subarray(missing);
+    }
+    held = held.length === 0 ? rest : Buffer.concat([held, rest]);
     if (out.length > 0) yield Buffer.concat(out);
   }
-  yield Buffer.concat(sealPiece(own, number, piece, true));
+  yield Buffer.concat(sealPiece(own, number, held, true));
 }
 
 /** Where an encrypted archive is read from. */

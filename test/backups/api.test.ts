@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
+import { ConsoleError } from '../../src/engines/console/console.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { tinyDisk } from '../support/tiny-disk.ts';
 import { plant } from '../support/tree.ts';
@@ -104,6 +105,33 @@ test('R-02 the log tells that the world is written where the console gave up; si
   await it.until(() => it.games.commands.filter((each) => each.includes('flush')).length === 2);
   for (let n = 0; n < 40; n++) await it.clock.advance(5_000);
   t.regex((await ended(it, 'lobby', id as string)).error, /did not save/);
+});
+
+test('R-02 a core that knows no save commands, or takes none at all, is archived all the same, with a note', async (t) => {
+  const it = await running(t);
+  t.is((await backUp(it, 'lobby')).note, '');
+  const answer = it.games.run.bind(it.games);
+  const replies = (reply: string) => {
+    it.games.run = async (address, password, command) => {
+      await answer(address, password, command);
+      return reply;
+    };
+  };
+  replies('Unknown command. Type "help" for help.');
+  t.regex((await backUp(it, 'lobby')).note, /did not confirm/);
+  replies('');
+  const { id } = await it.ok('POST', '/v1/servers/lobby/backups');
+  const flushes = () => it.games.commands.filter((each) => each.includes('flush')).length;
+  await it.until(() => flushes() === 3);
+  t.is((await find(it, 'lobby', id as string))?.state, 'running', 'it is waited for');
+  for (let n = 0; n < 6; n++) await it.clock.advance(5_000);
+  t.like(await ended(it, 'lobby', id as string), { state: 'ready', error: '' });
+  t.regex((await find(it, 'lobby', id as string))!.note, /while the server sleeps/);
+  it.games.run = async () => {
+    throw new ConsoleError('absent', 'The console is not there.');
+  };
+  t.regex((await backUp(it, 'lobby')).note, /did not confirm/);
+  await it.until(async () => (await it.store.query('SELECT * FROM "saving_off"')).length === 0);
 });
 
 test('R-03 what waits is queued over a restart, what was made has failed, and games save again', async (t) => {

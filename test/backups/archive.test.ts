@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, mkdtemp, readFile, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,6 +16,7 @@ import { DEFAULT_RETENTION, expired } from '../../src/backups/retention.ts';
 import { inBlocks } from '../../src/files/archives/blocks.ts';
 import { type JailFile, type TreeEntry, openJail } from '../../src/jail/jail.ts';
 import { removeTree } from '../../src/jail/remove-tree.ts';
+import { KIB, MIB } from '../../src/kernel/units.ts';
 import { plant, treeOf } from '../support/tree.ts';
 
 const run = promisify(execFile);
@@ -117,7 +119,7 @@ function changing(path: string, statBytes: number, content: Buffer): TreeEntry {
   const entry = { name: path, kind: 'file', sizeBytes: statBytes, modifiedAt: 0, mode: 0o640, version: '' } as const;
   const file: Partial<JailFile> = {
     stat: async () => entry,
-    read: async (position, length) => content.subarray(position, position + length),
+    readInto: async (buffer, position) => content.subarray(position).copy(buffer),
     close: async () => {},
   };
   return { ...entry, path, open: async () => file as JailFile };
@@ -158,6 +160,17 @@ test('small chunks come as blocks, large ones as they are, and the bytes are the
     }),
     { numRuns: 50 },
   );
+});
+
+test('memory that is used again for the next chunk is used no more by the one before, however slow the disk', async (t) => {
+  const [from, to] = [await folder(t), await folder(t)];
+  const sizes = [3 * MIB, 256 * KIB, 256 * KIB + 1, 130 * KIB, 5 * MIB + 7, MIB, 200 * KIB, 4 * MIB];
+  await plant(from, Object.fromEntries(sizes.map((size, n) => [`region/r.${n}.mca`, randomBytes(size)])));
+  await using jail = await openJail(from);
+  const target = join(to, 'a.tar.zst');
+  const slow = async () => await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
+  const facts = await writeArchive(jail.tree(''), target, { signal, grow: slow, progress() {} });
+  t.deepEqual(await treeOf(await unpacked(t, target, facts)), await treeOf(from));
 });
 
 async function openBelow(root: string): Promise<string[]> {
@@ -213,16 +226,17 @@ test('whatever is changed in an archive, it is not taken', async (t) => {
 
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 10, 20, 12);
-const good = (id: string, createdAt: number, locked = false) =>
-  ({ id, kind: 'manual', state: 'ready', createdAt, locked }) as const;
+const good = (id: string, createdAt: number, locked = false, note = '') =>
+  ({ id, kind: 'manual', state: 'ready', createdAt, locked, note }) as const;
 
-test('R-08 retention: never a locked one, never the newest good one, and as many as each rule says', (t) => {
+test('R-08 retention: never a locked one, never the newest good one, with a note or without, and as many as each rule says', (t) => {
   const backup = fc.record({
     id: fc.uuid(),
     kind: fc.constantFrom('manual', 'schedule', 'reset', 'previous'),
     state: fc.constantFrom('queued', 'running', 'ready', 'failed'),
     createdAt: fc.integer({ min: NOW - 400 * 24 * HOUR, max: NOW }),
     locked: fc.boolean(),
+    note: fc.constantFrom('', 'not confirmed'),
   });
   const count = fc.integer({ min: 0, max: 12 });
   const retention = fc.record({ keepLast: count, hourly: count, daily: count, weekly: count, monthly: count });
@@ -236,8 +250,10 @@ test('R-08 retention: never a locked one, never the newest good one, and as many
         if (each.locked || each.kind === 'previous' || each.state !== 'ready') return false;
       }
       if (newest.slice(0, Math.max(1, rules.keepLast)).some((each) => gone.has(each))) return false;
+      const newestWhole = newest.find(({ note }) => note === '');
+      if (newestWhole && gone.has(newestWhole)) return false;
       const kept = ready.filter((each) => !gone.has(each) && !each.locked);
-      const most = Math.max(1, rules.keepLast) + rules.hourly + rules.daily + rules.weekly + rules.monthly;
+      const most = Math.max(1, rules.keepLast) + 1 + rules.hourly + rules.daily + rules.weekly + rules.monthly;
       return Object.values(rules).every((value) => value === 0) || kept.length <= most;
     }),
   );
@@ -261,6 +277,12 @@ test('R-08 retention: the newest of each hour, day, week and month', (t) => {
   t.is(kept({}).length, hourly.length, 'no rule at all keeps everything');
   t.true(kept(DEFAULT_RETENTION).length <= 24);
   t.deepEqual(expired([good('only', 0)], { ...none, hourly: 1 }, NOW), []);
+  const unsure = [3, 2, 1].map((n) => good(String(n), NOW - n * HOUR, false, 'not confirmed'));
+  t.deepEqual(expired([...unsure, good('whole', 0), good('older', -1)], { ...none, keepLast: 1 }, NOW), [
+    unsure[1],
+    unsure[0],
+    good('older', -1),
+  ]);
 });
 
 test('a tree deeper than paths are long is removed whole, and what links in it lead to stays', async (t) => {

@@ -13,7 +13,7 @@ import { sinceBoot, systemClock } from '../../src/kernel/system-clock.ts';
 import { insertAccount } from '../../src/people/rows.ts';
 import { createEffects } from '../../src/servers/effects.ts';
 import { createPresence } from '../../src/servers/presence.ts';
-import { createServers } from '../../src/servers/servers.ts';
+import { createServers } from '../../src/servers/all-servers.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { createWorldJobs } from '../../src/worlds/jobs.ts';

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
 import test from 'ava';
+import { createOffSite } from '../../src/backups/offsite/offsite.ts';
 import { closeBrowser } from '../support/browser.ts';
 import { needs } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 import { plant } from '../support/tree.ts';
-import { WORLD, archiveOf, backUp, backupsOf, ended, hold, rootOf } from './parts.ts';
+import { WORLD, archiveOf, backUp, backupsOf, ended, find, hold, rootOf } from './parts.ts';
 
 test.after.always(closeBrowser);
 
@@ -41,6 +42,18 @@ test('a backup is made, locked, kept from being deleted, unlocked and deleted, w
   t.deepEqual(await backupsOf(it, 'lobby'), []);
   t.is((await it.form('delete', { backup: '../previous' })).status, 404);
   t.is((await it.form('make', { csrf: 'forged' })).status, 403);
+});
+
+test('a backup that is still to be brought off site says so', async (t) => {
+  const never = Promise.withResolvers<void>();
+  const open = () => {
+    throw new Error('asked before it was checked');
+  };
+  const offSite = createOffSite('s3://worlds/test', open, () => never.promise);
+  const it = await panel(t, { world: { room: { offSite } } });
+  const { id } = await backUp(it, 'lobby');
+  t.like(await find(it, 'lobby', id), { offSite: false, awaitingOffSite: true });
+  t.regex(await it.text(), /KB unpacked · on its way off site/);
 });
 
 test('a restore says what it does, can be undone, and the page says both', async (t) => {

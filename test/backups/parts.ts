@@ -12,9 +12,11 @@ export interface Shown {
   state: string;
   kind: string;
   error: string;
+  note: string;
   sizeBytes: string;
   locked: boolean;
   offSite: boolean;
+  awaitingOffSite: boolean;
   encrypted: boolean;
   version: string;
 }

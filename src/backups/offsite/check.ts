@@ -6,11 +6,10 @@ import type { Bucket } from './bucket.ts';
 import { placeOf } from './offsite.ts';
 import { type Doing, wrongSetting } from './s3-failure.ts';
 
-/** The start waits no longer for a store that says nothing. */
-const PATIENCE_MS = 15_000;
 /** Whose backups lie here: two installations would remove each other's unfinished uploads. */
 const OWNER_KEY = 'dormouse-installation';
 const MOST_OWNER_BYTES = 200;
+const REFUSED = 'BACKUP_STORE_REFUSED';
 
 export interface CheckOptions {
   bucket: Bucket;
@@ -21,18 +20,52 @@ export interface CheckOptions {
   log: Log;
 }
 
-/**
- * Does with a small object all that backups need: list, write, read, delete, and an upload in parts. Rejects with
- * FAILED_PRECONDITION BACKUP_STORE_REFUSED, in a sentence that says what to do, where the settings are wrong; a store that cannot be
- * reached now is only logged, as players need none, and backups stay in the folder until it is back.
- */
-export async function checkStore(options: CheckOptions): Promise<void> {
-  const late = Symbol();
-  const checked = tryAll(options);
-  if ((await withTimeout(checked, PATIENCE_MS, { late: () => late })) === late) {
-    checked.catch(() => {});
-    away(options, new Error(`no answer within ${PATIENCE_MS} ms`));
-  }
+/** What has to be known of a store before anything is written or removed there. */
+export interface StoreCheck {
+  /**
+   * Resolves once the store has let a small object and an upload be made, read and removed, which is tried until it has been so
+   * once. Rejects with FAILED_PRECONDITION BACKUP_STORE_REFUSED, in a sentence that says what to do, where the settings are wrong,
+   * and with BACKUP_STORE_AWAY where the store cannot be used now; the next call tries again.
+   */
+  passed: () => Promise<void>;
+  /**
+   * For a start, which has other things to do meanwhile: the outcome of the first try, if there is one within `patienceMs`. Rejects
+   * only where the settings are wrong. A store that is away is logged: players need none, and backups stay in the folder.
+   */
+  settled: (patienceMs: number) => Promise<void>;
+}
+
+/** Begins to check at once. */
+export function createStoreCheck(options: CheckOptions): StoreCheck {
+  let trying: Promise<void> | undefined;
+  const passed = () =>
+    (trying ??= tryAll(options).catch((error: unknown) => {
+      trying = undefined;
+      throw error;
+    }));
+  const first = passed();
+  // Who does not wait for it asks again before the store is used.
+  first.catch(() => {});
+  return {
+    passed,
+    async settled(patienceMs) {
+      try {
+        await withTimeout(first, patienceMs);
+      } catch (error) {
+        if (isRefused(error)) throw error;
+        const { location, log } = options;
+        log.warn(
+          { store: location, err: error },
+          'BACKUP_STORE does not answer as it should: backups stay in the folder until it does',
+        );
+      }
+    },
+  };
+}
+
+/** Whether the settings of a store are wrong, which does not pass by itself. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof StatusError && error.reason === REFUSED;
 }
 
 async function tryAll(options: CheckOptions): Promise<void> {
@@ -55,8 +88,7 @@ async function tryAll(options: CheckOptions): Promise<void> {
     } catch (error) {
       if (!(error instanceof StatusError) || error.reason !== 'BACKUP_STORE_AWAY') throw error;
       const sentence = wrongSetting(error.cause, { bucket: name, endpoint, doing });
-      if (sentence !== undefined) throw refused(sentence, error);
-      return away(options, error);
+      throw sentence === undefined ? error : refused(sentence, error);
     }
   }
 }
@@ -77,13 +109,6 @@ async function contentOf(bucket: Bucket, key: string, bytes: number): Promise<Bu
   return Buffer.concat(chunks);
 }
 
-function away({ location, log }: CheckOptions, error: unknown): void {
-  log.warn(
-    { store: location, err: error },
-    'BACKUP_STORE cannot be reached now: backups stay in the folder until it can',
-  );
-}
-
 function refused(sentence: string, cause?: unknown): StatusError {
-  return new StatusError('FAILED_PRECONDITION', 'BACKUP_STORE_REFUSED', sentence, { cause });
+  return new StatusError('FAILED_PRECONDITION', REFUSED, sentence, { cause });
 }

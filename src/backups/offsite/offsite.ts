@@ -8,13 +8,20 @@ export interface OffSite {
   location: string;
   /** Also of a location of earlier settings, with the credentials of now. */
   bucket(location: string): Bucket;
+  /** As `StoreCheck.passed` of the place where new ones go. */
+  passed(): Promise<void>;
 }
 
-/** Opens each bucket once, when it is asked for. */
-export function createOffSite(location: string, open: (place: BucketPlace) => Bucket): OffSite {
+/** Opens each bucket once, when it is asked for. `passed`: by default nothing is checked. */
+export function createOffSite(
+  location: string,
+  open: (place: BucketPlace) => Bucket,
+  passed: OffSite['passed'] = async () => {},
+): OffSite {
   const buckets = new Map<string, Bucket>();
   return {
     location,
+    passed,
     bucket(of) {
       const bucket = buckets.get(of) ?? open(placeOf(of));
       buckets.set(of, bucket);
@@ -32,4 +39,9 @@ export function placeOf(location: string): BucketPlace {
 /** The key of a backup's archive. Ids of both are ours. */
 export function keyIn({ serverId, id }: Pick<BackupRow, 'serverId' | 'id'>): string {
   return `${serverId}/${id}.tar.zst`;
+}
+
+/** Whether a key may be that of a backup's archive. */
+export function isArchiveKey(key: string): boolean {
+  return /^[a-z0-9-]+\/\w+\.tar\.zst$/.test(key);
 }

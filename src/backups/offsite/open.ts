@@ -1,8 +1,8 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Secret } from '../../store/secret.ts';
-import { checkStore } from './check.ts';
-import { type OffSite, createOffSite } from './offsite.ts';
+import { type StoreCheck, createStoreCheck } from './check.ts';
+import { type OffSite, createOffSite, placeOf } from './offsite.ts';
 import { createS3 } from './s3.ts';
 
 /** Those of the configuration; its help says what they mean. */
@@ -22,22 +22,21 @@ export interface OpenOffSiteOptions {
   log: Log;
 }
 
+/** The off-site place of a service that starts. */
+export type StartingOffSite = OffSite & Pick<StoreCheck, 'settled'>;
+
 /**
- * Where backups lie off site by the settings. Rejects as `checkStore` where new ones are to go there. Without BACKUP_STORE it is
- * asked only for backups that were brought there before.
+ * Where backups lie off site by the settings. Where new ones are to go there, that place is checked from now on. Without
+ * BACKUP_STORE it is asked only for backups that were brought there before.
  */
-export async function openOffSite({ settings, secret, clock, log }: OpenOffSiteOptions): Promise<OffSite> {
+export function openOffSite({ settings, secret, clock, log }: OpenOffSiteOptions): StartingOffSite {
   const endpoint = settings.s3Endpoint ?? '';
   const location = settings.backupStore ?? '';
   const { s3Region: region, s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey, s3PathStyle } = settings;
   const pathStyle = s3PathStyle === 'auto' ? endpoint !== '' : s3PathStyle === 'true';
-  const offSite = createOffSite(
-    location,
-    createS3({ endpoint, region, pathStyle, accessKeyId, secretAccessKey, clock }),
-  );
-  if (location !== '') {
-    const installation = secret.derive('backup-store', location);
-    await checkStore({ bucket: offSite.bucket(location), location, endpoint, installation, log });
-  }
-  return offSite;
+  const open = createS3({ endpoint, region, pathStyle, accessKeyId, secretAccessKey, clock });
+  if (location === '') return { ...createOffSite('', open), settled: async () => {} };
+  const installation = secret.derive('backup-store', location);
+  const check = createStoreCheck({ bucket: open(placeOf(location)), location, endpoint, installation, log });
+  return { ...createOffSite(location, open, check.passed), settled: check.settled };
 }

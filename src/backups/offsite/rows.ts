@@ -57,6 +57,21 @@ export async function listUploads(db: Sql): Promise<BackupUploadRow[]> {
   return await db.query<BackupUploadRow>('SELECT * FROM "backup_uploads" ORDER BY "at", "backupId"');
 }
 
+/** How many wait to be brought off site, or are being brought there, and since when the oldest does; null: there is none. */
+export async function countUploads(db: Sql): Promise<{ count: number; since: number | null }> {
+  const sql = 'SELECT COUNT(*) AS "count", MIN("at") AS "since" FROM "backup_uploads"';
+  const [row] = await db.query<{ count: number | string; since: number | string | null }>(sql);
+  const since = row?.since ?? null;
+  return { count: Number(row?.count ?? 0), since: since === null ? null : Number(since) };
+}
+
+/** The ids of a server's backups that are still to be brought off site. */
+export async function listUploadsOf(db: Sql, serverId: string): Promise<Set<string>> {
+  const sql = 'SELECT "backupId" FROM "backup_uploads" WHERE "serverId" = $1';
+  const found = await db.query<Pick<BackupUploadRow, 'backupId'>>(sql, [serverId]);
+  return new Set(found.map(({ backupId }) => backupId));
+}
+
 /** Remembers an upload that was begun; false where the backup is no more. */
 export async function noteUpload(tx: Tx, row: BackupUploadRow, uploadId: string, partBytes: number): Promise<boolean> {
   const { serverId, backupId } = row;

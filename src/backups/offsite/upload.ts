@@ -24,7 +24,7 @@ export interface UploadOptions {
   /** What the bucket has already; parts of other content are sent again. */
   sent: readonly SentPart[];
   signal: AbortSignal;
-  /** Called with the bytes of each part, in their order, before it is sent. */
+  /** Called with all bytes, in their order and in small pieces, those of a part before it is sent. */
   check: (bytes: Buffer) => void;
   /** Called when the bucket has another part. */
   onPart: () => Promise<void> | void;
@@ -37,9 +37,12 @@ export async function sendParts(file: FileHandle, options: UploadOptions): Promi
   const signal = AbortSignal.any([options.signal, failed.signal]);
   const parts: SentPart[] = [];
   const inFlight = new Set<Promise<void>>();
+  /** Memory of parts that the bucket has, for those to come. */
+  const idle: Buffer[] = [];
 
-  async function send(number: number, part: { bytes: Buffer; sha256: string }): Promise<void> {
+  async function send(number: number, part: { bytes: Buffer; sha256: string }, memory: Buffer): Promise<void> {
     parts[number - 1] = await bucket.sendPart(upload, number, part, signal);
+    idle.push(memory);
     await onPart();
   }
 
@@ -47,14 +50,15 @@ export async function sendParts(file: FileHandle, options: UploadOptions): Promi
     for (let number = 1; (number - 1) * partBytes < sizeBytes; number++) {
       signal.throwIfAborted();
       const at = (number - 1) * partBytes;
-      const part = await readPart(file, at, Math.min(partBytes, sizeBytes - at));
-      check(part.bytes);
+      const memory = idle.pop() ?? Buffer.allocUnsafeSlow(Math.min(partBytes, sizeBytes));
+      const part = await readPart(file, at, memory.subarray(0, sizeBytes - at), check);
       const known = sent.find((each) => each.number === number);
       if (known && known.sizeBytes === part.bytes.length && known.etag === etagOf(part.bytes)) {
         parts[number - 1] = known;
+        idle.push(memory);
         continue;
       }
-      const task = send(number, part).finally(() => inFlight.delete(task));
+      const task = send(number, part, memory).finally(() => inFlight.delete(task));
       task.catch(() => {});
       inFlight.add(task);
       if (inFlight.size >= PARTS_AT_ONCE) await Promise.race(inFlight);
@@ -68,14 +72,15 @@ export async function sendParts(file: FileHandle, options: UploadOptions): Promi
   }
 }
 
-/** Summed in pieces, so that other work goes on in between. */
-async function readPart(file: FileHandle, at: number, length: number): Promise<{ bytes: Buffer; sha256: string }> {
-  const bytes = Buffer.allocUnsafe(length);
+/** Fills memory with a part. Both sums are taken piece by piece, so that other work goes on in between. */
+async function readPart(file: FileHandle, at: number, bytes: Buffer, check: (piece: Buffer) => void) {
   const hash = createHash('sha256');
-  for (let from = 0; from < length;) {
-    const { bytesRead } = await file.read(bytes, from, Math.min(READ_BYTES, length - from), at + from);
+  for (let from = 0; from < bytes.length;) {
+    const { bytesRead } = await file.read(bytes, from, Math.min(READ_BYTES, bytes.length - from), at + from);
     if (bytesRead === 0) throw new Error('the archive is shorter than it was');
-    hash.update(bytes.subarray(from, from + bytesRead));
+    const piece = bytes.subarray(from, from + bytesRead);
+    hash.update(piece);
+    check(piece);
     from += bytesRead;
   }
   return { bytes, sha256: hash.digest('hex') };

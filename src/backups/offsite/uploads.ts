@@ -4,14 +4,16 @@ import { every } from '../../kernel/every.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
 import { sleep } from '../../kernel/sleep.ts';
-import { withTimeout } from '../../kernel/timeout.ts';
+import { abortable, withTimeout } from '../../kernel/timeout.ts';
 import { DAY_MS } from '../../kernel/units.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { archivePath, exists } from '../files.ts';
 import { type BackupRow, getBackup, patchBackup } from '../rows.ts';
 import { sealedBytes } from '../seal.ts';
 import type { OpenUpload } from './bucket.ts';
-import { type OffSite, keyIn } from './offsite.ts';
+import { isRefused } from './check.ts';
+import { watchLateness } from './lateness.ts';
+import { type OffSite, isArchiveKey, keyIn } from './offsite.ts';
 import * as rows from './rows.ts';
 import { partBytesFor, sendParts } from './upload.ts';
 
@@ -63,6 +65,7 @@ export function createUploads(options: UploadsOptions): Uploads {
   const kick = (): void => kicked.resolve();
   let running = Promise.resolve();
   let stopDaily = (): void => {};
+  let stopWatch = (): void => {};
 
   async function run(): Promise<void> {
     for (let wait = RETRY_MS; !closing.signal.aborted;) {
@@ -80,6 +83,7 @@ export function createUploads(options: UploadsOptions): Uploads {
   /** Does all that there is to do; false where something failed, which is to be tried again. */
   async function works(): Promise<boolean> {
     try {
+      await abortable(offSite.passed(), closing.signal);
       // First, so that no upload of this process is taken for one that nobody owns.
       if (!isSwept && offSite.location !== '') await sweep();
       isSwept = true;
@@ -103,7 +107,8 @@ export function createUploads(options: UploadsOptions): Uploads {
 
   function failed(error: unknown, count: number): boolean {
     if (closing.signal.aborted) return true;
-    log.warn({ err: error, count }, 'backups could not be brought off site, or removed there; trying again');
+    const level = isRefused(error) ? 'error' : 'warn';
+    log[level]({ err: error, count }, 'backups could not be brought off site, or removed there; trying again');
     return false;
   }
 
@@ -112,7 +117,7 @@ export function createUploads(options: UploadsOptions): Uploads {
     const bucket = offSite.bucket(offSite.location);
     const owned = new Set((await rows.listUploads(store)).map(({ uploadId }) => uploadId));
     for (const upload of await bucket.uploads('')) {
-      if (owned.has(upload.uploadId) || !/^[a-z0-9-]+\/\w+\.tar\.zst$/.test(upload.key)) continue;
+      if (owned.has(upload.uploadId) || !isArchiveKey(upload.key)) continue;
       log.info({ key: upload.key }, 'an upload that a killed process left is removed off site');
       await bucket.abort(upload);
     }
@@ -216,6 +221,7 @@ export function createUploads(options: UploadsOptions): Uploads {
   return {
     kick,
     start() {
+      stopWatch = watchLateness(options);
       stopDaily = every(clock, DAY_MS, () => {
         isSwept = false;
         kick();
@@ -234,6 +240,7 @@ export function createUploads(options: UploadsOptions): Uploads {
     },
     async close() {
       stopDaily();
+      stopWatch();
       closing.abort();
       kick();
       // What a store does not answer to is taken up by the next process.

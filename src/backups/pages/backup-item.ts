@@ -22,11 +22,11 @@ const KINDS: Partial<Record<string, string>> = {
 
 /** One backup, with what can be done with it. `isRestored`: no start has succeeded since the last restore. */
 export function backupItem(request: ServerRequest, backup: Backup, isRestored: boolean): Html {
-  const { id, state, createdAt, locked, error } = backup;
+  const { id, state, createdAt, locked, error, note } = backup;
   const made = createdAt ?? '';
   return html`<li id="${id}">
     <h3>${timeTag(made)} ${locked && html`<span class="tag">locked</span>`} ${stateTag(state)}</h3>
-    ${error !== '' && html`<p class="wrong">${error}</p>`}
+    ${error !== '' && html`<p class="wrong">${error}</p>`} ${note !== '' && html`<p>${note}</p>`}
     <p>${agoTag(made, request.now)}${about(backup).map((each) => html` · ${each}`)}</p>
     ${(state === 'running' || state === 'queued') && progressBar(backup.percent, 'The backup')}
     <div class="actions">${actions(request, backup, isRestored)}</div>
@@ -72,9 +72,20 @@ function stateTag(state: string): Html | undefined {
   }
 }
 
-function about({ kind, state, sizeBytes, treeBytes, offSite, encrypted, ...software }: Backup): string[] {
+function about({
+  kind,
+  state,
+  sizeBytes,
+  treeBytes,
+  offSite,
+  awaitingOffSite,
+  encrypted,
+  ...software
+}: Backup): string[] {
   const sizes = state === 'ready' ? [`${sizeText(sizeBytes)}, ${sizeText(treeBytes)} unpacked`] : [];
-  const place = [offSite && 'off site', encrypted && 'encrypted'].filter((part) => part !== false);
+  const place = [offSite && 'off site', awaitingOffSite && 'on its way off site', encrypted && 'encrypted'].filter(
+    (part) => part !== false,
+  );
   return [KINDS[kind] ?? kind, ...sizes, ...place, softwareText(software)].filter((part) => part !== '');
 }
 
@@ -107,7 +118,7 @@ function actions(request: ServerRequest, backup: Backup, isRestored: boolean): (
   ];
 }
 
-/** What a restore does, for whoever is about to ask for one. */
+/** What a restore does, said before somebody asks for one. */
 function restoreText(request: ServerRequest, backup: Backup, isRestored: boolean): string {
   const { server } = request;
   const [now, then] = [softwareText(server), softwareText(backup)];

@@ -1,18 +1,28 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { createStoreCheck } from '../../../src/backups/offsite/check.ts';
+import { createOffSite } from '../../../src/backups/offsite/offsite.ts';
 import { type OffSiteSettings, openOffSite } from '../../../src/backups/offsite/open.ts';
+import { createS3 } from '../../../src/backups/offsite/s3.ts';
 import { createLog } from '../../../src/kernel/log.ts';
 import { systemClock } from '../../../src/kernel/system-clock.ts';
 import { needs } from '../../support/needs.ts';
-import { BUCKET, type S3UnderTest, badLine, startS3 } from '../../support/s3.ts';
+import { BUCKET, type S3UnderTest, badLine, silentStore, startS3 } from '../../support/s3.ts';
 
 let server: Promise<S3UnderTest> | undefined;
 
 test.after.always(async () => await (await server)?.remove());
 
-/** Opens what settings say for an installation, and gives what it logged. */
-async function opening(t: ExecutionContext, fields: Partial<OffSiteSettings>, installation = 'one') {
+/** Longer than the slowest machine takes. */
+const PATIENCE_MS = 120_000;
+
+/** Opens what settings say for an installation as a start does, and gives what it logged. */
+async function opening(
+  t: ExecutionContext,
+  fields: Partial<OffSiteSettings>,
+  { installation = 'one', patienceMs = PATIENCE_MS } = {},
+) {
   const { options } = await (server ??= startS3());
   const logged: string[] = [];
   const log = createLog({ level: 'info', pretty: false, destination: { write: (line) => void logged.push(line) } });
@@ -26,7 +36,7 @@ async function opening(t: ExecutionContext, fields: Partial<OffSiteSettings>, in
     ...fields,
   };
   const secret = { derive: (purpose: string, id: string) => `${installation} ${purpose} ${id}` };
-  await openOffSite({ settings, secret, clock: systemClock, log });
+  await openOffSite({ settings, secret, clock: systemClock, log }).settled(patienceMs);
   return logged;
 }
 
@@ -54,7 +64,7 @@ test('wrong settings stop the start with a sentence that says which, and holds n
 test('a prefix in which another installation keeps its backups is refused', async (t) => {
   if (!(await needs(t, 's3'))) return;
   await opening(t, {});
-  await t.throwsAsync(opening(t, {}, 'two'), { message: /prefix of its own in BACKUP_STORE/ });
+  await t.throwsAsync(opening(t, {}, { installation: 'two' }), { message: /prefix of its own in BACKUP_STORE/ });
 });
 
 test('a store that may be read and not written is refused, and says what it must allow', async (t) => {
@@ -72,7 +82,7 @@ test('a store that is away, or busy, stops no start: it is logged', async (t) =>
     line.fault = () => fault;
     const logged = await opening(t, { s3Endpoint: line.options.endpoint });
     t.is(logged.length, 1);
-    t.regex(logged[0] ?? '', /BACKUP_STORE cannot be reached now/);
+    t.regex(logged[0] ?? '', /BACKUP_STORE does not answer/);
   }
 });
 
@@ -83,4 +93,29 @@ test('a bucket that is made after a refused start is taken', async (t) => {
   await mkdir(join(buckets, 'later'));
   t.teardown(() => rm(join(buckets, 'later'), { recursive: true, force: true }));
   t.deepEqual(await opening(t, { backupStore: 's3://later' }), []);
+});
+
+test('a store that says nothing holds up no start, and is not used before it has passed', async (t) => {
+  const logged = await opening(t, { s3Endpoint: await silentStore(t) }, { patienceMs: 20 });
+  t.is(logged.length, 1);
+  t.regex(logged[0] ?? '', /not done within 20 ms.*BACKUP_STORE does not answer/);
+});
+
+test('what has not passed is checked again when it is asked for, and what has passed is not', async (t) => {
+  if (!(await needs(t, 's3'))) return;
+  const s3 = await (server ??= startS3());
+  const line = await badLine(t, s3);
+  const location = `s3://${BUCKET}/again`;
+  const bucket = createOffSite(location, createS3(line.options)).bucket(location);
+  line.fault = () => 'away';
+  const log = createLog({ level: 'silent' });
+  const check = createStoreCheck({ bucket, location, endpoint: '', installation: 'one', log });
+  t.like(await t.throwsAsync(check.passed()), { reason: 'BACKUP_STORE_AWAY' });
+  line.fault = ({ method }) => (method === 'PUT' ? { status: 403 } : undefined);
+  t.like(await t.throwsAsync(check.passed()), { reason: 'BACKUP_STORE_REFUSED' });
+  line.fault = () => undefined;
+  await check.passed();
+  const requests = line.seen.length;
+  await check.passed();
+  t.is(line.seen.length, requests);
 });

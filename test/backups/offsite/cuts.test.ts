@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { createOffSite } from '../../../src/backups/offsite/offsite.ts';
+import { type OffSite, createOffSite } from '../../../src/backups/offsite/offsite.ts';
 import { createS3 } from '../../../src/backups/offsite/s3.ts';
 import type { FreeDisk } from '../../../src/disk/free.ts';
 import { MIB } from '../../../src/kernel/units.ts';
@@ -30,12 +30,12 @@ interface Far {
 }
 
 /** A server whose backups go off site on a line that can be bad, with more than one part of files. */
-async function far(t: ExecutionContext, free?: FreeDisk): Promise<Far | undefined> {
+async function far(t: ExecutionContext, free?: FreeDisk, passed?: OffSite['passed']): Promise<Far | undefined> {
   if (!(await needs(t, 's3'))) return undefined;
   const s3 = await (server ??= startS3());
   const line = await badLine(t, s3);
   const prefix = `test-${++prefixes}`;
-  const offSite = createOffSite(`s3://${BUCKET}/${prefix}`, createS3(line.options));
+  const offSite = createOffSite(`s3://${BUCKET}/${prefix}`, createS3(line.options), passed);
   const it = await sleeping(t, { world: { room: { offSite, ...(free && { free }) } } });
   await plant(rootOf(it, 'lobby'), { 'world/region/r.1.0.mca': randomBytes(12 * MIB) });
   const folder = join(s3.buckets, BUCKET, prefix, 'lobby');
@@ -86,6 +86,21 @@ for (const [name, { count, of, fault }] of Object.entries(FAULTS))
     const digest = createHash('sha256').update(bytes).digest('base64');
     t.is(whole.headers.get('repr-digest'), `sha-256=:${digest}:`);
   });
+
+test('nothing is asked of a store that has not been checked; once it has passed, backups go there', async (t) => {
+  let isRight = false;
+  const there = await far(t, undefined, async () => {
+    if (!isRight) throw new Error('not checked yet');
+  });
+  if (!there) return;
+  const { it, line } = there;
+  const { id } = await backUp(it, 'lobby');
+  await it.clock.advance(60_000);
+  t.deepEqual(line.seen, []);
+  t.is((await filesOf(it, 'lobby')).length, 1);
+  isRight = true;
+  await there.arrives(id);
+});
 
 test('a store that is away: backups are made, listed, restored and deleted in the folder; what was off site says so', async (t) => {
   const there = await far(t);

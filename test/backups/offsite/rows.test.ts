@@ -20,6 +20,8 @@ onEachStore('what is to be removed off site outlives its server; of another serv
       await rows.insertUpload(tx, { serverId, backupId: 'bak_half', location: LOCATION, at: 2 });
     }
   });
+  t.deepEqual(await rows.countUploads(store), { count: 2, since: 2 });
+  t.deepEqual(await rows.listUploadsOf(store, 'lobby'), new Set(['bak_half']));
   const [half] = await rows.listUploads(store);
   t.true(await store.write((tx) => rows.noteUpload(tx, half!, 'upload-1', 8_388_608)));
   t.like(await rows.getUpload(store, half!), { uploadId: 'upload-1', partBytes: 8_388_608, at: 2 });
@@ -41,4 +43,6 @@ onEachStore('what is to be removed off site outlives its server; of another serv
   t.deepEqual(await rows.listRemovals(store), [ofAway]);
   const arena = { serverId: 'arena', id: 'bak_half' };
   t.true(await store.write((tx) => patchBackup(tx, arena, { location: LOCATION, sealedBy: 'abcd' }, ['ready'])));
+  await store.write((tx) => rows.deleteUpload(tx, { serverId: 'arena', backupId: 'bak_half' }));
+  t.deepEqual(await rows.countUploads(store), { count: 0, since: null });
 });
