@@ -23,7 +23,7 @@ type NewServer = Names &
 export interface Creation {
   /**
    * Checks a request and stores the server it asks for, under the first of its names that is free. Besides INVALID_FIELD and
-   * what refuses its core, or the installation of its pack: FAILED_PRECONDITION REGION_UNAVAILABLE on a drained node;
+   * what refuses its core, or the installation of its pack: FAILED_PRECONDITION REGION_UNAVAILABLE where its nodes are drained, or down;
    * RESOURCE_EXHAUSTED MAX_SERVERS; ALREADY_EXISTS where a name that was asked for is taken; ACCOUNT_MISMATCH, KEY_LIMITED.
    */
   create(principal: Principal, asked: CompleteRequest): Promise<ServerNow>;
@@ -37,8 +37,8 @@ export interface CreationOptions extends RequestDefaults {
   cores: { require(wanted: NewServer): Promise<void> };
   /** `maxServers` 0: any number. */
   accountLimits: { of(accountId: string): { maxRamMb: number; maxServers: number } };
-  /** Undefined while the node takes new servers. */
-  drain: { now(): { reason: string } | undefined };
+  /** `closed`: why nothing new begins in a region; undefined: it does. */
+  drain: RequestDefaults['drain'] & { closed(region: string): { reason: string } | undefined };
 }
 
 /** To be opened once: all creations of an account wait for one another. */
@@ -49,7 +49,7 @@ export function openCreation(options: CreationOptions): Creation {
     async create(principal, asked) {
       const accountId = wholeAccount(principal, asked.accountId);
       const wanted = complete({ ...asked, accountId }, options);
-      requireActive(wanted.region, drain.now());
+      requireActive(wanted.region, drain.closed(wanted.region));
       await cores.require(wanted);
       const { maxServers } = accountLimits.of(accountId);
       // One creation of an account after the other: each counts those before it.
@@ -66,10 +66,10 @@ export function openCreation(options: CreationOptions): Creation {
   };
 }
 
-/** A region whose only node is drained has none. */
-function requireActive(region: string, drained: { reason: string } | undefined): void {
-  if (drained === undefined) return;
-  const message = `Region ${region} takes no new servers now: ${drained.reason}`;
+/** A region whose nodes are all drained has none. */
+function requireActive(region: string, closed: { reason: string } | undefined): void {
+  if (closed === undefined) return;
+  const message = `Region ${region} takes no new servers now: ${closed.reason}`;
   throw new StatusError('FAILED_PRECONDITION', 'REGION_UNAVAILABLE', message, { metadata: { region } });
 }
 

@@ -20,12 +20,12 @@ import { StatusError } from '../kernel/status.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { setAlarm } from './alarms.ts';
-import { type DiagnoserOptions, createDiagnoser } from './diagnoser.ts';
-import { asFailure } from './effect-failure.ts';
+import { type DiagnoserOptions, createDiagnoser } from './failures/diagnoser.ts';
+import { asFailure } from './failures/effect-failure.ts';
 import type { EffectHost, InstallPack, Maintain, ServerMods } from './effect-host.ts';
 import type { Presence } from './presence.ts';
 import { GameEnded, untilReady } from './readiness.ts';
-import { type CrashArtefacts, createCrashArtefacts } from './crash-artefacts.ts';
+import { type CrashArtefacts, createCrashArtefacts } from './failures/crash-artefacts.ts';
 import type { ServerRow } from './rows.ts';
 import { lastPosition, linesBehind } from './run-log.ts';
 import { sampleEvery } from './sampling.ts';
@@ -64,8 +64,8 @@ export interface EffectsOptions {
   installPack?: InstallPack | undefined;
   /** The server's ports that are given to the outside. */
   portsOf: (serverId: string) => readonly PublishedPort[];
-  /** CPU time of a server with so much RAM, in cores. */
-  cpusFor: (ramMb: number) => number;
+  /** CPU time of a server with so much RAM, in cores; of several machines, as those of its region have them. */
+  cpusFor: (ramMb: number, region?: string) => number;
   /** Rejects for a server that may not run what it is made of. Asked last, so that also what wakes by itself is. */
   mayRun?: ((row: ServerRow) => Promise<void>) | undefined;
   /** Whether this server's software needs Mojang's EULA and somebody has agreed to it: only then is that said to its game. */
@@ -109,7 +109,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         dataDir: dataRoot(dataDir, row.id),
         gameImage: options.gameImage,
         sandboxImage: options.sandboxImage,
-        cpus: options.cpusFor(row.ramMb),
+        cpus: options.cpusFor(row.ramMb, row.region || undefined),
         rconPassword: options.rconPassword(row.id),
         eulaAccepted: await options.eulaAccepted(row),
         ports: options.portsOf(row.id),

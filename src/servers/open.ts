@@ -1,3 +1,7 @@
+/**
+ * Each server is an actor, and does what its statechart says.
+ * Never: an effect before the step that asks for it is stored.
+ */
 import type { ConsolePasswords } from '../engines/console/passwords.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
@@ -6,7 +10,8 @@ import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import type { Store } from '../store/store.ts';
 import { type EffectsOptions, createEffects } from './effects.ts';
-import { type OnStep, type Servers, createServers } from './servers.ts';
+import { createServers } from './all-servers.ts';
+import type { OnStep, Servers } from './servers.ts';
 
 export interface OpenServersOptions {
   store: Store;

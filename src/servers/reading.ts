@@ -1,40 +1,12 @@
-import type { Job, ServerCommand, ServerState } from '../../machines/server-types.ts';
+import type { ServerCommand } from '../../machines/server-types.ts';
 import { serverMachine } from '../../machines/server.ts';
 import { pathOf } from '../actors/machine-step.ts';
 import type { ServerActors } from './actors.ts';
 import { UNKNOWN_CAUSE, dormant, readOnly } from './dormant.ts';
 import { type ServerPlace, listServersByAccount } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
-import type { Servers, ServersOptions } from './servers.ts';
-import { type TransitionRow, listTransitions, stateSince } from './transition-rows.ts';
-
-/** A server's machine laid open (operation InspectMachine). */
-export interface MachineView {
-  /** `maintaining`: a job is done on its files, and for everybody else it is `hibernated`. */
-  state: ServerState | 'maintaining';
-  /** Where in the statechart: `stopping.halting`. */
-  path: string;
-  /** The job that is done, or waits for the stop before it. */
-  job: Pick<Job, 'kind' | 'target'> | null;
-  /** Why the last job was given up; '' where it was not. */
-  jobError: string;
-  /** When the present state was entered; null before the first transition. */
-  since: number | null;
-  /** Commands that would be taken now. */
-  allowedEvents: string[];
-  deadlines: { name: string; at: number }[];
-  /** The newest 50, newest first. */
-  transitions: TransitionRow[];
-  /** The statechart as plain JSON. */
-  definition: unknown;
-}
-
-/** Some of an account's servers, oldest first. */
-export interface ServerPage {
-  servers: ServerNow[];
-  /** Where the next page begins; undefined on the last. */
-  next: ServerPlace | undefined;
-}
+import type { ServerPage, Servers, ServersOptions } from './servers.ts';
+import { listTransitions, stateSince } from './transition-rows.ts';
 
 export interface ServerReadingOptions extends Pick<ServersOptions, 'store' | 'clock' | 'steady'> {
   actors: ServerActors;

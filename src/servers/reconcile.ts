@@ -5,7 +5,7 @@ import { dataRoot } from '../jail/data-root.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
-import { type DiagnoserOptions, createDiagnoser } from './diagnoser.ts';
+import { type DiagnoserOptions, createDiagnoser } from './failures/diagnoser.ts';
 import { linesBehind, sinceReady } from './run-log.ts';
 import type { Servers } from './servers.ts';
 

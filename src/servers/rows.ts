@@ -92,6 +92,8 @@ export const servers = new EntitySchema<ServerRow>({
   foreignKeys: [ofAccount],
 });
 
+const COLUMNS: Readonly<Record<string, unknown>> = servers.options.columns;
+
 /** What an owner or a run may change of a server; `saveSnapshot` alone writes the rest. */
 export type ServerPatch = Partial<Omit<ServerRow, 'id' | 'accountId' | 'createdAt' | 'snapshot' | 'state'>>;
 
@@ -155,9 +157,17 @@ export async function listServerIds(db: Sql): Promise<string[]> {
 
 /** Writes the given fields only. NOT_FOUND for an unknown server. */
 export async function patchServer(tx: Tx, id: string, fields: ServerPatch): Promise<void> {
-  if (Object.keys(fields).length === 0) return;
-  const { affected } = await tx.manager.update(servers, { id }, fields);
-  if (affected !== 1) throw serverNotFound(id);
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  if (given.length === 0) return;
+  const values: unknown[] = [];
+  const sets = given.map(([name, value]) => {
+    const column = Object.hasOwn(COLUMNS, name) ? COLUMNS[name] : undefined;
+    if (column === undefined) throw new Error(`servers have no column ${name}`);
+    values.push(column === json ? JSON.stringify(value) : value);
+    return `"${name}" = $${values.length}`;
+  });
+  const sql = `UPDATE "servers" SET ${sets.join(', ')} WHERE "id" = $${values.length + 1}`;
+  if ((await tx.run(sql, [...values, id])) !== 1) throw serverNotFound(id);
 }
 
 /** Removes the row and its transitions; nothing happens for an unknown server. */

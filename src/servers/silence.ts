@@ -1,4 +1,5 @@
 import type { Engine } from '../engines/engine.ts';
+import { lostGame } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 
@@ -11,7 +12,7 @@ export interface Silence {
 }
 
 export interface SilenceOptions {
-  engine: Pick<Engine, 'inspect' | 'logs'>;
+  engine: Pick<Engine, 'inspect' | 'logs' | 'nodes'>;
   clock: Clock;
 }
 
@@ -21,7 +22,8 @@ const MOST_BETWEEN_MS = MINUTE_MS;
 
 /**
  * Follows one running game. Each look says whether a port of it has answered; where none has, a new line in its log is a sign of
- * life too. Nothing is concluded while the engine cannot be asked or shows no game: then its end is about to be told.
+ * life too. Nothing is concluded while the engine, or the node of the game, cannot be asked, or shows no game: then its end is
+ * about to be told.
  */
 export function listenFor({ engine, clock }: SilenceOptions, id: string): (answered: boolean) => Promise<Silence> {
   let silentMs: number | undefined;
@@ -47,6 +49,7 @@ export function listenFor({ engine, clock }: SilenceOptions, id: string): (answe
       return { silentMs: null };
     }
     lookedAt = at;
+    if (lostGame(engine.nodes, id)) return {};
     try {
       if (!(await engine.inspect(id))?.up) return {};
       const log = await lastLines();

@@ -85,14 +85,17 @@ export async function listServersNotAtRest(db: Sql): Promise<string[]> {
 }
 
 async function append(tx: Tx, serverId: string, added: NewTransition[]): Promise<void> {
-  const newest = 'SELECT COALESCE(MAX("seq"), 0) FROM "transitions" WHERE "serverId" = $1';
+  let newest = 0;
   for (const { at, event, from, to, cause } of added) {
     const sql = `INSERT INTO "transitions" ("serverId", "seq", "at", "event", "from", "to", "cause")
-      VALUES ($1, (${newest}) + 1, $2, $3, $4, $5, $6)`;
-    await tx.run(sql, [serverId, at, event, from, to, cause]);
+      VALUES ($1, (SELECT COALESCE(MAX("seq"), 0) FROM "transitions" WHERE "serverId" = $1) + 1, $2, $3, $4, $5, $6)
+      RETURNING "seq"`;
+    const [row] = await tx.query<{ seq: number }>(sql, [serverId, at, event, from, to, cause]);
+    newest = row?.seq ?? 0;
   }
-  const sql = `DELETE FROM "transitions" WHERE "serverId" = $1 AND "seq" <= (${newest}) - ${KEPT_TRANSITIONS}`;
-  await tx.run(sql, [serverId]);
+  if (newest <= KEPT_TRANSITIONS) return;
+  const sql = 'DELETE FROM "transitions" WHERE "serverId" = $1 AND "seq" <= $2';
+  await tx.run(sql, [serverId, newest - KEPT_TRANSITIONS]);
 }
 
 /**

@@ -2,7 +2,6 @@ import type { ServerState } from '../../machines/server-types.ts';
 import { isTagged } from '../../machines/server.ts';
 import type { ServerRow } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
-import type { Servers } from './servers.ts';
 
 /**
  * Whether a server may wake, or have something installed. What has to be read for that is read first; the function it gives
@@ -29,7 +28,8 @@ export const INSTALLS: readonly CheckedCommand[] = ['CREATE', 'REINSTALL', 'RETR
 
 /** Who is asked before a server wakes, or has something installed. */
 export interface WakeChecks {
-  add: Servers['checkWakes'];
+  /** Asks `check` before these commands from now on. Returns the cancellation. */
+  add: (check: WakeCheck, commands?: readonly CheckedCommand[]) => () => void;
   /**
    * Those to be asked before a command to a server in this state. A join or a start of what is awake already wakes nothing;
    * a restart does from wherever it begins.

@@ -21,6 +21,21 @@ test('the machine tells in words how the server came to be what it is', async (t
   t.is((await it.get('/servers/castle/machine', await it.browser('usr_other'))).status, 200);
 });
 
+test('a long history is short at first', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  for (let times = 0; times < 5; times++) {
+    await it.command('castle', 'JOIN', STEVE);
+    await it.reach('castle', 'running');
+    await it.command('castle', 'STOP', STEVE);
+    await it.reach('castle', 'hibernated');
+  }
+  const steps = async (path: string) => (await it.get(path)).text.match(/It was woken/g)?.length;
+  t.is(await steps('/servers/castle/machine'), 3, 'of 15 steps');
+  t.regex((await it.get('/servers/castle/machine')).text, /href="\/servers\/castle\/machine\?all">Show the last 2\d</);
+  t.is(await steps('/servers/castle/machine?all'), 5);
+});
+
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`the chart follows the server, ${colorScheme}; nothing keeps anybody out`, async (t) => {
     if (!(await needs(t, 'chromium'))) return;

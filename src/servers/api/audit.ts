@@ -42,14 +42,14 @@ const listAccountAuditOperation = ({ store }: Needs) =>
     tag: 'control',
     summary: "Read the account's audit log",
     description:
-      'Keys, apps, members, sign-ins and money, newest first; of servers only that they came and went, with the id of each in `detail`.',
+      'Keys, apps, members, sign-ins and money, newest first; of servers only that they came and went. What is about a server ends with its id in `detail`.',
     params: AccountParams,
     query: AuditQuery,
     reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'AccountAuditList' }),
     async run({ params, query, principal }) {
       const accountId = wholeAccount(principal, params.accountId);
       const entries = await listAccountAudit(store, accountId, limitOf(query));
-      return { entries: entries.map((row) => entryView(isOfServer(row) ? withServer(row) : row)) };
+      return { entries: entries.map((row) => entryView(row.serverId === '' ? row : withServer(row))) };
     },
   });
 
@@ -73,10 +73,6 @@ const listServerAuditOperation = ({ serverOperation, store }: Needs) =>
   });
 
 /** In the log of a server, its name goes without saying. */
-function isOfServer({ serverId, action }: AuditRow): boolean {
-  return serverId !== '' && action.startsWith('server.');
-}
-
 function withServer(row: AuditRow): AuditRow {
   return { ...row, detail: `${row.detail}; ${row.serverId}` };
 }

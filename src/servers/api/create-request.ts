@@ -56,6 +56,8 @@ export type CompleteRequest = z.output<typeof CreateServerRequest>;
 /** What fills a request in, and bounds it. */
 export interface RequestDefaults extends RamLimits {
   config: { region: string; nodeLabel: string };
+  /** The codes of the regions that there are. */
+  drain: { regions(): readonly string[] };
   /** Minecraft versions of the sandbox core, newest first. */
   sandboxVersions: readonly string[];
 }
@@ -66,13 +68,14 @@ export interface RequestDefaults extends RamLimits {
  */
 export function complete(asked: CompleteRequest, around: RequestDefaults): CompleteRequest {
   const { config, sandboxVersions } = around;
+  const regions = around.drain.regions();
   const type = asked.type || (asked.modpackPlatform === '' ? SANDBOX : '');
   const request: CompleteRequest = {
     ...asked,
     type,
     version: asked.version || (type === SANDBOX ? (sandboxVersions[0] ?? '') : ''),
     plan: asked.plan || 'metered',
-    region: asked.region || config.region,
+    region: asked.region || (regions.includes(config.region) ? config.region : (regions[0] ?? config.region)),
   };
   const violations = [
     ...checkNames(request),
@@ -80,8 +83,9 @@ export function complete(asked: CompleteRequest, around: RequestDefaults): Compl
     ...checkModpack(request),
     ...checkProperties(request),
     ...checkPlan(request.plan),
-    ...(request.region === config.region ? [] : [{ field: 'region', description: 'is not a region of this service' }]),
-    ...checkRam(request, around),
+    ...(regions.includes(request.region)
+      ? checkRam(request, around)
+      : [{ field: 'region', description: 'is not a region of this service' }]),
   ];
   if (violations.length > 0) throw invalidFields(violations);
   return request;

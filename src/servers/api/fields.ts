@@ -104,14 +104,14 @@ export function* checkPlan(plan: string): Generator<FieldViolation> {
 /** What bounds a server's RAM. */
 export interface RamLimits {
   accountLimits: { of(accountId: string): { maxRamMb: number } };
-  /** What the machine has for games. */
-  capacity: { now(): { ramUsableMb: number } };
+  /** What the machine has for games, or the largest of a region's. */
+  capacity: { now(region?: string): { ramPerServerMb: number } };
   config: { nodeLabel: string };
 }
 
 /** RAM a game of the type can run in. Throws MAX_RAM above what its account may have, NODE_CAPACITY above what is there. */
 export function* checkRam(
-  { accountId, type, ramMb }: { accountId: string; type: string; ramMb: number },
+  { accountId, type, ramMb, region }: { accountId: string; type: string; ramMb: number; region: string },
   { accountLimits, capacity, config: { nodeLabel } }: RamLimits,
 ): Generator<FieldViolation> {
   const least = leastRamMb(type);
@@ -122,9 +122,9 @@ export function* checkRam(
       limitMb: String(maxRamMb),
     });
   }
-  const { ramUsableMb } = capacity.now();
-  if (ramMb > ramUsableMb) {
-    const message = `${nodeLabel} has ${ramUsableMb} MB of RAM for games: a server of ${ramMb} MB could never wake.`;
+  const { ramPerServerMb } = capacity.now(region);
+  if (ramMb > ramPerServerMb) {
+    const message = `${nodeLabel} has ${ramPerServerMb} MB of RAM for games: a server of ${ramMb} MB could never wake.`;
     throw quotaExceeded('NODE_CAPACITY', `node:${nodeLabel}`, message, { node: nodeLabel, resource: 'RAM' });
   }
 }

@@ -7,9 +7,8 @@ import { WrittenReply } from '../../http/reply.ts';
 import { callerGone, unlessGone } from '../../kernel/caller-gone.ts';
 import { createSemaphore } from '../../kernel/limits/semaphore.ts';
 import { ownAccount } from '../../people/caller.ts';
-import type { ServerPage } from '../reading.ts';
 import type { ServerPlace } from '../rows.ts';
-import type { Servers } from '../servers.ts';
+import type { ServerPage, Servers } from '../servers.ts';
 import { Server } from './messages.ts';
 import type { ServerView } from './view.ts';
 

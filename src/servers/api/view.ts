@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Failure, ServerContext, ServerState } from '../../../machines/server-types.ts';
+import type { EngineNodes } from '../../engines/engine.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { ServerRow } from '../rows.ts';
 import type { ServerNow } from '../server-now.ts';
@@ -26,6 +27,10 @@ export interface ServerViewParts {
   suspensions: { of(serverId: string): { reason: string } | undefined };
   publicStatuses: { of(serverId: string): { enabled: boolean; showAddress: boolean; slug: string | null } };
   serverPorts: { of(serverId: string): readonly z.input<typeof PortMapping>[] };
+  /** The machines that games run on, where they are several. */
+  nodes?: Pick<EngineNodes, 'whereIs'> | undefined;
+  /** The machine that a server's game is on, where that does not answer and may still run it. */
+  lostGames?: { of(serverId: string): { node: string } | undefined } | undefined;
   /** What the engine calls a server's container; absent: games run in none. */
   containerOf?: ((serverId: string) => string) | undefined;
 }
@@ -38,7 +43,7 @@ export function createServerView(parts: ServerViewParts): ServerView {
 function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
   const { row, state, context } = now;
   const { installFailure } = context;
-  const startFailure = suspensionOf(row.id, parts) ?? context.startFailure;
+  const startFailure = suspensionOf(row.id, parts) ?? lossOf(row.id, parts) ?? context.startFailure;
   const publicStatus = parts.publicStatuses.of(row.id);
   return {
     id: row.id,
@@ -53,7 +58,7 @@ function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
     ramMb: row.ramMb,
     plan: row.plan,
     region: row.region,
-    nodeLabel: parts.config.nodeLabel,
+    nodeLabel: parts.nodes === undefined ? parts.config.nodeLabel : parts.nodes.whereIs(row.id)?.name,
     motd: row.motd,
     properties: row.properties,
     idleTimeoutMinutes: row.idleTimeoutMinutes,
@@ -98,6 +103,16 @@ function suspensionOf(id: string, { suspensions }: ServerViewParts): Failure | u
   if (found === undefined) return undefined;
   const suggestion = 'Ask the operator of this installation.';
   return { code: 'suspended', summary: `Suspended: ${found.reason}`, suggestion, raw: '' };
+}
+
+/** A game that can neither be reached nor started elsewhere yet. */
+function lossOf(id: string, { lostGames }: ServerViewParts): Failure | undefined {
+  const found = lostGames?.of(id);
+  if (found === undefined) return undefined;
+  const summary = `Its machine does not answer: ${found.node} may still run it, and two games on one world would ruin it.`;
+  const suggestion =
+    'It goes on by itself as soon as that machine is back, or is surely off. The operator can say that it is.';
+  return { code: 'node_lost', summary, suggestion, raw: '' };
 }
 
 /** Where players connect, with the port where it is not the game's own. */

@@ -46,7 +46,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
   const wanted = template?.serverType ?? request.query.get('software') ?? '';
   const core = cores.find(({ type }) => type === wanted) ?? cores[0];
   const asked = { template, software: core?.type ?? '', versions: core?.versions ?? [] };
-  const mostMb = Math.min(maxRamMb, Number(capacity.ramUsableMb));
+  const mostMb = Math.min(maxRamMb, Number(capacity.ramPerServerMb));
   const mustAgree = await lacksEula(request.call, accountId, asked.software);
   const filled = filling(request, 'create');
   const chosen = new URLSearchParams(template ? { template: template.id } : { software: asked.software });

@@ -12,14 +12,19 @@ import { eventName } from '../../web/statechart/statechart.ts';
 type Machine = ReplyOf<'InspectMachine'>;
 type Step = Machine['transitions'][number];
 
+/** As many steps as are shown at first. */
+const FIRST_STEPS = 15;
+
 /** The machine that decides what a server does: where it is, what may come next, and how it came there. */
 export function mountMachine(panel: Panel): void {
   panel.serverPage({ path: '/machine', show: machinePage });
 }
 
 async function machinePage(request: ServerRequest): Promise<Page> {
-  const { server, call, now } = request;
+  const { server, call, now, here, query } = request;
   const machine = await call('InspectMachine', { id: server.id });
+  const known = machine.transitions;
+  const steps = query.has('all') ? known : known.slice(0, FIRST_STEPS);
   const main = html`<section class="card" data-live="machine">
       <h2>What decides</h2>
       <p>
@@ -31,7 +36,7 @@ async function machinePage(request: ServerRequest): Promise<Page> {
     <section class="card flush" data-live="history">
       <h2>History</h2>
       ${
-        machine.transitions.length === 0
+        known.length === 0
           ? html`<p class="empty">Nothing has happened to it yet.</p>`
           : html`<table class="rows">
               <caption class="unseen">
@@ -46,9 +51,13 @@ async function machinePage(request: ServerRequest): Promise<Page> {
                 </tr>
               </thead>
               <tbody>
-                ${machine.transitions.map((step) => stepRow(request, step))}
+                ${steps.map((step) => stepRow(request, step))}
               </tbody>
             </table>`
+      }
+      ${
+        known.length > steps.length &&
+        html`<p class="about"><a href="${here}?all">Show the last ${known.length}</a></p>`
       }
     </section>`;
   return { title: 'Machine', main, styles: [ASSETS.statechartStyle] };

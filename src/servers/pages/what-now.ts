@@ -23,6 +23,8 @@ const PHASES: Readonly<Record<string, string>> = {
 /** What a server is doing, what comes next, and what may be done about it now. */
 export function whatNow(request: ServerRequest, machine: Machine): Html {
   const { server } = request;
+  // Whatever the machine is about to do, it waits for that node.
+  if (server.startErrorCode === 'node_lost') return startFailure(server, request);
   switch (server.state) {
     case 'running':
       return running(request, machine);
@@ -32,12 +34,7 @@ export function whatNow(request: ServerRequest, machine: Machine): Html {
       return html`<p>It saves its world and goes to sleep.</p>
         ${killForm(request)}`;
     case 'start_failed':
-      return failure(request, {
-        code: server.startErrorCode,
-        summary: server.startErrorSummary,
-        suggestion: server.startErrorSuggestion,
-        lines: server.startError,
-      });
+      return startFailure(server, request);
     case 'install_failed':
       return failure(request, {
         code: server.installErrorCode,
@@ -57,6 +54,15 @@ export function whatNow(request: ServerRequest, machine: Machine): Html {
             ${JOBS[machine.job.kind] ?? 'Its files are being worked on.'} It can be started once that is done.
           </p>`;
   }
+}
+
+function startFailure(server: Server, request: ServerRequest): Html {
+  return failure(request, {
+    code: server.startErrorCode,
+    summary: server.startErrorSummary,
+    suggestion: server.startErrorSuggestion,
+    lines: server.startError,
+  });
 }
 
 const JOBS: Readonly<Record<string, string>> = {

@@ -1,11 +1,11 @@
-import type { Failure } from '../../machines/server-types.ts';
-import { EngineError } from '../engines/engine.ts';
-import { contentFailure } from '../game/diagnosis/content-failure.ts';
-import { StatusError } from '../kernel/status.ts';
+import type { Failure } from '../../../machines/server-types.ts';
+import { EngineError } from '../../engines/engine.ts';
+import { contentFailure } from '../../game/diagnosis/content-failure.ts';
+import { StatusError } from '../../kernel/status.ts';
 import { type Diagnose, withoutHostPaths } from './diagnoser.ts';
-import { GameEnded } from './readiness.ts';
+import { GameEnded } from '../readiness.ts';
 import type { CrashArtefacts } from './crash-artefacts.ts';
-import type { ServerRow } from './rows.ts';
+import type { ServerRow } from '../rows.ts';
 
 const TITLES: Partial<Record<EngineError['code'], string>> = {
   engine_unavailable: 'Engine out of reach',

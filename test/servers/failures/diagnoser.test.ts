@@ -1,9 +1,9 @@
 import test from 'ava';
-import { StatusError } from '../../src/kernel/status.ts';
-import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
-import { createDiagnoser } from '../../src/servers/diagnoser.ts';
-import { asFailure } from '../../src/servers/effect-failure.ts';
-import type { ServerRow } from '../../src/servers/rows.ts';
+import { StatusError } from '../../../src/kernel/status.ts';
+import { createWorkerPool } from '../../../src/kernel/workers/pool.ts';
+import { createDiagnoser } from '../../../src/servers/failures/diagnoser.ts';
+import { asFailure } from '../../../src/servers/failures/effect-failure.ts';
+import type { ServerRow } from '../../../src/servers/rows.ts';
 
 const row = { id: 'abc', accountId: 'acc', type: 'paper', version: '1.21.1', ramMb: 2_048 } as ServerRow;
 const DATA_DIR = '/srv/games/dormouse';

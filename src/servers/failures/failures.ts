@@ -1,7 +1,7 @@
-import { HUNG, STOP_FORCED, hung } from '../../machines/server-reasons.ts';
-import type { Cause, Ending, Failure, Finished } from '../../machines/server-types.ts';
-import { type ServerSnapshot, serverState } from '../../machines/server.ts';
-import type { Insight } from '../game/diagnosis/diagnosis.ts';
+import { HUNG, STOP_FORCED, hung } from '../../../machines/server-reasons.ts';
+import type { Cause, Ending, Failure, Finished } from '../../../machines/server-types.ts';
+import { type ServerSnapshot, serverState } from '../../../machines/server.ts';
+import type { Insight } from '../../game/diagnosis/diagnosis.ts';
 import type { NewDiagnostic, StoredInsight } from './diagnostic-rows.ts';
 
 /** A failure as it is told: where a log was read, with all that was found in it. The machine keeps the failure alone. */

@@ -1,8 +1,8 @@
 import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { listDiagnostics } from '../../src/servers/diagnostic-rows.ts';
-import { type World, world } from '../support/world.ts';
+import { listDiagnostics } from '../../../src/servers/failures/diagnostic-rows.ts';
+import { type World, world } from '../../support/world.ts';
 
 const EULA = '[10:00:01] [ServerMain/INFO]: You need to agree to the EULA in order to run the server. Go to eula.txt.';
 const DONE = '[10:00:09] [Server thread/INFO]: Done (1.234s)! For help, type "help"';

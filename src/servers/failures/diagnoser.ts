@@ -1,9 +1,9 @@
-import type { Exit } from '../engines/engine.ts';
-import { type Diagnosis, type DiagnosisContext, diagnose, diagnoseJob } from '../game/diagnosis/diagnosis.ts';
-import { dataRoot } from '../jail/data-root.ts';
-import type { WorkerPool } from '../kernel/workers/pool.ts';
+import type { Exit } from '../../engines/engine.ts';
+import { type Diagnosis, type DiagnosisContext, diagnose, diagnoseJob } from '../../game/diagnosis/diagnosis.ts';
+import { dataRoot } from '../../jail/data-root.ts';
+import type { WorkerPool } from '../../kernel/workers/pool.ts';
 import type { CrashArtefacts } from './crash-artefacts.ts';
-import type { ServerRow } from './rows.ts';
+import type { ServerRow } from '../rows.ts';
 
 export interface DiagnoserOptions {
   dataDir: string;

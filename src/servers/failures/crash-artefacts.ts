@@ -1,7 +1,7 @@
-import type { Engine, Game } from '../engines/engine.ts';
-import { newestCrashReport } from '../game/diagnosis/crash-reports.ts';
-import { dataRoot } from '../jail/data-root.ts';
-import { lastPosition, linesBehind, sinceReady } from './run-log.ts';
+import type { Engine, Game } from '../../engines/engine.ts';
+import { newestCrashReport } from '../../game/diagnosis/crash-reports.ts';
+import { dataRoot } from '../../jail/data-root.ts';
+import { lastPosition, linesBehind, sinceReady } from '../run-log.ts';
 
 /** What an installation or a start that failed left behind, to diagnose it by. */
 export interface CrashArtefacts {

@@ -1,6 +1,6 @@
 import { EntitySchema } from 'typeorm';
-import { bigint, id, ofServer, text } from '../store/columns.ts';
-import type { Sql, Tx } from '../store/writer.ts';
+import { bigint, id, ofServer, text } from '../../store/columns.ts';
+import type { Sql, Tx } from '../../store/writer.ts';
 
 /** A failure of one server; the newest 50 are kept. */
 export interface DiagnosticRow {
