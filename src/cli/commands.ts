@@ -1,4 +1,5 @@
 import { type Command, type Section, isSubject } from './command.ts';
+import { accounts } from './commands/accounts.ts';
 import { apiCall } from './commands/api.ts';
 import { audit } from './commands/audit.ts';
 import { backups } from './commands/backups.ts';
@@ -20,13 +21,15 @@ import { machine } from './commands/machine.ts';
 import { members } from './commands/members.ts';
 import { mods } from './commands/mods.ts';
 import { players } from './commands/players.ts';
-import { accounts, capacity, invitations, machines, nodes } from './commands/operator.ts';
+import { capacity, invitations, machines, nodes } from './commands/operator.ts';
+import { orphans } from './commands/orphans.ts';
 import { ports } from './commands/ports.ts';
 import { schedules } from './commands/schedules.ts';
 import { servers } from './commands/servers.ts';
 import { settings } from './commands/settings.ts';
 import { sftp } from './commands/sftp.ts';
 import { software } from './commands/software.ts';
+import { quota, suspend, unsuspend } from './commands/suspension.ts';
 import { templates } from './commands/templates.ts';
 import { versions } from './commands/versions.ts';
 import { wake } from './commands/wake.ts';
@@ -45,7 +48,10 @@ const completed: readonly Section[] = [
   { title: 'What is in a server', entries: [backups, worlds, files, sftp, mods] },
   { title: 'Around a server', entries: [settings, software, wake, schedules, members, ports, database, audit] },
   { title: 'Money', entries: [wallet, usage] },
-  { title: 'As an operator', entries: [invite, invitations, accounts, nodes, capacity, machines] },
+  {
+    title: 'As an operator',
+    entries: [invite, invitations, accounts, suspend, unsuspend, quota, nodes, capacity, machines, orphans],
+  },
   { title: 'For all else', entries: [apiCall] },
 ];
 

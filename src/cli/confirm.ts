@@ -3,11 +3,17 @@ import { failed } from './errors.ts';
 import { firstLine } from './input.ts';
 
 /** Asks for a yes after a sentence that says what would happen. Throws CommandError where the answer is another. */
-export async function confirmed({ terminal, input, signal }: Context, warning: string): Promise<void> {
+export async function confirmed(context: Context, warning: string): Promise<void> {
+  const { terminal } = context;
   terminal.err.line(warning);
-  terminal.err.write('Go on? [y/N] ');
+  if (await saysYes(context, 'Go on?')) return;
+  throw failed('NOT_CONFIRMED', 'Nothing was done: that was not yes. With --yes nothing is asked.');
+}
+
+/** Whether the answer to a question is yes. */
+export async function saysYes({ terminal, input, signal }: Context, question: string): Promise<boolean> {
+  terminal.err.write(`${question} [y/N] `);
   const answer = await firstLine(input, signal);
   if (!input.isTTY) terminal.err.line('');
-  if (/^\s*y(?:es)?\s*$/i.test(answer)) return;
-  throw failed('NOT_CONFIRMED', 'Nothing was done: that was not yes. With --yes nothing is asked.');
+  return /^\s*y(?:es)?\s*$/i.test(answer);
 }

@@ -10,19 +10,16 @@ const POLL_MS = 2000;
 /** How long the service may be away, as during a restart. */
 const OUTAGE_MS = 120_000;
 
-/** The reply of a call that is done, or an empty one where its connection did not last as long as the work. */
-export type MaintenanceDone = object;
-
 /**
  * A call that answers once work on a server's files is done, which may take longer than a connection lasts: the end is then
- * looked for at the server itself. Shows what goes on. Throws what the service refuses, and CommandError where the work failed.
+ * looked for at the server itself, and the reply is an empty one. Shows what goes on. Throws what the service refuses, and CommandError where the work failed.
  */
 export async function maintained(
   context: Context,
   id: string,
   doing: string,
   start: (api: Api) => Promise<Answer<object>>,
-): Promise<MaintenanceDone> {
+): Promise<object> {
   const { json, terminal, signal, slow } = context;
   const begun = Date.now();
   const show = () => {

@@ -1,3 +1,5 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import test from 'ava';
 import { FULL_SCOPES } from '../../src/http/scopes.ts';
 import { commandsAt } from './in-process.ts';
@@ -101,6 +103,29 @@ test('operators: invitations, accounts, nodes, machines; any operation by its ad
   await says(['nodes'], /^NODE +STATE.*\n\S+ +takes starts/);
   await says(['capacity'], /^0 servers awake: /);
   await says(['machines'], /castle +server .*hibernated/);
+  await says(
+    ['accounts', 'show', 'acc_test'],
+    /^account +acc_test\ne-mail +owner@example\.com, operator\nsecond factor +no\nbalance +2\.50 USD\nmay have +.* awake at once\n\nSERVER.*\ncastle +hibernated /,
+  );
+  await says(
+    ['accounts', 'limit', 'acc_test', '--servers', '3', '--ram', '4096'],
+    /may have 3 servers, 4 GB of them awake/,
+  );
+  await says(['accounts', 'limit', 'acc_test', '--servers=0'], /any number of servers, 4 GB/);
+  await says(['accounts', 'limit', 'acc_test', '--ram=default'], /any number of servers, (?!4 GB)/);
+  await it.refuses(['accounts', 'limit', 'acc_test'], /--servers or --ram/, 2);
+  await it.refuses(['accounts', 'limit', 'acc_test', '--ram=much'], /--ram must be a whole number/, 2);
+  await says(['suspend', 'castle', 'abuse report 4711'], /^castle is suspended\./);
+  await says(['accounts', 'show', 'acc_test'], /\ncastle +suspended: abuse report 4711 /);
+  await says(['unsuspend', 'castle', 'another server'], /^castle may wake again/);
+  await says(['quota', 'castle', '20480', 'a large pack'], /may take 20480 MB/);
+  await says(['accounts', 'show', 'acc_test'], /castle .* of 20 GB/);
+  await says(['quota', 'castle', '0', 'it is gone'], /quota of the installation/);
+  await says(['orphans'], /^There are none/);
+  await mkdir(join(it.dataDir, 'servers/old-lobby'));
+  await says(['orphans'], /^KIND.*\ndata +old-lobby /);
+  await says(['orphans', 'remove', 'data', 'old-lobby', 'left in 2024', '-y'], /data of old-lobby is removed/);
+  await says(['orphans', 'list'], /^There are none/);
   t.regex((await it.run(['invitations'])).err, /./, 'not without the scope');
 
   await says(['api', 'GET', '/v1/servers/castle'], /"id": "castle"/);

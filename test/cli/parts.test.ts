@@ -19,9 +19,9 @@ import { completion } from '../../src/cli/commands/completion.ts';
 import { duration, memory, relative } from '../../src/cli/format.ts';
 import { secretLine } from '../../src/cli/input.ts';
 import { parseCommand } from '../../src/cli/parse.ts';
-import { Tail, withoutSeen } from '../../src/cli/replay.ts';
+import { Tail, withoutSeen } from '../../src/cli/log/replay.ts';
 import { type Messages, SERVER, read } from '../../src/cli/shapes.ts';
-import { eventData } from '../../src/cli/sse.ts';
+import { eventData } from '../../src/cli/log/sse.ts';
 import { columns, table } from '../../src/cli/table.ts';
 import { cut, logLine, printable, width } from '../../src/cli/text.ts';
 

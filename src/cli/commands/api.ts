@@ -34,7 +34,7 @@ function parsed(text: string): object {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // Told below.
+    // The error below says it.
   }
   throw wrongUsage('The JSON must be an object, like {"motd":"Hello"}.');
 }

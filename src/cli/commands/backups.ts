@@ -5,7 +5,7 @@ import { type Command, type Context, type Subject, command } from '../command.ts
 import { confirmed } from '../confirm.ts';
 import { failed, interrupted, isTransient, wrongUsage } from '../errors.ts';
 import { relative, size, software } from '../format.ts';
-import { type MaintenanceDone, maintained } from '../maintenance.ts';
+import { maintained } from '../maintenance.ts';
 import { type Messages, read } from '../shapes.ts';
 import { aligned, listing } from '../table.ts';
 import { oneLine } from '../text.ts';
@@ -18,6 +18,7 @@ const BACKUP = {
   state: '',
   kind: '',
   error: '',
+  note: '',
   locked: false as boolean,
   percent: 0,
   type: '',
@@ -51,9 +52,11 @@ function path(id: string, backupId: string) {
   return { params: { path: { id, backupId } } };
 }
 
-function stateText({ state, percent, locked, error }: Backup): string {
+function stateText({ state, percent, locked, error, note }: Backup): string {
   const progress = percent > 0 ? `${state} ${percent} %` : state;
-  return [progress, locked ? 'locked' : '', error].filter((part) => part !== '').join(', ');
+  return [progress, locked ? 'locked' : '', note === '' ? '' : 'not confirmed as saved', error]
+    .filter((part) => part !== '')
+    .join(', ');
 }
 
 function kept({ keepLast, hourly, daily, weekly, monthly }: Retention): string {
@@ -109,6 +112,7 @@ const make = command({
     }
     if (json) return document(raw);
     terminal.out.line(`Backup ${backup.id} of ${id} is made: ${size(backup.sizeBytes)}.`);
+    if (backup.note !== '') terminal.out.line(backup.note);
   },
 });
 
@@ -145,7 +149,7 @@ async function sameOf(api: Api, id: string, backupId: string) {
 }
 
 async function restored(context: Context, id: string, backupId: string): Promise<void> {
-  const reply: MaintenanceDone = await maintained(context, id, 'is being restored', (api) =>
+  const reply: object = await maintained(context, id, 'is being restored', (api) =>
     api.POST('/v1/servers/{id}/backups/{backupId}:restore', { ...path(id, backupId), body: {} }),
   );
   if (context.json) return context.document(reply);

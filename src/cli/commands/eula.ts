@@ -1,6 +1,6 @@
 import { done } from '../api.ts';
 import { type Command, type Context, command } from '../command.ts';
-import { firstLine } from '../input.ts';
+import { saysYes } from '../confirm.ts';
 import { EULA, WHO_AM_I, read } from '../shapes.ts';
 import { oneLine } from '../text.ts';
 
@@ -26,15 +26,14 @@ export const eula: Command = command({
  * that cannot be asked wants no consent.
  */
 export async function askForEula(context: Context): Promise<void> {
-  const { terminal, input, signal } = context;
+  const { terminal, input } = context;
   const { response, data } = await call(context);
   if (!response.ok || data === undefined) return;
   const { accepted, url } = read(EULA, data, oneLine);
   if (accepted) return;
   if (input.isTTY) {
     terminal.err.line(`It runs Mojang's software. Read Minecraft's EULA: ${url}`);
-    terminal.err.write('Do you agree to it, for all your servers? [y/N] ');
-    if (/^\s*y(?:es)?\s*$/i.test(await firstLine(input, signal))) return void (await agree(context));
+    if (await saysYes(context, 'Do you agree to it, for all your servers?')) return void (await agree(context));
   }
   terminal.err.line("It can be woken once you have agreed to Minecraft's EULA: npx dormouse eula");
 }

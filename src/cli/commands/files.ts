@@ -1,11 +1,9 @@
 import { basename, posix } from 'node:path';
-import { refusal } from '../api.ts';
 import { call, on } from '../call.ts';
 import { type Subject, command } from '../command.ts';
-import { contentOf, downloadFolder, ENTRY, isDirectory, listed } from '../transfer/folder.ts';
+import { bytesOf, contentOf, downloadFolder, ENTRY, isDirectory, listed } from '../transfer/folder.ts';
 import { failed } from '../errors.ts';
 import { relative, size, some } from '../format.ts';
-import { FILE, chunksOf } from '../http.ts';
 import { listing } from '../table.ts';
 import { oneLine, printable } from '../text.ts';
 import { download } from '../transfer/download.ts';
@@ -37,11 +35,9 @@ const cat = command({
   summary: 'Print a file.',
   args: ['id', 'path'],
   async run(context, [id = '', path = '']) {
-    const { terminal, url, signal } = context;
-    const { data, error, response } = await contentOf(context, id, path)({ accept: FILE });
-    if (!response.ok) throw refusal(error, response);
+    const { terminal } = context;
     const decoder = new TextDecoder();
-    for await (const chunk of data === null || data === undefined ? [] : chunksOf(data, url, signal)) {
+    for await (const chunk of bytesOf(context, id, path)) {
       // For a program every byte; on a terminal nothing that steers it.
       if (terminal.out.isTerminal) terminal.out.write(printable(decoder.decode(chunk, { stream: true })));
       else await terminal.out.bytes(chunk);

@@ -4,7 +4,7 @@ import { on } from '../call.ts';
 import { type Command, type Context, command } from '../command.ts';
 import { openScreen } from '../console-screen.ts';
 import { CommandError } from '../errors.ts';
-import { ASLEEP, followLog } from '../follow.ts';
+import { ASLEEP, followLog } from '../log/follow.ts';
 import { stateWord } from '../format.ts';
 import { errorLines } from '../report.ts';
 import { COMMAND, read } from '../shapes.ts';

@@ -1,9 +1,9 @@
 import { done } from '../api.ts';
 import { type Command, command } from '../command.ts';
-import { listRuns, printRun } from '../earlier-runs.ts';
-import { followLog, logLines } from '../follow.ts';
+import { listRuns, printRun } from '../log/earlier-runs.ts';
+import { followLog, logLines } from '../log/follow.ts';
 import { wholeNumber } from '../parse.ts';
-import { MAX_TAIL } from '../replay.ts';
+import { MAX_TAIL } from '../log/replay.ts';
 import { LOGS, read } from '../shapes.ts';
 import { logLine } from '../text.ts';
 

@@ -2,12 +2,11 @@ import { done } from '../api.ts';
 import { call } from '../call.ts';
 import type { Command, Context, Subject } from '../command.ts';
 import { failed } from '../errors.ts';
-import { memory, money, relative, size, some, words } from '../format.ts';
+import { memory, relative, size, some, words } from '../format.ts';
 import { type Messages, read } from '../shapes.ts';
 import { didYouMean, nearest } from '../suggest.ts';
 import { listing } from '../table.ts';
 import { oneLine } from '../text.ts';
-import { microsOf } from './wallet.ts';
 
 const CAPACITY = { activeServers: 0, ramUsableMb: '0', ramUsedMb: '0', diskFreeMb: '0' } satisfies Partial<
   Messages['CapacityResponse']
@@ -19,12 +18,17 @@ const NODE = {
   reachable: false,
   drained: false,
   drainReason: '',
+  region: '',
+  state: '',
+  trouble: '',
   capacity: CAPACITY,
 };
 
-function nodeState({ reachable, drained, drainReason }: typeof NODE): string {
+function nodeState({ reachable, drained, drainReason, state, trouble }: typeof NODE): string {
+  if (state === 'fenced') return 'surely off';
   if (!reachable) return 'not reachable';
-  return drained ? `drained: ${drainReason}` : 'takes starts';
+  if (drained) return `drained: ${drainReason}`;
+  return trouble === '' ? 'takes starts' : `takes no starts: ${trouble}`;
 }
 
 function draining(verb: 'drain' | 'resume', summary: string): Command {
@@ -52,15 +56,30 @@ export const nodes: Subject = {
         const rows = nodes.map((node) => [
           node.node,
           nodeState(node),
+          node.region,
           String(node.capacity.activeServers),
           `${memory(Number(node.capacity.ramUsedMb))} of ${memory(Number(node.capacity.ramUsableMb))}`,
           size(Number(node.capacity.diskFreeMb) * MB),
         ]);
-        return listing(terminal.out, ['NODE', 'STATE', 'AWAKE', 'MEMORY', 'DISK FREE'], rows, 'There are no nodes.');
+        return listing(
+          terminal.out,
+          ['NODE', 'STATE', 'REGION', 'AWAKE', 'MEMORY', 'DISK FREE'],
+          rows,
+          'There are no nodes.',
+        );
       },
     }),
     draining('drain', 'Let a node start no servers. Those that are awake stay awake.'),
     draining('resume', 'Let it take new starts again.'),
+    call({
+      name: 'nodes fence',
+      summary:
+        'Say that a node which does not answer is surely off: its games start elsewhere. If it is not, worlds are ruined.',
+      args: ['node', 'reason'],
+      call: ({ api }, [node = '', reason = '']) => api.POST('/v1/operator/nodes:fence', { body: { node, reason } }),
+      shape: NODE,
+      show: (node) => [`${node.node}: ${nodeState(node)}.`],
+    }),
   ],
 };
 
@@ -98,14 +117,6 @@ async function invitationId({ api }: Context, email: string): Promise<string> {
   throw failed('NO_SUCH_INVITATION', `Nobody of the address ${email} is invited. ${meant}`.trimEnd());
 }
 
-const ACCOUNT = {
-  accountId: '',
-  email: '',
-  balanceMicros: '0',
-  servers: 0,
-  operator: false as boolean,
-} satisfies Partial<Messages['OperatorAccount']>;
-
 /** Invitations to make an account, beside `dormouse invite`. */
 export const invitations: Subject = {
   name: 'invitations',
@@ -136,43 +147,6 @@ export const invitations: Subject = {
       },
       shape: {},
       show: (_, { args: [email] }) => [`${email} is not invited any more.`],
-    }),
-  ],
-};
-
-/** `dormouse accounts`. */
-export const accounts: Subject = {
-  name: 'accounts',
-  summary: 'Accounts: find one, credit it.',
-  commands: [
-    call({
-      name: 'accounts list',
-      summary: 'Find accounts by a part of an address, a name or an id.',
-      args: ['[search]'],
-      call: ({ api }, [search = '']) => api.GET('/v1/operator/accounts', { params: { query: { search, limit: 50 } } }),
-      shape: { accounts: [ACCOUNT] },
-      show({ accounts }, { context: { terminal } }) {
-        const rows = accounts.map(({ accountId, email, balanceMicros, servers, operator }) => [
-          accountId,
-          email,
-          money(balanceMicros),
-          some(servers, 'server'),
-          operator ? 'operator' : '',
-        ]);
-        return listing(terminal.out, ['ACCOUNT', 'E-MAIL', 'BALANCE', 'SERVERS', ''], rows, 'No account is like that.');
-      },
-    }),
-    call({
-      name: 'accounts credit',
-      summary: 'Book a credit, in US dollars; its owner reads the note.',
-      args: ['account', 'usd', 'note'],
-      call: ({ api }, [accountId = '', usd = '', note = '']) =>
-        api.POST('/v1/operator/accounts/{accountId}:credit', {
-          params: { path: { accountId } },
-          body: { amountMicros: microsOf(usd), note },
-        }),
-      shape: ACCOUNT,
-      show: ({ accountId, balanceMicros }) => [`${accountId} has ${money(balanceMicros)} now.`],
     }),
   ],
 };

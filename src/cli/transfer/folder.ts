@@ -1,8 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { done } from '../api.ts';
+import { done, refusal } from '../api.ts';
 import type { Context } from '../command.ts';
 import { CommandError, failed, wrongUsage } from '../errors.ts';
+import { FILE, chunksOf } from '../http.ts';
 import { reasonOf } from '../report.ts';
 import { retried } from '../retry.ts';
 import { type Messages, read } from '../shapes.ts';
@@ -57,6 +58,13 @@ export function contentOf({ api }: Context, id: string, path: string) {
       headers,
       parseAs: 'stream',
     });
+}
+
+/** The bytes of a file, as they come. Throws CommandError where the service refuses. */
+export async function* bytesOf(context: Context, id: string, path: string): AsyncGenerator<Uint8Array> {
+  const { data, error, response } = await contentOf(context, id, path)({ accept: FILE });
+  if (!response.ok) throw refusal(error, response);
+  if (data !== null && data !== undefined) yield* chunksOf(data, context.url, context.signal);
 }
 
 /** Saves a directory of a server with all that is below it, file by file. */

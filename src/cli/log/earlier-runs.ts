@@ -1,14 +1,12 @@
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { refusal } from './api.ts';
-import type { Context } from './command.ts';
-import { failed } from './errors.ts';
-import { relative, size } from './format.ts';
-import { FILE, chunksOf } from './http.ts';
-import { didYouMean, nearest } from './suggest.ts';
-import { listing } from './table.ts';
-import { logLine, oneLine } from './text.ts';
-import { type Entry, contentOf, listed } from './transfer/folder.ts';
+import type { Context } from '../command.ts';
+import { failed } from '../errors.ts';
+import { relative, size } from '../format.ts';
+import { didYouMean, nearest } from '../suggest.ts';
+import { listing } from '../table.ts';
+import { logLine, oneLine } from '../text.ts';
+import { type Entry, bytesOf, listed } from '../transfer/folder.ts';
 
 /** Where games keep the logs of their runs: the present one, and those before, packed. */
 const FOLDER = 'logs';
@@ -29,17 +27,14 @@ export async function listRuns(context: Context, id: string): Promise<void> {
 
 /** Prints the log that a run has left, whole. */
 export async function printRun(context: Context, id: string, run: string): Promise<void> {
-  const { json, terminal, url, signal } = context;
+  const { json, terminal } = context;
   const entries = await runsOf(context, id);
   const entry = entries.find((each) => runOf(each) === run || each.name === run);
   if (!entry) {
     const maybe = didYouMean(nearest(run, entries.map(runOf)));
     throw failed('NO_SUCH_RUN', `${id} has no log of a run ${run}.${maybe} See: npx dormouse logs ${id} --runs`);
   }
-  const { data, error, response } = await contentOf(context, id, `${FOLDER}/${entry.name}`)({ accept: FILE });
-  if (!response.ok) throw refusal(error, response);
-  if (data === null || data === undefined) return;
-  for await (const line of linesOf(entry.name, chunksOf(data, url, signal)))
+  for await (const line of linesOf(entry.name, bytesOf(context, id, `${FOLDER}/${entry.name}`)))
     terminal.out.line(json ? JSON.stringify({ line }) : logLine(line, terminal.out.colours));
 }
 

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Api, done, refusal } from './api.ts';
-import type { paths } from '../http/api-types.ts';
-import { isTransient, unreachable } from './errors.ts';
-import { chunksOf } from './http.ts';
+import { type Api, done, refusal } from '../api.ts';
+import type { paths } from '../../http/api-types.ts';
+import { isTransient, unreachable } from '../errors.ts';
+import { chunksOf } from '../http.ts';
 import { MAX_TAIL, Tail, withoutSeen } from './replay.ts';
-import { LOGS, type Messages, read } from './shapes.ts';
+import { LOGS, type Messages, read } from '../shapes.ts';
 import { eventData } from './sse.ts';
-import { readServer } from './waiting.ts';
+import { readServer } from '../waiting.ts';
 
 type Query = paths['/v1/servers/{id}/logs']['get']['parameters']['query'];
 
