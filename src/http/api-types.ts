@@ -170,7 +170,7 @@ export interface paths {
         };
         /**
          * Read the account's audit log
-         * @description Keys, apps, members, sign-ins and money, newest first; of servers only that they came and went, with the id of each in `detail`.
+         * @description Keys, apps, members, sign-ins and money, newest first; of servers only that they came and went. What is about a server ends with its id in `detail`.
          *
          *     Needs the scope `account:read`.
          */
@@ -192,7 +192,7 @@ export interface paths {
         };
         /**
          * Get capacity
-         * @description What the machine has for games, and what awake servers have reserved of it. Sleeping ones reserve nothing.
+         * @description What the machine has for games, or several have together, and what awake servers have reserved of it. Sleeping ones reserve nothing. A server needs one machine with room for all of it.
          *
          *     Needs the scope `servers:read`.
          */
@@ -2034,7 +2034,7 @@ export interface paths {
         put?: never;
         /**
          * Drain a node
-         * @description The node starts no servers and takes no new ones from now on, also after a restart of the service. Those that are awake stay awake until they stop; their owners may still restart them.
+         * @description The node starts no servers and takes no new ones from now on, also after a restart of the service. Those that are awake stay awake until they stop; their owners may still restart them, which brings them to another node where there are several.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -2061,6 +2061,28 @@ export interface paths {
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
         post: operations["ResumeNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/nodes:fence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say that a node is off
+         * @description You say that a node which does not answer is surely off: switched off, or its disk and network unplugged. Its games then start on other nodes. **Only say so where it is true**: a game that still runs there would share its world with the new one, and ruin it. Refused for a node that answers (NODE_ANSWERS); once said, saying it again changes nothing.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["FenceNode"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3824,7 +3846,12 @@ export interface components {
              */
             cpuTiers: components["schemas"]["CpuTier"][];
             /**
-             * @description Servers are started here now: the engine answers, and no operator has drained it.
+             * Format: int64
+             * @description The most that one server can have: of several machines, what the largest has.
+             */
+            ramPerServerMb: string;
+            /**
+             * @description Servers are started here now: the engine answers, and a machine takes them.
              * @default false
              */
             available: boolean;
@@ -4931,6 +4958,11 @@ export interface components {
              */
             error: string;
             /**
+             * @description What to know before it is restored, as that a running game did not confirm that it had saved its world.
+             * @default
+             */
+            note: string;
+            /**
              * @description Can neither be deleted nor go by the rules of retention.
              * @default false
              */
@@ -4971,6 +5003,11 @@ export interface components {
              * @default false
              */
             offSite: boolean;
+            /**
+             * @description Is to be brought there, or is being brought. It can be restored and downloaded meanwhile.
+             * @default false
+             */
+            awaitingOffSite: boolean;
             /**
              * @description With a key of the operator's, where it lies. A download is not.
              * @default false
@@ -5486,10 +5523,43 @@ export interface components {
             nodes: components["schemas"]["Node"][];
         };
         Node: {
-            /** @default  */
+            /**
+             * @description Its name. Where two are called alike, their ids.
+             * @default
+             */
             node: string;
+            /**
+             * @description The engine's id of it; empty where games run on this machine alone.
+             * @default
+             */
+            id: string;
+            /**
+             * @description Where the other nodes reach it; empty where games run on this machine alone.
+             * @default
+             */
+            address: string;
             /** @default  */
             region: string;
+            /**
+             * @description `ready`; `drained`: an operator lets no games start there; `closed`: something else keeps games from starting (see `trouble`); `down`: it does not answer, and its games may run on; `fenced`: it does not answer and is surely off. More may come.
+             * @default
+             */
+            state: string;
+            /**
+             * @description What keeps games from starting there though it answers, as a sentence.
+             * @default
+             */
+            trouble: string;
+            /**
+             * Format: date-time
+             * @description Since when games of it wait: it does not answer, and they start elsewhere only once it is surely off. Null: none waits.
+             */
+            lostSince: string | null;
+            /**
+             * Format: date-time
+             * @description Since when it counts as surely off; null: it does not.
+             */
+            fencedAt: string | null;
             /**
              * @description Its engine answers.
              * @default false
@@ -5504,12 +5574,23 @@ export interface components {
             drainReason: string;
             /** Format: date-time */
             drainedAt: string | null;
+            /**
+             * Format: int64
+             * @description What the machine has, for games and all else.
+             */
+            ramTotalMb: string;
             capacity: components["schemas"]["CapacityResponse"];
         };
         NodeRequest: {
-            /** @description As the list names it. */
+            /** @description As the list names it, or its id. */
             node: string;
             /** @description Owners who start a server read it. */
+            reason: string;
+        };
+        FenceNodeRequest: {
+            /** @description As the list names it, or its id. */
+            node: string;
+            /** @description How you know that it is off: kept in the audit log. */
             reason: string;
         };
         ListProxiesResponse: {
@@ -9767,6 +9848,37 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["NodeRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    FenceNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "node": "node-2",
+                 *       "reason": "Power supply pulled, seen by me"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FenceNodeRequest"];
             };
         };
         responses: {

@@ -1,5 +1,8 @@
+/**
+ * Each request is bounded, known by its caller, checked and answered in one of the declared forms.
+ * Never: work for a request before its size, its rate and its scope are known.
+ */
 import { randomUUID } from 'node:crypto';
-import { Router } from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import { doing } from '../kernel/doing.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -15,6 +18,7 @@ import type { Operation } from './operation.ts';
 import { mountPublic } from './public-mount.ts';
 import type { PublicOperation } from './public-operation.ts';
 import { KEY_RATE, type RateLimit, createRateLimit } from './rate-limit.ts';
+import { newRouter } from './router.ts';
 import { type Browsers, mountSession } from './session/session-mount.ts';
 import type { SessionOperation } from './session/session-operation.ts';
 
@@ -26,7 +30,7 @@ export interface ApiFeature {
   pageOperations?: readonly Operation[];
   /** Of the dashboard. */
   sessionOperations?: readonly SessionOperation[];
-  /** For whoever comes. */
+  /** For everybody, signed in or not. */
   publicOperations?: readonly PublicOperation[];
 }
 
@@ -73,7 +77,7 @@ export function createApi({ log, clock, rate = KEY_RATE, ...options }: ApiOption
   const authorizer = { authorize: authorizing(takeToken), authorizeAgain: authorizing(() => {}) };
   others.get(
     '/openapi.json',
-    keptBytes('json', () => JSON.stringify(openapi())),
+    keptBytes({ type: 'json', compress: false }, () => JSON.stringify(openapi())),
   );
   mount(router, operations, authorizer, streams);
   mountSession(others, sessionOperations, takeToken, browsers);
@@ -95,8 +99,6 @@ export function createApi({ log, clock, rate = KEY_RATE, ...options }: ApiOption
   });
   return app;
 }
-
-const newRouter = () => new Router({ strict: true, sensitive: true });
 
 const requestId: Middleware = async function requestId(ctx, next) {
   const given = ctx.get('x-request-id');

@@ -18,7 +18,7 @@ export type Method = 'get' | 'post' | 'delete';
  */
 export type Taking = 'object' | 'form' | 'raw' | 'bytes';
 
-/** What every operation tells of itself, whoever may call it. */
+/** What every operation tells of itself, whatever credentials it asks for. */
 export interface Declaration<
   Params extends z.ZodType,
   Query extends z.ZodType,

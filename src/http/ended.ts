@@ -14,7 +14,7 @@ export function onceEnded(response: ServerResponse, call: () => void): void {
   response.once('close', call);
 }
 
-/** Fires where whoever asked goes away before the answer is whole. After it there is nothing left to call off, and an abort costs an exception. */
+/** Fires where the client goes away before the answer is whole. After it there is nothing left to call off, and an abort costs an exception. */
 export function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   onceEnded(response, () => response.writableFinished || gone.abort());

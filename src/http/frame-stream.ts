@@ -11,7 +11,7 @@ const CHUNK_CHARS = 64 * KIB;
 /** What becomes of frames for which there is no room: the oldest are left out, and this says how many. `end`: the stream ends. */
 export type Overflow = ((leftOut: number) => string) | 'end';
 
-/** Frames on their way to one client: a stream of bytes that holds no more than 256 KiB, whoever reads it or does not. */
+/** Frames on their way to one client: a stream of bytes that holds no more than 256 KiB, however slowly it is read. */
 export class FrameStream extends Readable {
   readonly #overflow: Overflow;
   readonly #waiting: string[] = [];

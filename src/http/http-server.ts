@@ -1,9 +1,10 @@
-import { type IncomingMessage, type Server, createServer } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 import { canonical, isListed } from '../kernel/ip.ts';
 import { createCrowd } from '../kernel/limits/crowd.ts';
+import { createServer } from '../kernel/node-http.ts';
 import { StatusError } from '../kernel/status.ts';
 import { HOUR_MS } from '../kernel/units.ts';
 import { onceEnded } from './ended.ts';

@@ -1,25 +1,61 @@
 import { createHash } from 'node:crypto';
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
+import { type Encoding, compressed, encodingFor } from './compressed.ts';
 import { namesEtag } from './if-none-match.ts';
+
+/** Bytes that stay the same, and each way they have been sent so far. */
+export interface Kept {
+  /** Answers with them. Each encoding has an ETag of its own (RFC 9110 §8.8.3.3). */
+  send(ctx: Context): Promise<void>;
+}
+
+/** How kept bytes are sent. */
+export interface KeptOptions {
+  /** As Koa has it. */
+  type: string;
+  /** They are compressed for who asks for that. */
+  compress: boolean;
+}
+
+/** Keeps bytes as they are to be sent. */
+export function keep(bytes: Buffer, { type, compress }: KeptOptions): Kept {
+  const hash = createHash('sha256').update(bytes).digest('base64url');
+  const made = new Map<Encoding, Promise<Buffer>>();
+
+  return {
+    async send(ctx) {
+      const encoding = compress ? encodingFor(ctx, bytes.length) : undefined;
+      const etag = encoding === undefined ? `"${hash}"` : `"${hash}-${encoding}"`;
+      ctx.set('ETag', etag);
+      ctx.type = type;
+      if (namesEtag(ctx.get('if-none-match'), etag)) {
+        ctx.body = null;
+        ctx.status = 304;
+        return;
+      }
+      ctx.body = encoding === undefined ? bytes : await inEncoding(encoding);
+      if (encoding !== undefined) ctx.set('Content-Encoding', encoding);
+    },
+  };
+
+  function inEncoding(encoding: Encoding): Promise<Buffer> {
+    let bytesOnce = made.get(encoding);
+    if (!bytesOnce) made.set(encoding, (bytesOnce = compressed(bytes, encoding, { once: true })));
+    return bytesOnce;
+  }
+}
 
 /**
  * Answers with a text that is the same for everybody as long as this process lives: made when somebody first asks for it, and
- * from then on bytes with an ETag (RFC 9110 §8.8.3), so that whoever has it already is told so with 304. `type` as for Koa.
+ * from then on bytes with an ETag (RFC 9110 §8.8.3), so that whoever has it already is told so with 304.
  */
-export function keptBytes(type: string, make: () => string): Middleware {
-  let kept: { bytes: Buffer; etag: string } | undefined;
-
-  function keep(): { bytes: Buffer; etag: string } {
-    const bytes = Buffer.from(make());
-    return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
-  }
+export function keptBytes(options: KeptOptions, make: () => string): Middleware {
+  let kept: Kept | undefined;
 
   return async function answer(ctx) {
-    kept ??= keep();
+    kept ??= keep(Buffer.from(make()), options);
     // May be kept, but not used without asking whether it is still the one.
-    ctx.set({ 'Cache-Control': 'no-cache', ETag: kept.etag });
-    ctx.type = type;
-    ctx.body = kept.bytes;
-    if (namesEtag(ctx.get('if-none-match'), kept.etag)) ctx.status = 304;
+    ctx.set('Cache-Control', 'no-cache');
+    await kept.send(ctx);
   };
 }

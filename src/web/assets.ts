@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Router } from '@koa/router';
+import { keep } from '../http/kept-bytes.ts';
 
 /** A file that pages refer to. Its name changes with its content, so browsers may keep it for good. */
 interface Asset {
@@ -62,11 +63,11 @@ export const ASSETS = Object.fromEntries(made.map(([name, { path }]) => [name, p
 
 export function mountAssets(router: Router): void {
   for (const [, { path, type, content }] of made) {
+    const kept = keep(content, { type, compress: true });
     router.get(path, (ctx) => {
       ctx.set('Cache-Control', 'public, max-age=31536000, immutable');
       ctx.set('X-Content-Type-Options', 'nosniff');
-      ctx.type = type;
-      ctx.body = content;
+      return kept.send(ctx);
     });
   }
 }

@@ -18,18 +18,30 @@ export type Fill = Html | string | number | false | null | undefined | readonly 
 type Place = 'text' | 'attribute' | 'tag';
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/** A template's own text, and where each value of it stands. */
+interface Template {
+  parts: readonly string[];
+  places: readonly Place[];
+}
+
 /** Templates are written once and filled often. */
-const places = new WeakMap<TemplateStringsArray, Place[]>();
+const templates = new WeakMap<TemplateStringsArray, Template>();
 
 /**
  * HTML with everything filled in escaped, but for `Html`. Values may stand in text and in double-quoted attributes; between
- * a tag's attributes only `html` itself. A template that puts one anywhere else throws, whatever the value is.
+ * a tag's attributes only `html` itself. A template that puts one anywhere else throws, whatever the value is. How far its
+ * lines are indented is not sent: nearly half of a page would be blanks.
  */
 export function html(template: TemplateStringsArray, ...fills: Fill[]): Html {
-  let known = places.get(template);
-  if (!known) places.set(template, (known = placesIn(template)));
-  const filled = fills.map((fill, nth) => write(fill, known[nth]) + (template[nth + 1] ?? ''));
-  return new Html(`${template[0]}${filled.join('')}`);
+  let known = templates.get(template);
+  if (!known) {
+    known = { parts: template.map((part) => part.replaceAll(/\n\s+/g, '\n')), places: placesIn(template) };
+    templates.set(template, known);
+  }
+  const { parts, places } = known;
+  const filled = fills.map((fill, nth) => write(fill, places[nth]) + (parts[nth + 1] ?? ''));
+  return new Html(`${parts[0]}${filled.join('')}`);
 }
 
 /**

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import type { Download } from '../http/download.ts';
 import { createCookie } from '../http/session/cookies.ts';
-import { csrfToken } from '../http/session/csrf.ts';
+import { maskedCsrfToken } from '../http/session/csrf.ts';
 import { goneSignal } from '../http/ended.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
 import { sessionToken } from '../http/session/session-cookie.ts';
@@ -26,7 +26,7 @@ export interface PageRequest {
   now: number;
   /** The page to sign in at, which leads back here. */
   signIn: string;
-  /** Fires when whoever asked has gone away. */
+  /** Fires when the client has gone away. */
   signal: AbortSignal;
   /** What forms of the page must send along. */
   csrf: string;
@@ -118,7 +118,7 @@ export async function pageRequestOf(ctx: Context, options: PageRequestOptions): 
     now: clock.now(),
     signIn: signInPath(/^\/sign-(?:in|up)/.test(path) ? (query.get('next') ?? '') : path),
     signal: goneSignal(ctx.res),
-    csrf: csrfToken(secret, csrfOwner),
+    csrf: maskedCsrfToken(secret, csrfOwner),
     tourOver: principal !== undefined && isTourOver(config.baseUrl, ctx.headers.cookie, principal.userId),
     csrfOwner,
   };

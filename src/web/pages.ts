@@ -1,5 +1,6 @@
 import type { Router } from '@koa/router';
 import type { Context, Middleware } from 'koa';
+import { compressed, encodingFor } from '../http/compressed.ts';
 import type { Log } from '../kernel/log.ts';
 import { pageErrors } from './errors.ts';
 
@@ -12,9 +13,23 @@ export function servePages(router: Router, baseUrl: string, log: Log): Middlewar
   const errors = pageErrors(baseUrl, log);
   return async function pages(ctx, next) {
     const ours = router.match(ctx.path, ctx.method).route || wantsPage(ctx);
-    if (!ours) return next();
-    return errors(ctx, () => routes(ctx as Parameters<typeof routes>[0], next));
+    if (!ours) {
+      await next();
+      return;
+    }
+    await errors(ctx, () => routes(ctx as Parameters<typeof routes>[0], next));
+    await compress(ctx);
   };
+}
+
+/** Of pages alone: files are sent as they are, and what is kept was compressed when it was made. */
+async function compress(ctx: Context): Promise<void> {
+  if (typeof ctx.body !== 'string' || ctx.method === 'HEAD') return;
+  const bytes = Buffer.from(ctx.body);
+  const encoding = encodingFor(ctx, bytes.length);
+  if (encoding === undefined) return;
+  ctx.body = await compressed(bytes, encoding, { once: false });
+  ctx.set('Content-Encoding', encoding);
 }
 
 function wantsPage(ctx: Context): boolean {

@@ -2,7 +2,7 @@ import { fieldsMessage, violationsOf } from '../http/errors.ts';
 import { CODES, StatusError } from '../kernel/status.ts';
 import type { Page } from './page-request.ts';
 
-/** Why something was not done: a sentence for whoever asked, beside the form. */
+/** Why something was not done: a sentence beside the form. */
 export interface Problem {
   message: string;
   status: number;

@@ -1,6 +1,7 @@
-import { Router } from '@koa/router';
+import type { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import type { Calls } from '../http/calls.ts';
+import { newRouter } from '../http/router.ts';
 import type { Log } from '../kernel/log.ts';
 import { mountAssets } from './assets.ts';
 import { mountDocs } from './docs/docs.ts';
@@ -21,7 +22,7 @@ export interface SiteOptions extends PageRequestOptions {
 
 /** The pages of all rooms, beside the API for people. */
 export function siteRouter({ features, openapi, calls, ...frame }: Omit<SiteOptions, 'log'>): Router {
-  const router = new Router({ strict: true, sensitive: true });
+  const router = newRouter();
   mountAssets(router);
   const serve = createServe(router, frame);
   mountDocs(router, serve, { config: frame.config, openapi });

@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { StatusError } from '../../kernel/status.ts';
 import type { Secret } from '../../store/secret.ts';
@@ -8,12 +8,28 @@ export function csrfToken(secret: Secret, sessionId: string): string {
   return secret.derive('csrf', sessionId);
 }
 
-/** Throws PERMISSION_DENIED CSRF_TOKEN_INVALID unless it is the session's token. */
+/**
+ * The token as a page carries it, another text each time: how long a compressed page is would tell a guesser more of a text that
+ * stays (BREACH, https://www.breachattack.com).
+ */
+export function maskedCsrfToken(secret: Secret, sessionId: string): string {
+  const token = Buffer.from(csrfToken(secret, sessionId));
+  const mask = randomBytes(token.length);
+  return Buffer.concat([mask, xor(token, mask)]).toString('base64url');
+}
+
+/** Throws PERMISSION_DENIED CSRF_TOKEN_INVALID unless it is the session's token, masked or not. */
 export function checkCsrfToken(secret: Secret, sessionId: string, given: string): void {
   const expected = Buffer.from(csrfToken(secret, sessionId));
-  const sent = Buffer.from(given);
+  const masked = Buffer.from(given, 'base64url');
+  const half = expected.length;
+  const sent = masked.length === 2 * half ? xor(masked.subarray(half), masked.subarray(0, half)) : Buffer.from(given);
   if (sent.length === expected.length && timingSafeEqual(sent, expected)) return;
   throw new StatusError('PERMISSION_DENIED', 'CSRF_TOKEN_INVALID', 'Reload the page and try again.');
+}
+
+function xor(bytes: Buffer, mask: Buffer): Buffer {
+  return bytes.map((byte, nth) => byte ^ (mask[nth] ?? 0)) as Buffer;
 }
 
 /**

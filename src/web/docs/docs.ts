@@ -31,7 +31,7 @@ export function mountDocs(router: Router, serve: Serve, { config: { baseUrl }, o
     styles: [ASSETS.docsStyle],
     scripts: [ASSETS.docsScript],
   });
-  const kept = keptBytes('html', () => layout(page(), NOBODY).toString());
+  const kept = keptBytes({ type: 'html', compress: true }, () => layout(page(), NOBODY).toString());
   router.get(PATH, async (ctx, next) => {
     // The frame shows who is signed in, and where to sign in for what was asked for.
     if (sessionToken(baseUrl, ctx.headers.cookie) !== undefined || ctx.search !== '') return next();

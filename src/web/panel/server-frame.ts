@@ -1,12 +1,12 @@
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
+import type { ReplyOf } from '../../http/calls.ts';
 import { type Role, isAtLeast } from '../../http/roles.ts';
 import { ASSETS } from '../assets.ts';
 import { csrfField, hidden } from '../form.ts';
 import { type Html, html } from '../html.ts';
 import type { Page } from '../page-request.ts';
 import { plainName } from '../text.ts';
-import { addressOf } from './form.ts';
-import type { ServerRequest } from './panel.ts';
+import { type FormPlace, addressOf } from './form.ts';
 import { copyButton } from './parts.ts';
 import { buttonsOf, stateTag } from './state.ts';
 
@@ -45,8 +45,16 @@ export function isServerTab(path: string): boolean {
   return TABS.some(([tab]) => tab === path);
 }
 
+/** What the frame shows: the server as the caller reaches it, from one of its pages. */
+interface Framed extends FormPlace {
+  server: ReplyOf<'GetServer'>;
+  role: Role;
+  /** Epoch ms. */
+  now: number;
+}
+
 /** A page of a server, below what all of them show: its name, state, address, what can be done at once, and the tabs of `paths`. */
-export function serverFrame(request: ServerRequest, page: Page, paths: ReadonlySet<string>): Page {
+export function serverFrame(request: Framed, page: Page, paths: ReadonlySet<string>): Page {
   const { server, role } = request;
   const name = plainName(server.name) || server.id;
   const top = `/servers/${server.id}`;
@@ -91,7 +99,7 @@ function isIn(here: string, top: string, path: string): boolean {
 }
 
 /** What can be done with a server as it is now, from each of its pages. */
-function actions(request: ServerRequest): Html | false {
+function actions(request: Framed): Html | false {
   const { server, csrf } = request;
   const back = addressOf(request);
   const buttons = buttonsOf(server.state).map(

@@ -2,7 +2,7 @@ import test from 'ava';
 import { describeApi } from '../../../src/reference.ts';
 import { closeBrowser } from '../../support/browser.ts';
 import { needs } from '../../support/needs.ts';
-import { PHONE, accessible, openPanel } from '../../support/panel.ts';
+import { openPanel } from '../../support/panel.ts';
 
 test.after.always(closeBrowser);
 
@@ -98,40 +98,4 @@ test('a page that is the answer to a form goes on being live, and sends the form
   await it.command('castle', 'START', { kind: 'user', id: 'usr_test', note: 'asked over the API' });
   await page.getByText('awake', { exact: true }).first().waitFor();
   t.is(asked.filter((url) => url.endsWith('/retry-install')).length, 1);
-});
-
-for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the pages of a server and the list of servers, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
-    const it = await openPanel(t);
-    const { page } = await it.open('/servers', { ...PHONE, colorScheme });
-    await accessible(t, page);
-    await it.create('castle', { name: 'C'.repeat(64) });
-    for (const path of ['/servers', '/servers/castle']) {
-      await page.goto(it.origin + path);
-      await accessible(t, page);
-    }
-  });
-}
-
-test('a page is at most 100 KB, with all styles and scripts but what draws charts or edits', async (t) => {
-  const it = await openPanel(t);
-  await it.create('castle');
-  const front = (await it.get('/servers/castle')).text;
-  const tabs = [...front.matchAll(/<a href="(\/servers\/castle(?:\/[a-z]+)?)"/g)].map(([, path = '']) => path);
-  t.true(tabs.includes('/servers/castle/machine'));
-  const sizes = new Map<string, number>();
-  const sizeOf = async (path: string) => {
-    const known = sizes.get(path) ?? Buffer.byteLength((await it.get(path)).text);
-    sizes.set(path, known);
-    return known;
-  };
-  for (const path of ['/servers', '/servers/new', ...new Set(tabs)]) {
-    const { text } = await it.get(path);
-    const assets = [...text.matchAll(/(?:src|href)="(\/assets\/[\w.-]+\.(?:css|js))"/g)].map(([, asset = '']) => asset);
-    const counted = assets.filter((asset) => !/^\/assets\/(?:uPlot|editor|codemirror)/i.test(asset));
-    const bytes = (await Promise.all(counted.map(sizeOf))).reduce((sum, size) => sum + size, Buffer.byteLength(text));
-    t.log(`${path}: ${(bytes / 1_024).toFixed(1)} KB`);
-    t.true(bytes <= 100 * 1_024, `${path}: ${bytes} bytes`);
-  }
 });

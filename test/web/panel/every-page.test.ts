@@ -1,0 +1,184 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { siteRouter } from '../../../src/web/site.ts';
+import { closeBrowser } from '../../support/browser.ts';
+import { needs } from '../../support/needs.ts';
+import { PHONE, type PanelUnderTest, accessible, legibleInTheDark, openPanel } from '../../support/panel.ts';
+import { STEVE } from '../../support/world.ts';
+
+test.after.always(closeBrowser);
+
+/** The most that a page may weigh with its styles and scripts, as they are before they are compressed. */
+const MAX_BYTES = 100 * 1_024;
+/** What draws charts, or edits, is loaded where it is used and not counted; on its way a page is small even so. */
+const NOT_COUNTED = /^\/assets\/(?:uPlot|charts|editor|prism)/i;
+/** Longer than any other page, by the whole API. */
+const DOCS = '/docs';
+
+/** Where each page is found by who has no session. */
+const OPEN: Readonly<Record<string, string>> = {
+  '/': '/',
+  [DOCS]: DOCS,
+  '/sign-in': '/sign-in',
+  '/sign-up': '/sign-up',
+  '/sign-in/forgotten': '/sign-in/forgotten',
+  '/sign-in/forgotten/sent': '/sign-in/forgotten/sent',
+  '/sign-in/new-password/done': '/sign-in/new-password/done',
+  '/verify-email': '/verify-email?token=x',
+  '/verify-email/done': '/verify-email/done',
+};
+
+/** Where the others are that are not found by their own path with the parameters of `PARAMS`. */
+const SIGNED_IN: Readonly<Record<string, string>> = {
+  '/servers/:id/files/item': '/servers/castle/files/item?path=server.properties',
+  '/servers/:id/files/edit': '/servers/castle/files/edit?path=server.properties',
+};
+
+const PARAMS = { ':id': 'castle', ':accountId': 'acc_other' };
+
+/** Pages that come only after another step; the tests of each look at it. */
+const ON_THE_WAY = new Set([
+  '/sign-in/code',
+  '/sign-in/new-password',
+  '/profile/keys/new',
+  '/profile/second-factor/set-up',
+  '/profile/second-factor/codes',
+  '/profile/second-factor/new-codes',
+  '/profile/second-factor/off',
+  '/checkout/:id',
+]);
+
+/** Files, and an address that leads on. */
+const NO_PAGES = new Set([
+  '/invitations',
+  '/status/:slug/badge.svg',
+  '/status/:slug/icon.png',
+  '/servers/:id/console/log',
+]);
+
+test('every page is at most 100 KB with its styles and scripts, but for charts and editors, and is sent compressed', async (t) => {
+  const it = await busy(t);
+  const assets = new Map<string, Promise<Weight>>();
+  for (const [pattern, path] of [...Object.entries(OPEN), ...signedIn(it)]) {
+    const page = await weigh(it, path, pattern in OPEN);
+    t.is(page.status, 200, path);
+    const parts = [...page.text.matchAll(/(?:src|href)="(\/assets\/[\w.-]+)"/g)].map(([, asset = '']) => asset);
+    const weights = [page];
+    for (const part of new Set(parts)) {
+      if (!assets.has(part)) assets.set(part, weigh(it, part, true));
+      const weight = await assets.get(part)!;
+      t.is(weight.kept, 'public, max-age=31536000, immutable', part);
+      weights.push({ ...weight, plain: NOT_COUNTED.test(part) ? 0 : weight.plain });
+    }
+    for (const { plain, encoding } of weights) t.is(encoding, plain < 1_024 ? encoding : 'br', path);
+    const [plain, sent] = [sum(weights.map((each) => each.plain)), sum(weights.map((each) => each.sent))];
+    t.log(`${path}: ${kb(plain)} KB, ${kb(sent)} KB of it sent`);
+    if (pattern !== DOCS) t.true(plain <= MAX_BYTES, `${path}: ${plain} bytes`);
+    t.true(sent <= MAX_BYTES, `${path}: ${sent} bytes on their way`);
+  }
+});
+
+test('every page, in light and dark: nothing keeps anybody out', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await busy(t);
+  const { page, context } = await it.open('/servers', { ...PHONE, reducedMotion: 'reduce' });
+  const look = async (path: string) => {
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.goto(it.origin + path);
+    t.is(page.url(), it.origin + path);
+    for (const details of await page.locator('details').all())
+      await details.evaluate((each) => each.setAttribute('open', ''));
+    await accessible(t, page);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await legibleInTheDark(t, page);
+  };
+  for (const [, path] of signedIn(it)) await look(path);
+  await context.clearCookies();
+  // The page of the API is looked at part by part, by its own tests.
+  for (const path of Object.values(OPEN).filter((each) => each !== DOCS)) await look(path);
+});
+
+/** Pages in which much has happened: names as long as may be, something in each list. */
+async function busy(t: ExecutionContext): Promise<PanelUnderTest> {
+  const it = await openPanel(t, { config: { signup: 'open' } });
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+  await it.stranger();
+  await it.create('castle', { name: 'C'.repeat(64) });
+  await it.services.publicStatuses.set(
+    { id: 'castle', name: 'Castle' },
+    { enabled: true, showAddress: true },
+    async () => {},
+  );
+  const folder = join(it.dataDir, 'servers', 'castle');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'server.properties'), 'motd=A castle\n'.repeat(200));
+  for (let times = 0; times < 13; times++) {
+    await it.command('castle', 'JOIN', STEVE);
+    await it.reach('castle', 'running');
+    await it.command('castle', 'STOP', { kind: 'operator', id: 'usr_test', note: 'r'.repeat(200) });
+    await it.reach('castle', 'hibernated');
+  }
+  await it.share('castle', 'member');
+  const done = async (path: string, fields: Record<string, string>) => {
+    const { status } = await it.submit(path, fields);
+    t.true(status === 200 || status === 303, `${path}: ${status}`);
+  };
+  await done('/operator/nodes/drain', { node: 'node-1', reason: 'Maintenance' });
+  await done('/operator/accounts/acc_test/suspend', { server: 'castle', reason: 'r'.repeat(200) });
+  await done('/operator/accounts/invite', { email: `${'i'.repeat(60)}@example.org` });
+  await done('/operator/apps/register', { name: 'W'.repeat(64), homepage: 'https://launcher.example/' });
+  await done('/servers/castle/members/invite', { email: `${'m'.repeat(60)}@example.org`, role: 'member' });
+  await mkdir(join(it.dataDir, 'servers', 'old-lobby'), { recursive: true });
+  return it;
+}
+
+/** All pages that are mounted but those that the lists above name: none can be forgotten. */
+function signedIn(it: PanelUnderTest): (readonly [pattern: string, path: string])[] {
+  const params = { ...PARAMS, ':slug': it.services.publicStatuses.of('castle').slug };
+  const nothing = () => () => Promise.reject(new Error('nothing is called'));
+  const router = siteRouter({ ...it.services, openapi: () => ({}), calls: nothing });
+  const mounted = router.stack.filter(({ methods }) => methods.includes('GET')).map(({ path }) => String(path));
+  return [...new Set(mounted)]
+    .filter((path) => !path.startsWith('/assets/') && !(path in OPEN) && !ON_THE_WAY.has(path) && !NO_PAGES.has(path))
+    .map(
+      (path) =>
+        [
+          path,
+          SIGNED_IN[path] ?? path.replaceAll(/:\w+/g, (name) => params[name as keyof typeof params] ?? name),
+        ] as const,
+    );
+}
+
+interface Weight {
+  status: number;
+  text: string;
+  /** Bytes before and after they are compressed. */
+  plain: number;
+  sent: number;
+  encoding: string | null;
+  kept: string | null;
+}
+
+async function weigh(it: PanelUnderTest, path: string, isOpen: boolean): Promise<Weight> {
+  const headers = { accept: 'text/html', 'accept-encoding': 'gzip, br' };
+  const cookie = isOpen ? '' : it.owner.cookie;
+  const answer = await fetch(it.origin + path, { headers: { ...headers, cookie }, redirect: 'manual' });
+  const text = await answer.text();
+  return {
+    status: answer.status,
+    text,
+    plain: Buffer.byteLength(text),
+    sent: Number(answer.headers.get('content-length')),
+    encoding: answer.headers.get('content-encoding'),
+    kept: answer.headers.get('cache-control'),
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
+
+function kb(bytes: number): string {
+  return (bytes / 1_024).toFixed(1);
+}
