@@ -42,4 +42,4 @@ test('each script and each setting that a paper sets is there', (t) => {
 });
 
 /** Compose's own, the proxy program's, and those of tests. */
-const OF_OTHERS = new Set(['COMPOSE_PROFILES', 'CONTROL_URL', 'TEST_SEED']);
+const OF_OTHERS = new Set(['COMPOSE_PROFILES', 'CONTROL_PLAIN', 'CONTROL_URL', 'TEST_SEED']);
