@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { closeBrowser } from '../support/browser.ts';
+import { type Page, closeBrowser } from '../support/browser.ts';
 import { needs } from '../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
 
@@ -53,12 +53,33 @@ test('files are uploaded by choosing and by dropping; what is there already is r
     document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
   }`);
   await page.getByRole('link', { name: 'dropped.txt' }).first().waitFor();
+  const held = Promise.withResolvers<void>();
+  await page.route('**/file:upload?**', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await dropFolder(page, join(folder, 'pack/deep'));
+  await page.getByRole('progressbar', { name: 'Upload' }).waitFor();
+  await page.getByText('0 of 30 files').waitFor();
+  held.resolve();
+  await page.getByRole('link', { name: 'deep' }).first().waitFor();
+  await page.getByText('30 files are uploaded.').waitFor();
+  t.is(readdirSync(join(it.root, 'plugins/deep')).length, 30);
   t.is(readFileSync(join(it.root, 'plugins/dropped.txt'), 'utf8'), 'dropped');
   t.deepEqual(
     complaints.filter((each) => !each.includes('409')),
     [],
   );
 });
+
+/** As a person drops one from their desktop: what a script makes up holds no folders. */
+async function dropFolder(page: Page, folder: string): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files: [folder], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+    await session.send('Input.dispatchDragEvent', { type, x: 200, y: 200, data });
+  }
+}
 
 test('by the keyboard alone: an entry is ticked and deleted, in its place', async (t) => {
   if (!(await needs(t, 'chromium'))) return;

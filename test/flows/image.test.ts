@@ -3,6 +3,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test from 'ava';
+import { parse } from 'yaml';
+import { HELP } from '../../proxy/environment.ts';
 import { settings } from '../../src/config.ts';
 import { startService } from '../support/service.ts';
 
@@ -99,6 +101,34 @@ test('the deployment sets what is a setting, by variables that its example names
   const asked = [...compose.matchAll(/\$\{([A-Z_]+)[:}]/g)].map(([, name]) => name!);
   t.deepEqual(
     asked.filter((name) => !new RegExp(`^#? ?${name}=`, 'm').test(example)),
+    [],
+  );
+});
+
+test('the stack sets what are settings, by variables that its paper sets or that have a default', (t) => {
+  const stack = read('stack.yaml');
+  const { services } = parse(stack, { merge: true }) as {
+    services: Record<'one' | 'two' | 'proxy', { environment: Record<string, string> }>;
+  };
+  const names = new Set(
+    Object.values(settings).flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name])),
+  );
+  const unknown = (environment: object, known: (name: string) => boolean) =>
+    Object.keys(environment).filter((name) => !known(name));
+  t.deepEqual(services.one, services.two);
+  t.true(Object.keys(services.one.environment).length > 10);
+  t.deepEqual(
+    unknown(services.one.environment, (name) => names.has(name)),
+    [],
+  );
+  t.deepEqual(
+    unknown(services.proxy.environment, (name) => HELP.includes(`  ${name}`)),
+    [],
+  );
+  const asked = [...stack.matchAll(/\$\{([A-Z_]+)(:\?|\})/g)].map(([, name]) => name!);
+  const paper = read('docs/deployment.md');
+  t.deepEqual(
+    asked.filter((name) => !paper.includes(` ${name}=`) && !paper.includes(`"${name}=`)),
     [],
   );
 });

@@ -1,13 +1,62 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
-import { startService } from '../support/service.ts';
+import { needs } from '../support/needs.ts';
+import { BUCKET, type S3UnderTest, startS3 } from '../support/s3.ts';
+import { type Service, startService } from '../support/service.ts';
+import { plant, treeOf } from '../support/tree.ts';
 
+let s3: Promise<S3UnderTest> | undefined;
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
+
+test.after.always(async () => await (await s3)?.remove());
+
+test('on an empty machine backups off site are found again, and restored with the files of their server', async (t) => {
+  if (!(await needs(t, 's3'))) return;
+  const { options } = await (s3 = startS3());
+  const folder = await mkdtemp(join(tmpdir(), 'service-backup-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const settings = {
+    BACKUP_STORE: `s3://${BUCKET}/service`,
+    S3_ENDPOINT: options.endpoint,
+    S3_REGION: options.region,
+    S3_ACCESS_KEY_ID: options.accessKeyId,
+    S3_SECRET_ACCESS_KEY: options.secretAccessKey,
+    BACKUP_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+  };
+  const dormouse = async (dataDir: string, ...args: string[]) => {
+    const env = { PATH: process.env['PATH'], ...COMPILE_CACHE, DATA_DIR: dataDir, ...settings };
+    return (await promisify(execFile)(process.execPath, [MAIN, ...args], { env, cwd: folder })).stdout;
+  };
+  const first = await startService(t, settings);
+  await first.create('castle', '1.21.4');
+  await plant(join(first.dataDir, 'servers/castle'), { 'world/level.dat': 'played' });
+  await first.call('POST', '/v1/servers/castle/backups');
+  const backupsOf = async (service: Service) =>
+    (await service.call<{ backups: { id: string; offSite: boolean }[] }>('GET', '/v1/servers/castle/backups')).backups;
+  while ((await backupsOf(first))[0]?.offSite !== true) await delay(250);
+  const archive = join(folder, 'service.tar.gz');
+  const said = await dormouse(first.dataDir, '--backup-service', archive);
+  t.true(said.includes(`Their backups are in ${settings.BACKUP_STORE}, and stay there`), said);
+  t.regex(said, /BACKUP_ENCRYPTION_KEY/);
+  t.is(await first.stop(), 0);
+
+  const second = await startService(t, settings, ['src/main.ts'], async (dataDir) => {
+    t.regex(await dormouse(dataDir, '--restore-service', archive), /store off site are found there/);
+    return first.apiKey;
+  });
+  t.deepEqual(await treeOf(join(second.dataDir, 'servers/castle')), {});
+  const [backup] = await backupsOf(second);
+  t.true(backup?.offSite);
+  await second.call('POST', `/v1/servers/castle/backups/${backup!.id}:restore`);
+  t.is(await readFile(join(second.dataDir, 'servers/castle/world/level.dat'), 'utf8'), 'played');
+});
 
 test('a service is backed up while it runs, and its servers, keys and people are there on another machine', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'service-backup-'));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import * as fc from '../support/property.ts';
 import type { z } from 'zod';
-import { eventData } from '../../src/cli/sse.ts';
+import { eventData } from '../../src/cli/log/sse.ts';
 import { FrameStream } from '../../src/http/frame-stream.ts';
 import { dataFrame } from '../../src/http/sse.ts';
 import { insertIncident } from '../../src/insight/alerts/rows.ts';

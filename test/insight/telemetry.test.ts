@@ -37,6 +37,7 @@ const SOURCES: TelemetrySources = {
   ],
   storeWrites: () => 8,
   webhookMessages: async () => 9,
+  uploads: async () => ({ count: 12, oldestMs: 90_000 }),
   charged: async () => ({ ticks: 10, micros: 3_330 }),
   meterAgeMs: () => 42_500,
 };
@@ -77,6 +78,8 @@ test('what is read when somebody asks, asked twice', async (t) => {
     'dormouse_proxy_lag_seconds{proxy="edge",id="prx_1"}': 0.002,
     'dormouse_queue_depth{queue="store"}': 8,
     'dormouse_queue_depth{queue="webhooks"}': 9,
+    'dormouse_queue_depth{queue="backups"}': 12,
+    dormouse_backup_wait_seconds: 90,
     dormouse_ticks_total: 10,
     dormouse_charged_micros_total: 3_330,
     dormouse_meter_age_seconds: 42.5,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import test, { type ExecutionContext } from 'ava';
 import { type AccessChange, createAccessChanges } from '../../src/http/access-changes.ts';
-import { checkCsrfToken, csrfToken, refuseCrossSite } from '../../src/http/session/csrf.ts';
+import { checkCsrfToken, csrfToken, maskedCsrfToken, refuseCrossSite } from '../../src/http/session/csrf.ts';
 import {
   SESSION_LIFE_MS,
   clearedSessionCookie,
@@ -466,7 +466,11 @@ test('changes are taken from our own pages only', (t) => {
   const secret = { derive: (purpose: string, id: string) => `${purpose}-${id}` };
   const token = csrfToken(secret, 's1');
   t.notThrows(() => checkCsrfToken(secret, 's1', token));
-  for (const wrong of ['', 'x', csrfToken(secret, 's2'), `${token} `, 'é'.repeat(token.length)]) {
+  const masked = maskedCsrfToken(secret, 's1');
+  t.not(masked, maskedCsrfToken(secret, 's1'), 'no two pages carry the same text');
+  t.notThrows(() => checkCsrfToken(secret, 's1', masked));
+  const others = [csrfToken(secret, 's2'), maskedCsrfToken(secret, 's2'), `${masked}x`, masked.slice(2)];
+  for (const wrong of ['', 'x', ...others, `${token} `, 'é'.repeat(token.length)]) {
     t.throws(() => checkCsrfToken(secret, 's1', wrong), { instanceOf: StatusError }, wrong);
   }
 });

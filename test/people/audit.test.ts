@@ -132,7 +132,7 @@ test('the account’s log: people and keys; of servers only that they came and w
   t.regex(entries[4]?.detail ?? '', /^key key_\w+; abc$/, 'which server was made');
   t.regex(entries[2]?.detail ?? '', /^key key_\w+;.* abc$/, 'and deleted');
   t.is(entries.at(-1)?.detail, `session; ${key.keyId} with servers:read`);
-  t.regex(entries[3]?.detail ?? '', /^key key_\w+; friend@example\.com as limited$/);
+  t.regex(entries[3]?.detail ?? '', /^key key_\w+; friend@example\.com as limited; abc$/);
 
   const counts = async (query: string) => (await entriesOf(it, ACCOUNT + query)).length;
   t.deepEqual([await counts('?limit=2'), await counts('?limit=0'), await counts('?limit=9999')], [2, 7, 7]);

@@ -68,12 +68,13 @@ test('a ban with an end lifts itself in a running game, and is none from its end
 
   await it.clock.advance(BAN_MS + 1_000);
   t.like(await it.lists(), { banned: [{ name: 'Alex' }], bannedIps: [] });
-  // A look may have been under way when the next one was due.
+  // A look may have been under way when the next one was due; and on a busy machine the next minute's may be, too.
+  const told = () => [...new Set(it.told)];
   await it.until(async () => {
     await it.clock.advance(100);
-    return it.told.length === 2;
+    return told().length === 2;
   });
-  t.deepEqual(it.told, ['pardon steve', 'pardon-ip 203.0.113.7']);
+  t.deepEqual(told(), ['pardon steve', 'pardon-ip 203.0.113.7']);
   t.like(await it.read('banned-players.json'), [{ name: 'Alex' }]);
   t.deepEqual(await it.read('banned-ips.json'), []);
   t.true(it.addressBans.length > 1, 'proxies are told at its end too');

@@ -47,11 +47,14 @@ test('a child is told its socket, and shares the port only where it takes over',
   t.true(readEnvironment({ PROXY_LINK: '/data/proxy/link.sock', PROXY_TAKES_OVER: 'true' }).takesOver);
 });
 
-test('players and tokens go over an open wire on this machine alone', (t) => {
+test('players and tokens go over an open wire on this machine alone, unless whoever starts it says that nobody listens', (t) => {
   for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '[::1]', 'localhost:8080'])
     t.notThrows(() => readEnvironment({ ...REMOTE, CONTROL_URL: `ws://${host}` }), host);
   for (const host of ['dormouse.example.org', '10.0.0.1', 'localhost.example.org', '127.0.0.1.example.org', '[::2]'])
     t.throws(() => readEnvironment({ ...REMOTE, CONTROL_URL: `ws://${host}` }), { message: /wss:\/\// }, host);
+  const overlay = { ...REMOTE, CONTROL_URL: 'ws://one:8080', CONTROL_PLAIN: 'true' };
+  t.like(readEnvironment(overlay), { services: [{ url: 'ws://one:8080/v1/proxy-link' }] });
+  t.throws(() => readEnvironment({ ...overlay, CONTROL_PLAIN: 'false' }), { message: /wss:\/\// });
   const { services } = readEnvironment({ ...REMOTE, CONTROL_URL: 'wss://example.org/behind/a/path' });
   t.like(services, [{ url: 'wss://example.org/behind/a/path' }]);
 });

@@ -149,14 +149,20 @@ export interface StatusAnswer {
   favicon?: string;
 }
 
-/** Asks for the status as a client's server list does. Rejects where no whole answer comes in time. */
-export function pingStatus(options: {
+interface PingOptions {
   host?: string;
   port: number;
   protocol?: number;
   fakeHost?: string;
   timeoutMs?: number;
-}): Promise<StatusAnswer> {
+}
+
+/** Asks for the status as a client's server list does. Rejects where no whole answer comes in time. */
+export function pingStatus(options: PingOptions): Promise<StatusAnswer> {
+  return punctually(options, askStatus);
+}
+
+function askStatus(options: PingOptions, silence: Silence): Promise<StatusAnswer> {
   const { host = '127.0.0.1', port, protocol = 765, fakeHost = host, timeoutMs = 120_000 } = options;
   const name = Buffer.from(fakeHost);
   const handshake = [
@@ -168,12 +174,16 @@ export function pingStatus(options: {
     varInt(1),
   ];
   return new Promise((resolve, reject) => {
+    const begun = performance.now();
     const socket = connect(port, host);
     let received = Buffer.alloc(0);
     socket.setTimeout(timeoutMs, () => socket.destroy(new Error(`no status within ${timeoutMs} ms`)));
     socket.on('error', reject);
     socket.on('close', () => reject(new Error('closed without a status')));
-    socket.on('connect', () => socket.write(Buffer.concat([frame(...handshake), frame(varInt(0))])));
+    socket.on('connect', () => {
+      silence.ms = performance.now() - begun;
+      socket.write(Buffer.concat([frame(...handshake), frame(varInt(0))]));
+    });
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
       const answer = statusIn(received);
@@ -195,16 +205,16 @@ const MUCH_SILENCE_MS = 2_000;
  * Clients share this process with others that load their versions and worlds. One that comes too late to its first word is
  * rightly taken for a stranger, which says nothing about the proxy: it joins again, by then with everything loaded.
  */
-async function punctually<Joined>(
-  options: JoinOptions,
-  join: (options: JoinOptions, silence: Silence) => Promise<Joined>,
+async function punctually<Options, Joined>(
+  options: Options,
+  join: (options: Options, silence: Silence) => Promise<Joined>,
 ): Promise<Joined> {
   for (let triesLeft = 4; ; triesLeft--) {
     const silence: Silence = { ms: 0 };
     try {
       return await join(options, silence);
     } catch (error) {
-      const wasCutOff = /EPIPE|ECONNRESET|socketClosed/.test((error as Error).message);
+      const wasCutOff = /EPIPE|ECONNRESET|socketClosed|closed without a status/.test((error as Error).message);
       if (!wasCutOff || silence.ms < MUCH_SILENCE_MS || triesLeft === 0) throw error;
     }
   }

@@ -4,6 +4,7 @@
  */
 import process from 'node:process';
 import { isMainThread } from 'node:worker_threads';
+import '../../src/quick-imports.js';
 import { runningGames } from './running-games.ts';
 import { runningProxies } from './running-proxies.ts';
 

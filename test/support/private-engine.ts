@@ -21,6 +21,8 @@ export interface PrivateEngine {
   networkPid: number;
   start(): Promise<void>;
   end(signal: NodeJS.Signals): Promise<void>;
+  /** Ends it and everything that runs on it at once, as a machine ends that loses its power. */
+  powerOff(): Promise<void>;
 }
 
 /**
@@ -81,6 +83,10 @@ export async function privateEngine(
     });
     await until(() => docker.ping().catch(() => undefined));
   };
+  const powerOff = async () => {
+    await end('SIGKILL');
+    for (const pid of await leftBehind(dir, cgroup)) process.kill(pid, 'SIGKILL');
+  };
   t.teardown(async () => {
     if (!t.passed) t.log((await readFile(join(dir, 'log'), 'utf8')).slice(-4_000));
     await end('SIGTERM');
@@ -97,7 +103,7 @@ export async function privateEngine(
     );
     await rm(dir, { recursive: true });
   });
-  return { docker, dir, socketPath, networkPid: network.pid!, start, end };
+  return { docker, dir, socketPath, networkPid: network.pid!, start, end, powerOff };
 }
 
 /** Games in the control group of a killed engine, and the shims that hold them. */

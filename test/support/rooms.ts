@@ -11,6 +11,7 @@ import type { Disks } from '../../src/disk/disks.ts';
 import { enforceDiskQuotas } from '../../src/disk/enforcement.ts';
 import type { Console } from '../../src/engines/console/console.ts';
 import type { TrustedWithCode } from '../../src/engines/process/confined.ts';
+import { watchLostGames } from '../../src/engines/lost-games.ts';
 import { createReachability } from '../../src/engines/reachability.ts';
 import { sandboxVersions } from '../../src/engines/sandbox.ts';
 import { openFiles } from '../../src/files/open.ts';
@@ -162,6 +163,8 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   const { disks, erasers, mailer, joined, addressBans, notices, log, onClose } = around;
   const settings = { ...CONFIG, dataDir, ...options.config };
   const { nodeLabel } = settings;
+  const { nodes } = engine;
+  const lostGames = nodes && watchLostGames({ nodes, servers, clock, log, onClose });
   const secret: Secret = {
     derive: (purpose, id) => createHmac('sha256', 'test').update(`${purpose}\0${id}`).digest('base64url'),
   };
@@ -208,7 +211,8 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     servers,
     probe,
     steady,
-    settings: PRICES,
+    nodes,
+    settings: { ...PRICES, region: settings.region },
     clock,
     onClose,
   });
@@ -247,7 +251,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   onClose(() => quotas.close());
   const suspensions = await openSuspensions({ store, clock, servers });
   sftp.keepShut((id) => suspensions.of(id) !== undefined);
-  const drain = await openNodeDrain({ store, nodeLabel, servers });
+  const drain = await openNodeDrain({ store, servers, nodes, settings });
   const reachability = createReachability(engine, clock);
   servers.checkWakes(requireEngine(nodeLabel, reachability), ['START', 'RESTART']);
   const orphans = await openOrphans({ store, engine, dataDir, log });
@@ -271,6 +275,8 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     suspensions,
     publicStatuses,
     serverPorts,
+    nodes,
+    lostGames,
   });
   const shown = { servers, serverOperation, serverView, clock };
   const serverRoom = serverFeature({
@@ -325,6 +331,8 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     sftp,
     suspensions,
     drain,
+    nodes,
+    lostGames,
     orphans,
     proxies: { views: () => [PROXY] },
     capacity,

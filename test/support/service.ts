@@ -7,10 +7,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
-import type { ExecutionContext } from 'ava';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { fastDir } from './fast-dir.ts';
-import { fewAtATime } from './few.ts';
+import { type FewTest, fewAtATime } from './few.ts';
 import { endProxies } from './running-proxies.ts';
 
 /** A Server record as the API gives it; the fields that flows look at. */
@@ -62,16 +61,23 @@ const TEST_MS = 600_000;
 /** A service and its games are several processes: more of them at once would only be late together. */
 const inTurn = fewAtATime(3);
 
+/** Where a service runs: what a command line there begins with, and where its API then is. */
+export interface Place {
+  command: readonly string[];
+  baseUrl: string;
+}
+
 /**
  * The test waits until fewer than three others of its file have a service, and has ten minutes from then on.
  * `program` is what Node runs, with its arguments; by default the service itself. `furnish` fills the data folder before the
- * first start, and gives the key of who may call.
+ * first start, and gives the key of who may call. `place`: elsewhere than in this process's network.
  */
 export async function startService(
-  t: ExecutionContext,
+  t: FewTest & { timeout(ms: number): void },
   env: Record<string, string> = {},
   program: string[] = ['src/main.ts'],
   furnish: (dataDir: string) => Promise<string> = async () => '',
+  place?: Place,
 ): Promise<Service> {
   t.timeout(TEST_MS);
   await inTurn(t);
@@ -84,7 +90,7 @@ export async function startService(
   const service: Service = {
     dataDir,
     playersPort,
-    baseUrl: `http://127.0.0.1:${httpPort}`,
+    baseUrl: place?.baseUrl ?? `http://127.0.0.1:${httpPort}`,
     apiKey: await furnish(dataDir),
     log: [],
     async call<Reply>(method: string, path: string, body?: unknown): Promise<Reply> {
@@ -123,7 +129,8 @@ export async function startService(
     },
     async start(settings = env, started = program) {
       if (over) throw new Error('the test is over');
-      child = spawn(process.execPath, ['--import', LEASH, ...started], {
+      const [command, ...args] = [...(place?.command ?? []), process.execPath, '--import', LEASH, ...started];
+      child = spawn(command!, args, {
         cwd: ROOT,
         env: {
           PATH: process.env['PATH'],

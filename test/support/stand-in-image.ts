@@ -32,8 +32,7 @@ export async function buildStandIn(docker: Docker, tag: string): Promise<void> {
     for (const applet of ['sh', 'mkdir', 'chown', 'cat']) await symlink('busybox', join(base, 'bin', applet));
     await writeFile(join(base, 'etc/passwd'), 'root:x:0:0::/:/bin/sh\nnode:x:1000:1000::/tmp:/bin/sh\n');
     await writeFile(join(base, 'etc/group'), 'root:x:0:\nnode:x:1000:\n');
-    const [, , stage = ''] = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').split(/^FROM .*\n/m);
-    const lines = stage.replace(/^COPY --from=modules .*\n/m, '');
+    const lines = lastStage().replace(/^COPY --from=modules .*\n/m, '');
     const started =
       'FROM scratch\nENV PATH=/usr/local/bin:/bin\nCOPY base/ /\nRUN ["/bin/busybox", "chmod", "1777", "/tmp"]\n';
     await writeFile(join(context, 'Dockerfile'), `${started}${lines}`);
@@ -41,14 +40,20 @@ export async function buildStandIn(docker: Docker, tag: string): Promise<void> {
       for (const name of names.split(' ').flatMap((each) => globSync(each, { cwd: ROOT })))
         await cp(join(ROOT, name), join(context, name), { recursive: true });
     }
-    await built(docker, context, tag);
+    const options = { t: tag, networkmode: 'none', forcerm: true };
+    await followed(docker, await docker.buildImage({ context, src: ['.'] }, options));
   } finally {
     await rm(context, { recursive: true });
   }
 }
 
-async function built(docker: Docker, context: string, tag: string): Promise<void> {
-  const output = await docker.buildImage({ context, src: ['.'] }, { t: tag, networkmode: 'none', forcerm: true });
+/** What the Dockerfile says of the image itself, but for its base. */
+export function lastStage(): string {
+  return readFileSync(join(ROOT, 'Dockerfile'), 'utf8').split(/^FROM .*\n/m)[2] ?? '';
+}
+
+/** Waits for the end of a build. A step that fails is a line of what it says. */
+export async function followed(docker: Docker, output: NodeJS.ReadableStream): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     let failure: Error | undefined;
     const onEvent = ({ error }: { error?: string }) => {

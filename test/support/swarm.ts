@@ -1,9 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
 import { until } from '../conformance/engine.ts';
@@ -31,26 +33,59 @@ export interface TestSwarm {
   nodeSocket: string;
   /** Gives this process an address of its own in an overlay network of the swarm, which can be attached to. */
   enter(network: string): Promise<string>;
+  /**
+   * A place in networks of the swarm, which can be attached to, on one of its nodes: what a command begins with that runs in a
+   * container's network there. The node passes on to it what comes to these ports.
+   */
+  place(node: SwarmNode, networks: readonly string[], ports: readonly number[]): Promise<SwarmPlace>;
   /** Copies images of this machine's engine to every node. */
   load(images: string[]): Promise<void>;
 }
 
-/** Undefined where this machine cannot have one; the test has then been told. */
-export async function testSwarm(t: Omit<Belongings, 'end'>, count: number): Promise<TestSwarm | undefined> {
+/** A place on a node, as a container has it. */
+export interface SwarmPlace {
+  command: readonly string[];
+  /** Its address in each of the networks, in their order. */
+  addresses: readonly string[];
+}
+
+/** Machines with an engine each, which has not been started, and a network of their own. They are in no swarm yet. */
+export interface TestMachines {
+  nodes: SwarmNode[];
+  /** The number of their networks. */
+  number: number;
+  /** Where all of them lie. */
+  within: string;
+}
+
+/** Undefined where this machine cannot have them; the test has then been told. */
+export async function testMachines(
+  t: Omit<Belongings, 'end'>,
+  hostnames: readonly string[],
+): Promise<TestMachines | undefined> {
   const within = await mkdtemp(join(tmpdir(), 'dms'));
   t.teardown(() => rm(within, { recursive: true, force: true }));
   const wire = await plugBoard(t);
-  const { number } = wire;
   const nodes: SwarmNode[] = [];
-  for (let n = 1; n <= count; n += 1) {
-    const name = `node${n}`;
+  for (const [n, name] of hostnames.entries()) {
     const engine = await privateEngine(t, { hostname: name, within });
     if (!engine) return undefined;
-    const port = await wire.connect(engine.networkPid, n + 1);
+    const port = await wire.connect(engine.networkPid, n + 2);
     const set = (state: string) => wire.inside(['link', 'set', port, state]);
-    const address = wire.addressOf(n + 1);
+    const address = wire.addressOf(n + 2);
     nodes.push({ ...engine, name, address, unplug: () => set('down'), plug: () => set('up') });
   }
+  return { nodes, number: wire.number, within };
+}
+
+/** Undefined where this machine cannot have one; the test has then been told. */
+export async function testSwarm(t: Omit<Belongings, 'end'>, count: number): Promise<TestSwarm | undefined> {
+  const machines = await testMachines(
+    t,
+    Array.from({ length: count }, (_, n) => `node${n + 1}`),
+  );
+  if (!machines) return undefined;
+  const { nodes, number, within } = machines;
   await Promise.all(nodes.map((node) => node.start()));
   const [first, ...others] = nodes;
   const listen = `${first!.address}:2377`;
@@ -77,16 +112,18 @@ export async function testSwarm(t: Omit<Belongings, 'end'>, count: number): Prom
     managerUrl: `unix://${first!.socketPath}`,
     nodeSocket: join(within, '{{.Node.Hostname}}', 's'),
     enter: (network) => enter(t, first!.docker, network),
+    place,
     async load(images) {
-      const here = new Docker();
-      for (const image of images) {
-        await Promise.all(
-          nodes.map(async ({ docker }) => {
-            const answer = await docker.loadImage(await here.getImage(image).get());
-            for await (const _ of answer) continue;
-          }),
-        );
-      }
+      // Saved once, to a file: what one reader takes slowly would hold up the others.
+      const file = join(within, 'images.tar');
+      await pipeline(await saved(images), createWriteStream(file));
+      await Promise.all(
+        nodes.map(async ({ docker }) => {
+          const answer = await docker.loadImage(createReadStream(file));
+          for await (const _ of answer) continue;
+        }),
+      );
+      await rm(file);
     },
   };
 }
@@ -146,6 +183,37 @@ async function plugBoard(t: Pick<Belongings, 'teardown'>): Promise<PlugBoard> {
       await there(['link', 'set', 'eth0', 'up']);
       return port;
     },
+  };
+}
+
+/** Several images as one archive: what they share is in it once. */
+function saved(images: string[]): Promise<NodeJS.ReadableStream> {
+  // Its types do not know of it.
+  const docker = new Docker() as Docker & { getImages(query: { names: string[] }): Promise<NodeJS.ReadableStream> };
+  return docker.getImages({ names: images });
+}
+
+async function place(
+  { docker }: SwarmNode,
+  networks: readonly string[],
+  ports: readonly number[],
+): Promise<SwarmPlace> {
+  const keys = ports.map((port) => [`${port}/tcp`, port] as const);
+  const container = await docker.createContainer({
+    Image: 'dormouse/conformance:3',
+    Entrypoint: ['/bin/busybox', 'sleep', '1000000'],
+    ExposedPorts: Object.fromEntries(keys.map(([key]) => [key, {}])),
+    HostConfig: {
+      NetworkMode: networks[0]!,
+      PortBindings: Object.fromEntries(keys.map(([key, port]) => [key, [{ HostPort: String(port) }]])),
+    },
+  });
+  for (const network of networks.slice(1)) await docker.getNetwork(network).connect({ Container: container.id });
+  await container.start();
+  const { State, NetworkSettings } = await container.inspect();
+  return {
+    command: ['nsenter', `--net=/proc/${State.Pid}/ns/net`],
+    addresses: networks.map((network) => NetworkSettings.Networks[network]!.IPAddress),
   };
 }
 

@@ -18,11 +18,13 @@ import { type Presence, createPresence } from '../../src/servers/presence.ts';
 import { type ReconcileOptions, startReconcile } from '../../src/servers/reconcile.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
 import type { ServerNow } from '../../src/servers/server-now.ts';
-import { type OnStep, type Servers, type ServersOptions, createServers } from '../../src/servers/servers.ts';
+import { createServers } from '../../src/servers/all-servers.ts';
+import type { OnStep, Servers, ServersOptions } from '../../src/servers/servers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createWorldJobs } from '../../src/worlds/jobs.ts';
 import { type FakeClock, fakeClock, steadyOf } from '../fakes/clock.ts';
 import { type FakeEngine, fakeEngine } from '../fakes/engine.ts';
+import { type FakeNode, type FakeNodes, onNodes } from '../fakes/nodes.ts';
 import { openEmptyStore } from './empty-store.ts';
 import { fastDir } from './fast-dir.ts';
 import { serverRow as storedRow } from './store.ts';
@@ -47,7 +49,7 @@ export type PlainCommand = Exclude<ServerCommand['type'], 'KEEP_AWAKE' | 'MAINTA
 export interface World {
   store: Store;
   clock: FakeClock;
-  engine: FakeEngine;
+  engine: FakeEngine & { nodes?: FakeNodes };
   games: Games;
   /** Who the proxy says is joined to the games. */
   presence: Presence;
@@ -72,6 +74,8 @@ export interface World {
 }
 
 export interface WorldOptions {
+  /** The machines that games run on; absent: one, of which the engine says nothing. */
+  nodes?: readonly FakeNode[];
   store?: (store: Store) => Store;
   onStep?: OnStep;
   onRefusal?: ServersOptions['onRefusal'];
@@ -97,7 +101,8 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   const accountId = await anAccount(base);
   const store = options.store?.(base) ?? base;
   const clock = fakeClock(START);
-  const engine = fakeEngine({ clock, address: addressOf });
+  const alone = fakeEngine({ clock, address: addressOf });
+  const engine: World['engine'] = options.nodes ? onNodes(alone, options.nodes, clock) : alone;
   const games = fakeGames(engine);
   const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
   const eula = createEula({ store, clock, settings: { minecraftEula: options.minecraftEula ?? 'accept' } });

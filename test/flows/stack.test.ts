@@ -1,0 +1,208 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import Docker from 'dockerode';
+import { partsOf, readPaper } from '../docs/blocks.ts';
+import { type RawBot, joinRaw } from '../support/bot.ts';
+import { needs } from '../support/needs.ts';
+import { buildDormouse, buildMariadb, buildPostgres } from '../support/stack-images.ts';
+import { type StackMachines, stackMachines } from '../support/stack-machines.ts';
+
+const PATIENCE_MS = 300_000;
+const VERSION = '1.20.4';
+const ADDRESS = /192\.168\.7\.(\d)/g;
+
+test('from one machine to three, as the paper has it: players stay while services die and get a new release', async (t) => {
+  for (const need of ['swarm', 'postgres', 'mariadb'] as const) if (!(await needs(t, need))) return;
+  t.timeout(1_800_000);
+  // In place of the official images, which come from a registry.
+  const images = { POSTGRES_IMAGE: 'postgres:stand-in', MARIADB_IMAGE: 'mariadb:stand-in' };
+  const machines = await stackMachines(t, ['one', 'two', 'three'], images);
+  if (!machines) return;
+  t.timeout(1_800_000);
+  const stack = new Stack(t, machines);
+  const [first, second] = machines.nodes as [Machine, Machine];
+  await buildImages(t, first.docker, images);
+  const [mounted = '', joined = '', secrets = '', released = '', deployed = '', told = '', renewed = ''] = blocks();
+  await Promise.all(machines.nodes.map(({ shell }) => shell.run(mounted)));
+  for (const block of [joined, secrets, released, deployed]) await stack.onFirst(block);
+
+  const before = await stack.serving();
+  await stack.onFirst(told);
+  await stack.signIn();
+  stack.took('to the first answer');
+  await stack.call('POST', '/v1/servers', { name: 'Lobby', version: VERSION, ramMb: 512 });
+  const database = (await stack.call('POST', '/v1/servers/lobby/database', {})) as Record<string, string>;
+  t.is(`${database['host']}:${database['port']}`, 'mariadb:3306');
+  const steve = await stack.join(first, 'Steve');
+  const alex = await stack.join(second, 'Alex');
+  await talks(steve, alex, 'by two proxies');
+  stack.took('to two players');
+
+  await (await containerOf(before, 'dormouse_(?:one|two)')).kill();
+  const after = await stack.serving();
+  stack.took(`to a service on ${after.name}, after one on ${before.name}`);
+  await talks(alex, steve, 'with the other service');
+  await stack.until('it knows who plays', async () => (await stack.online()) === 'Alex,Steve');
+
+  await stack.onFirst(renewed);
+  await stack.until('both are the new release', async () => {
+    const tasks = (await first.docker.listTasks({ filters: { 'desired-state': ['running'] } })) as Task[];
+    const running = tasks.filter(({ Status }) => Status.State === 'running');
+    return running.filter(({ Spec }) => Spec.ContainerSpec.Image === 'dormouse:2').length === 2;
+  });
+  await stack.serving();
+  stack.took('to the new release');
+  await talks(steve, alex, 'with the new release');
+  await stack.until('it knows who plays', async () => (await stack.online()) === 'Alex,Steve');
+  const ben = await stack.join(
+    machines.nodes.find((machine) => machine !== after)!,
+    'Ben',
+  );
+  await talks(ben, steve, 'and somebody new');
+  await Promise.all([steve, alex, ben].map((player) => player.end()));
+  await stack.call('POST', '/v1/servers/lobby:stop', {});
+  await stack.until('the game is saved', async () => {
+    return ((await stack.call('GET', '/v1/servers/lobby')) as { state: string }).state === 'hibernated';
+  });
+  stack.took('to the end');
+});
+
+type Machine = StackMachines['nodes'][number];
+
+interface Task {
+  Spec: { ContainerSpec: { Image: string } };
+  Status: { State: string };
+}
+
+/** The shell blocks of the paper's section, in order. */
+function blocks(): string[] {
+  const paper = readPaper('docs/deployment.md');
+  const [, section = ''] = /^## From one machine to three$([^]*?)^## /m.exec(paper) ?? [];
+  return partsOf(section)
+    .filter(({ kind, language }) => kind === 'fence' && language === 'sh')
+    .map(({ text }) => text);
+}
+
+async function buildImages(t: ExecutionContext, docker: Docker, images: Record<string, string>): Promise<void> {
+  const { POSTGRES_IMAGE: postgres = '', MARIADB_IMAGE: mariadb = '' } = images;
+  const sandbox = await docker.loadImage(await new Docker().getImage('dormouse/sandbox:latest').get());
+  for await (const _ of sandbox) continue;
+  await Promise.all([
+    buildDormouse(docker, 'dormouse:1'),
+    buildPostgres(docker, postgres),
+    buildMariadb(docker, mariadb),
+  ]);
+  t.log('images built');
+}
+
+async function containerOf({ docker }: Machine, name: string): Promise<Docker.Container> {
+  const [found] = await docker.listContainers({ filters: { name: [name] } });
+  return docker.getContainer(found?.Id ?? name);
+}
+
+async function talks(from: RawBot, to: RawBot, text: string): Promise<void> {
+  from.chat(text);
+  await to.waitChat(new RegExp(text), PATIENCE_MS);
+}
+
+/** What is deployed, as its operator sees it. */
+class Stack {
+  readonly #t: ExecutionContext;
+  readonly #machines: StackMachines;
+  readonly #began = performance.now();
+  #apiKey = '';
+  #baseUrl = '';
+
+  constructor(t: ExecutionContext, machines: StackMachines) {
+    this.#t = t;
+    this.#machines = machines;
+    t.teardown(async () => {
+      if (!t.passed) for (const machine of machines.nodes) await this.#tell(machine);
+    });
+  }
+
+  took(what: string): void {
+    this.#t.log(`${Math.round((performance.now() - this.#began) / 1_000)} s ${what}`);
+  }
+
+  async onFirst(block: string): Promise<void> {
+    const { nodes } = this.#machines;
+    await nodes[0]!.shell.run(block.replaceAll(ADDRESS, (_, n: string) => nodes[Number(n) - 1]!.address));
+  }
+
+  /** The machine whose service says that it serves. */
+  async serving(): Promise<Machine> {
+    let found: Machine | undefined;
+    await this.until('a service is ready', async () => {
+      for (const machine of this.#machines.nodes) {
+        const url = `http://${machine.address}:8080`;
+        const isReady = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(10_000) }).then(
+          ({ ok }) => ok,
+          () => false,
+        );
+        if (isReady) [found, this.#baseUrl] = [machine, url];
+      }
+      return found !== undefined;
+    });
+    return found!;
+  }
+
+  async signIn(): Promise<void> {
+    const first = JSON.parse(await readFile(join(this.#machines.shared, 'first-run.json'), 'utf8')) as {
+      apiKey: string;
+    };
+    this.#apiKey = first.apiKey;
+  }
+
+  /** Of the one that serves: where none does, since a machine too busy for it has them end themselves, it is asked again. */
+  async call(method: string, path: string, body?: object): Promise<unknown> {
+    for (;;) {
+      const headers = { 'x-api-key': this.#apiKey };
+      const sent = fetch(this.#baseUrl + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+      const answer = await sent.catch(() => undefined);
+      const text = await answer?.text();
+      if (answer?.ok) return JSON.parse(text!) as unknown;
+      if (answer && answer.status !== 503) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+      await this.serving();
+    }
+  }
+
+  async online(): Promise<string> {
+    const { online } = (await this.call('GET', '/v1/servers/lobby/players')) as { online: string[] };
+    return online.toSorted().join();
+  }
+
+  /** By the proxy of this machine, once that listens. */
+  async join({ address: host }: Machine, name: string): Promise<RawBot> {
+    let player: RawBot | undefined;
+    const options = { host, port: 25_565, version: VERSION, fakeHost: 'lobby.play.example.org', timeoutMs: 120_000 };
+    await this.until(`${name} is in`, async () => {
+      player = await joinRaw({ ...options, name });
+      return true;
+    });
+    return player!;
+  }
+
+  async until(what: string, holds: () => Promise<boolean>): Promise<void> {
+    let cause: unknown;
+    const look = () => holds().catch((error: unknown) => ((cause = error), false));
+    for (const end = performance.now() + PATIENCE_MS; !(await look()); await delay(500))
+      if (performance.now() > end)
+        throw new Error(`${what}: not within ${PATIENCE_MS} ms: ${String(cause)}`, { cause });
+  }
+
+  /** Why it did not come to pass, in the containers' own words. */
+  async #tell({ name, docker }: Machine): Promise<void> {
+    const tasks = (await docker.listTasks().catch(() => [])) as (Task & { Status: { Err?: string } })[];
+    this.#t.log(
+      name,
+      tasks.map(({ Spec, Status }) => [Spec.ContainerSpec.Image, Status.State, Status.Err].join(' ')),
+    );
+    for (const { Id: id, Names: names } of await docker.listContainers({ all: true }).catch(() => [])) {
+      const lines = docker.getContainer(id).logs({ stdout: true, stderr: true, tail: 15 });
+      this.#t.log(name, names[0], (await lines.catch(String)).toString());
+    }
+  }
+}

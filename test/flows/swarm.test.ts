@@ -1,0 +1,313 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { until } from '../conformance/engine.ts';
+import { belongings } from '../support/belongings.ts';
+import { type RawBot, joinBot, joinRaw } from '../support/bot.ts';
+import { needs } from '../support/needs.ts';
+import type { SwarmNode } from '../support/swarm.ts';
+import { type SwarmProxy, type SwarmService, swarmService } from '../support/swarm-service.ts';
+
+/** How many servers are awake at once; a whole dozen by environment. */
+const SERVERS = Number(process.env['SWARM_SERVERS'] ?? 5);
+/** What only a machine that does nothing else can promise. */
+const MOST_MS = Number(process.env['SWARM_MOST_MS'] ?? Infinity);
+const VERSION = '1.20.4';
+const BLOCK = { x: 2, y: 4, z: 2 };
+/** How often it is asked what changes once a minute: calls have a limit of their own. */
+const MINUTELY_MS = 1_000;
+const AGAIN_MS = 3_500;
+const IDS = Array.from({ length: SERVERS }, (_, n) => `s${n + 1}`);
+
+const shared = belongings();
+let starting: Promise<Home | undefined> | undefined;
+test.after.always(() => shared.end());
+
+/** A service on three nodes: the first is the only manager, the service is on the second, proxies on that and the third. */
+interface Home extends SwarmService {
+  manager: SwarmNode;
+  second: SwarmNode;
+  third: SwarmNode;
+  /** The one that no test takes away. */
+  proxy: SwarmProxy;
+  /** What FENCE_COMMAND reaches, as it would a machine's power switch. */
+  power: PowerSwitch;
+}
+
+/** One swarm for all tests of this file, one after the other. */
+function holds(title: string, body: (t: ExecutionContext, its: Home) => Promise<void>): void {
+  test.serial(title, async (t) => {
+    t.timeout(900_000);
+    if (!(await needs(t, 'swarm'))) return;
+    const its = await (starting ??= start());
+    if (its) await body(t, its);
+  });
+}
+
+async function start(): Promise<Home | undefined> {
+  const power = await powerSwitch();
+  const its = await swarmService(shared, {
+    nodes: 3,
+    serviceOn: 1,
+    proxiesOn: [1, 2],
+    settings: { FENCE_COMMAND: power.command, PRICE_PER_GB_HOUR_MICROS: '9973', SIGNUP_CREDIT_MICROS: '10000000' },
+  });
+  if (!its) return undefined;
+  const [manager, second, third] = its.swarm.nodes as [SwarmNode, SwarmNode, SwarmNode];
+  return { ...its, manager, second, third, proxy: its.proxies[0]!, power };
+}
+
+interface PowerSwitch {
+  command: string;
+  /** How often it was asked to switch a node off. */
+  asked(): Promise<number>;
+  /** From now on it does as it is told: `off` ends the node. */
+  obey(node: SwarmNode, off: () => Promise<void>): Promise<void>;
+}
+
+/** Switches nobody off until it is told to obey. */
+async function powerSwitch(): Promise<PowerSwitch> {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-power-'));
+  shared.teardown(() => rm(dir, { recursive: true, force: true }));
+  const path = (name: string) => join(dir, name);
+  const command = [
+    `echo "$NODE_NAME" >> ${path('asked')}`,
+    `test -e ${path('obeys')} || exit 1`,
+    `: > "${path('off')}-$NODE_NAME"`,
+    `until test -e "${path('done')}-$NODE_NAME"; do sleep 0.1; done`,
+  ].join('; ');
+  return {
+    command,
+    asked: async () => (await readFile(path('asked'), 'utf8').catch(() => '')).split('\n').length - 1,
+    async obey(node, off) {
+      await writeFile(path('obeys'), '');
+      await until(async () => existsSync(path(`off-${node.name}`)));
+      await off();
+      await writeFile(path(`done-${node.name}`), '');
+    },
+  };
+}
+
+/** A network may join six times at once and then every three seconds: who comes too fast comes again. */
+function comeIn<Options, Joined>(join: (options: Options) => Promise<Joined>, options: Options): Promise<Joined> {
+  const ask = () =>
+    join(options).catch((error: unknown) => {
+      if (!/a lot of joining/.test(String(error))) throw error;
+      return undefined;
+    });
+  return until(ask, AGAIN_MS);
+}
+
+const at = (proxy: SwarmProxy, id: string) => ({ ...proxy.address, version: VERSION, fakeHost: `${id}.localhost` });
+
+async function transitionsOf({ service }: Home, id: string): Promise<string[]> {
+  const path = `/v1/servers/${id}/machine`;
+  const { transitions } = await service.call<{ transitions: { to: string; at: string }[] }>('GET', path);
+  return transitions.map(({ to }) => to);
+}
+
+async function sleeps({ service }: Home, id: string): Promise<void> {
+  await service.call('POST', `/v1/servers/${id}:stop`);
+  await service.reach(id, 'hibernated');
+}
+
+/** By node: the servers whose games run there. */
+async function spread(its: Home): Promise<Map<SwarmNode, string[]>> {
+  const found = its.swarm.nodes.map(async (node) => [node, await its.gamesOn(node).catch(() => [])] as const);
+  return new Map(await Promise.all(found));
+}
+
+/** Somebody who plays on, each in a game of their own. */
+async function party(its: Home, ids: readonly string[]): Promise<Map<string, RawBot>> {
+  const players = ids.map(
+    async (id) => [id, await comeIn(joinRaw, { ...at(its.proxy, id), name: `P-${id}` })] as const,
+  );
+  return new Map(await Promise.all(players));
+}
+
+/** Each of them is still in the same game: it answers. */
+async function playOn(players: Map<string, RawBot>, word: string): Promise<void> {
+  await Promise.all(
+    [...players].map(async ([id, player]) => {
+      player.chat(`${word} of ${id}`);
+      const cutOff = player.ended.then((reason) => `cut off: ${reason}`);
+      const heard = await Promise.race([player.waitChat(new RegExp(`${word} of ${id}`)), cutOff]);
+      if (heard.startsWith('cut off: ')) throw new Error(`${id}: ${heard}`);
+    }),
+  );
+}
+
+holds('players wake servers through each of two proxies, play, and find it all again', async (t, its) => {
+  const { service, proxies } = its;
+  await Promise.all(
+    proxies.map(async (proxy, n) => {
+      const id = IDS[n]!;
+      await service.create(id, VERSION, { properties: { gamemode: 'creative' } });
+      const asked = performance.now();
+      const steve = await comeIn(joinBot, { ...at(proxy, id), name: 'Steve' });
+      t.log(`${proxy.name}: in after ${Math.round(performance.now() - asked)} ms`);
+      await steve.placeBlock(BLOCK, 'stone');
+      const other = proxies[1 - n]!;
+      const alex = await comeIn(joinRaw, { ...at(other, id), name: 'Alex' });
+      steve.chat('hello from Steve');
+      await alex.waitChat(/hello from Steve/);
+      const ban = service.call('POST', `/v1/servers/${id}:command`, { command: `ban-ip ${proxy.from}` });
+      await t.throwsAsync(ban, { message: /PROXY_ADDRESS/ }, 'all players come from there');
+      await Promise.all([steve.end(), alex.end()]);
+      await sleeps(its, id);
+      t.deepEqual(await its.nodeOf(id), undefined);
+      const again = await comeIn(joinBot, { ...at(other, id), name: 'Steve' });
+      t.is(await again.blockAt(BLOCK), 'stone', 'what was built is still there');
+      await again.end();
+    }),
+  );
+});
+
+holds(`${SERVERS} servers spread over the nodes, and their consoles and logs are there`, async (t, its) => {
+  const { service } = its;
+  for (const id of IDS.slice(2)) await service.create(id, VERSION, { properties: { gamemode: 'creative' } });
+  const asked = performance.now();
+  await Promise.all(
+    IDS.map(async (id) => {
+      await service.call('POST', `/v1/servers/${id}:start`);
+      await service.reach(id, 'running', 300_000);
+    }),
+  );
+  t.log(`${SERVERS} games run after ${Math.round(performance.now() - asked)} ms`);
+  const there = await spread(its);
+  t.deepEqual([...there.values()].flat().toSorted(), IDS.toSorted(), 'each once');
+  t.log(Object.fromEntries([...there].map(([{ name }, games]) => [name, games.length])));
+  // Swarm counts all that runs on a node, proxies and services too.
+  t.true([...there.values()].filter((games) => games.length > 0).length >= Math.min(3, Math.floor(SERVERS / 2)));
+  for (const id of IDS) {
+    const { output } = await service.call<{ output: string }>('POST', `/v1/servers/${id}:command`, { command: 'list' });
+    t.regex(output, /There are 0/, id);
+    const { lines } = await service.call<{ lines: unknown[] }>('GET', `/v1/servers/${id}/logs`);
+    t.true(lines.length > 0, id);
+  }
+});
+
+holds('on a node that is drained nothing starts, and what runs there runs on until it sleeps', async (t, its) => {
+  const { swarm, manager, service } = its;
+  const here = (await spread(its)).get(manager)!;
+  const players = await party(its, here);
+  const info = (await swarm.manager.listNodes()).find(({ Description }) => Description.Hostname === manager.name)!;
+  const change = { version: info.Version.Index, ...info.Spec, Availability: 'pause' };
+  await (swarm.manager.getNode(info.ID).update(change as never) as unknown as Promise<unknown>);
+  const [moved, ...stay] = here;
+  await players.get(moved!)!.end();
+  players.delete(moved!);
+  await sleeps(its, moved!);
+  await service.call('POST', `/v1/servers/${moved}:start`);
+  await service.reach(moved!, 'running');
+  t.not(await its.nodeOf(moved!), manager);
+  await playOn(players, 'drained');
+  await Promise.all(
+    stay.map(async (id) => {
+      t.is(await its.nodeOf(id), manager, 'it runs on');
+      await players.get(id)!.end();
+      await sleeps(its, id);
+      await service.call('POST', `/v1/servers/${id}:start`);
+      await service.reach(id, 'running');
+    }),
+  );
+  t.deepEqual((await spread(its)).get(manager), []);
+});
+
+holds('the manager’s engine is restarted: nothing stops, and nobody is cut off', async (t, its) => {
+  const { manager, service } = its;
+  const players = await party(its, IDS);
+  const before = await spread(its);
+  const steps = await Promise.all(IDS.map((id) => transitionsOf(its, id)));
+  await manager.end('SIGTERM');
+  await playOn(players, 'away');
+  const late = await comeIn(joinRaw, { ...at(its.proxy, IDS[0]!), name: 'Late' });
+  await late.waitChat(/./);
+  await until(async () => (await fetch(`${service.baseUrl}/readyz`)).status === 503);
+  await manager.start();
+  await until(async () => (await fetch(`${service.baseUrl}/readyz`)).status === 200);
+  await playOn(players, 'back');
+  t.deepEqual(await spread(its), before);
+  await Promise.all(IDS.map(async (id, n) => t.deepEqual(await transitionsOf(its, id), steps[n], id)));
+  for (const player of [late, ...players.values()]) await player.end();
+  await sleeps(its, IDS[0]!);
+  const again = await comeIn(joinRaw, { ...at(its.proxy, IDS[0]!), name: 'Steve' });
+  await again.end();
+});
+
+holds('a node is lost: its servers wait while it may run on, and are elsewhere once it is off', async (t, its) => {
+  const { service, second, third, power } = its;
+  const lost = (await spread(its)).get(third)!;
+  const others = (await spread(its)).get(second)!;
+  t.true(lost.length > 0 && others.length > 0);
+  const builders = lost.map(async (id) => {
+    const builder = await comeIn(joinBot, { ...at(its.proxy, id), name: 'Builder' });
+    if ((await builder.blockAt(BLOCK)) !== 'stone') await builder.placeBlock(BLOCK, 'stone');
+    await builder.end();
+    await service.call('POST', `/v1/servers/${id}:command`, { command: 'save-all flush' });
+  });
+  await Promise.all(builders);
+  const players = await party(its, others);
+  const steps = await Promise.all(others.map((id) => transitionsOf(its, id)));
+
+  const cutAt = performance.now();
+  await third.unplug();
+  const isSaid = ({ msg }: { msg?: unknown }) => String(msg).startsWith('a node does not answer; its games wait');
+  await until(async () => service.log.some(isSaid));
+  t.deepEqual(
+    service.log.filter(isSaid).map(({ node, games }) => ({ node, games })),
+    [{ node: third.name, games: lost.length }],
+  );
+  t.log(`found lost after ${Math.round(performance.now() - cutAt)} ms`);
+  const asked = await power.asked();
+  await until(async () => (await power.asked()) >= asked + 2);
+  t.deepEqual((await its.gamesOn(third)).toSorted(), lost.toSorted(), 'they run on, unseen');
+  t.deepEqual((await its.gamesOn(second)).toSorted(), others.toSorted(), 'and nowhere else');
+  for (const id of lost) t.is((await service.call('GET', `/v1/servers/${id}`)).state, 'running');
+  await playOn(players, 'lost');
+
+  // From here on it can be switched off.
+  const offAt = performance.now();
+  await power.obey(third, async () => {
+    its.proxies[1]!.child.kill('SIGKILL');
+    await third.powerOff();
+  });
+  await Promise.all(
+    lost.map(async (id) => {
+      await until(async () => ((await its.nodeOf(id)) ?? third) !== third);
+      await service.reach(id, 'running', 300_000);
+    }),
+  );
+  const backMs = Math.round(performance.now() - offAt);
+  t.log(`${lost.length} are back ${backMs} ms after the power was cut`);
+  t.true(backMs <= MOST_MS);
+  for (const id of lost) {
+    const again = await comeIn(joinBot, { ...at(its.proxy, id), name: 'Builder' });
+    t.is(await again.blockAt(BLOCK), 'stone', 'with its world');
+    await again.end();
+  }
+  await playOn(players, 'after');
+  await Promise.all(others.map(async (id, n) => t.deepEqual(await transitionsOf(its, id), steps[n], id)));
+  for (const player of players.values()) await player.end();
+});
+
+holds('each minute of a server is on its bill, and has its figures, on whichever node', async (t, { service }) => {
+  interface Usage {
+    amountMicros: number | string;
+    sessions: { minutes: number; ending: string }[];
+  }
+  for (const id of IDS) {
+    const usage = await until(async () => {
+      const now = await service.call<Usage>('GET', `/v1/servers/${id}/usage`);
+      return now.sessions.some(({ minutes }) => minutes > 0) && now;
+    }, MINUTELY_MS);
+    t.true(Number(usage.amountMicros) > 0, id);
+    t.is(usage.sessions.filter(({ ending }) => ending === '').length, 1, id);
+    await until(async () => {
+      const metrics = await service.call<{ memUsedMb: number }>('GET', `/v1/servers/${id}/metrics`);
+      return metrics.memUsedMb > 20;
+    }, MINUTELY_MS);
+  }
+});

