@@ -34,6 +34,7 @@ by hand where the service is told PROXY=external.
 
   CONTROL_URL             the service: wss://dormouse.example.org, or ws:// and a loopback address. Where a standby may take it
                           over (STANDBY=wait there), both, with a comma between: the one that serves is found
+  CONTROL_PLAIN=false     true: ws:// to other machines too, on a network where nobody else listens
   PROXY_TOKEN             as the service has it (PROXY_TOKEN there, or the file proxy.token in its DATA_DIR)
   PROXY_TOKEN_FILE        a file that holds it
   PROXY_HOST=::           address players connect to
@@ -83,16 +84,17 @@ function number(name: string, text: string, most: number): number {
 function remote(env: NodeJS.Dict<string>): Service[] {
   const urls = (env['CONTROL_URL'] ?? '').split(/[\s,]+/).filter(Boolean);
   if (urls.length === 0 || urls.length > MOST_SERVICES) throw new SettingError(WHERE);
-  const hrefs = urls.map(linkAt);
+  const mayBePlain = env['CONTROL_PLAIN'] === 'true';
+  const hrefs = urls.map((url) => linkAt(url, mayBePlain));
   const token = env['PROXY_TOKEN'] || tokenIn(env['PROXY_TOKEN_FILE']);
   if (!token) throw new SettingError('PROXY_TOKEN, or PROXY_TOKEN_FILE, must be set as the service has it.');
   return hrefs.map((url) => ({ url, token }));
 }
 
-function linkAt(text: string): string {
+function linkAt(text: string, mayBePlain: boolean): string {
   const control = URL.parse(text);
   if (!control || !['ws:', 'wss:'].includes(control.protocol)) throw new SettingError(WHERE);
-  if (control.protocol === 'ws:' && !LOOPBACK.test(control.hostname))
+  if (control.protocol === 'ws:' && !mayBePlain && !LOOPBACK.test(control.hostname))
     throw new SettingError('CONTROL_URL must begin with wss:// unless the service is on this machine.');
   if (control.pathname === '/') control.pathname = LINK_PATH;
   return control.href;

@@ -34,7 +34,7 @@ export interface Route {
   maxPlayers: number;
   /** What the server list shows while it sleeps, whole; '' for the usual: the first line of `motd`, and the state. */
   asleepMotd: string;
-  /** The line on its state while it sleeps; '' for the usual. */
+  /** The line on its state while it sleeps, or while joins are refused; '' for the usual. */
   asleepLine: string;
   /** While `starting` or `installing`: phase, percent, and the expected seconds left (null: unknown). A percent below 0: nothing of it is known. */
   phase: string;

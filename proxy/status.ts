@@ -158,7 +158,9 @@ function describe(route: Route): string {
 }
 
 function overlay(route: Route): string {
-  if (route.refusal !== '' && route.state !== 'running') return TEXTS.unavailable;
+  if (route.refusal !== '') {
+    return cleanText(route.asleepLine, MOTD_UNITS) || (route.state === 'running' ? TEXTS.silent : TEXTS.unavailable);
+  }
   switch (route.state) {
     case 'hibernated':
       return cleanText(route.asleepLine, MOTD_UNITS) || TEXTS.asleep;
@@ -172,7 +174,7 @@ function overlay(route: Route): string {
     case 'start_failed':
       return TEXTS.needsOwner;
     case 'running':
-      return route.refusal === '' ? '' : TEXTS.silent;
+      return '';
     default:
       return route.state satisfies never;
   }

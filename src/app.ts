@@ -16,7 +16,8 @@ import type { Config } from './config.ts';
 import { openDatabases, openMysql } from './databases/open.ts';
 import { openDisks } from './disk/disks.ts';
 import { enforceDiskQuotas } from './disk/enforcement.ts';
-import { openGameHost } from './engines/game-host.ts';
+import { openGameHost, preloadEngine } from './engines/game-host.ts';
+import { watchLostGames } from './engines/lost-games.ts';
 import { createReachability } from './engines/reachability.ts';
 import { sandboxVersions } from './engines/sandbox.ts';
 import { openFiles } from './files/open.ts';
@@ -102,6 +103,8 @@ export interface Time {
   monotonicMs: () => number;
 }
 
+/** What a start gives the off-site store to say that a setting is wrong. */
+const STORE_PATIENCE_MS = 3_000;
 const REAL_TIME: Time = { clock: systemClock, monotonicMs: sinceBoot };
 
 /**
@@ -122,6 +125,7 @@ export async function startApp(
   const settings = config;
   try {
     const listening = await openListening({ config, signal, log, onClose });
+    if (config.standby === 'wait') await preloadEngine(config.engine);
     const { store, secret, lease } = await openInstallation({
       dataDir,
       databaseUrl: config.databaseUrl,
@@ -133,7 +137,7 @@ export async function startApp(
       onClose,
       onLost,
     });
-    listening.taken();
+    const isTakeover = listening.taken();
     const mayAct = () => lease.require();
     const onAccount = async (tx: Tx, id: string, at: number) =>
       void (await openWallet(tx, id, at, config.signupCreditMicros));
@@ -141,6 +145,7 @@ export async function startApp(
     const firstRunFile = await openFirstRunFile(dataDir, log);
     const gameHost = await openGameHost({ store, secret, settings, mayAct, clock, log, onClose });
     const { engine, typed: console, management, passwords, owner } = gameHost;
+    const { nodes } = engine;
     const onThisMachine = engine.kind === 'process';
     const rconPassword = (serverId: string) => passwords.of(serverId);
     const catalogue = createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock });
@@ -166,6 +171,7 @@ export async function startApp(
     };
     const presence = createPresence(steady);
     const around = { store, servers, serverOperation, clock, log, onClose };
+    const lostGames = nodes && watchLostGames({ ...around, nodes });
 
     // What belongs to servers beside their games.
     const openFilesSeen = createOpenFiles();
@@ -189,8 +195,8 @@ export async function startApp(
     const { mods, installPack, ...modsRoom } = openMods({ ...around, ...folders, registries, withFilesLock, workers });
     // Child processes live within this process's own limits; containers stand beside it.
     const probe = createMachineProbe({ dataDir, ownLimits: onThisMachine });
-    const { prices, sessions, capacity } = await openMeasures({ ...around, probe, steady, settings });
-    const offSite = await openOffSite({ settings, secret, clock, log });
+    const { prices, sessions, capacity } = await openMeasures({ ...around, probe, steady, nodes, settings });
+    const offSite = openOffSite({ settings, secret, clock, log });
     const backupRoom = createBackupRoom({
       ...folders,
       store,
@@ -228,7 +234,7 @@ export async function startApp(
       // Containers bring an installer of their own.
       installPack: onThisMachine ? installPack : undefined,
       portsOf: (id) => serverPorts.of(id),
-      cpusFor: (ramMb) => capacity.cpusFor(ramMb),
+      cpusFor: (ramMb, region) => capacity.cpusFor(ramMb, region),
       mayRun,
       eulaAccepted: (row) => eula.isAccepted(row),
       maintain: backupRoom.maintain,
@@ -244,7 +250,7 @@ export async function startApp(
       log,
       onClose,
     });
-    const joining = await openJoining({ store, servers, presence, clock, log, onClose, settings });
+    const joining = await openJoining({ ...around, presence, lostGames, settings });
     const { proxies, publicStatuses, wakePolicies } = joining;
     const joined = (serverId: string) => proxies.players(serverId);
     const talk = { engine, console, rconPassword, joined };
@@ -271,7 +277,7 @@ export async function startApp(
     // Who is asked before a server wakes, in this order.
     const onCapReached = alerts.spendCapReached;
     const charged = { store, servers, prices, clock, log, onClose };
-    const asked = { capacity, console, rconPassword, mailer, onCapReached, settings };
+    const asked = { capacity, nodes, console, rconPassword, mailer, onCapReached, settings };
     const { funds, accountLimits } = await openAllowance({ ...charged, ...asked });
     servers.checkWakes(readFirst(mayRun), [...WAKES, ...INSTALLS]);
     const measured = { store, servers, console, rconPassword, clock, log, dataDir };
@@ -279,7 +285,7 @@ export async function startApp(
     onClose(() => quotas.close());
     const suspensions = await openSuspensions({ store, clock, servers });
     sftp.keepShut((id) => suspensions.of(id) !== undefined);
-    const drain = await openNodeDrain({ store, nodeLabel, servers });
+    const drain = await openNodeDrain({ store, servers, nodes, settings });
     // A player is held while the engine comes back; who asks over the API is told.
     const reachability = createReachability(engine, clock);
     servers.checkWakes(requireEngine(nodeLabel, reachability), ['START', 'RESTART']);
@@ -287,6 +293,9 @@ export async function startApp(
     // Not before all that may refuse a start is there.
     const schedules = await openSchedules({ ...around, ...talk, backups, accessChanges });
     const meter = await openMeter({ ...charged, engine, sessions, steady, funds });
+
+    // Players of a service that has ended wait for nothing that they do not need.
+    if (!isTakeover) await offSite.settled(STORE_PATIENCE_MS);
 
     // Behind the proxies, so that nobody wakes one meanwhile.
     if (onThisMachine && (await isContainer())) onClose(() => stopAll(servers, { clock, log }));
@@ -299,6 +308,7 @@ export async function startApp(
       proxies: () => proxies.views(),
       storeWrites: () => store.waiting(),
       webhookMessages: () => outbox.waiting(store),
+      uploads: () => backups.uploadsWaiting(),
       charged: createChargeCount(store, clock),
       meterAgeMs: () => meter.ageMs(),
     });
@@ -307,7 +317,7 @@ export async function startApp(
     const playersPort = () => players.port;
     const clientAddress = createClientAddress(trusted);
     const { containerOf } = gameHost;
-    const kept = { disk: quotas.quota, suspensions, publicStatuses, serverPorts, containerOf };
+    const kept = { disk: quotas.quota, suspensions, publicStatuses, serverPorts, containerOf, nodes, lostGames };
     const serverView = createServerView({ ...kept, config, playersPort, clock });
     const shown = { servers, serverOperation, serverView, clock };
     const room = { capacity, reachability, accountLimits, drain };
@@ -315,7 +325,7 @@ export async function startApp(
     const serverRoom = serverFeature({ ...shown, ...room, testAlert, people, cores, playersPort, owner, settings });
     const profiles = createMojangProfiles({ apiUrl: config.mojangApiUrl, clock });
     const checkout = await openCheckout(settings, log);
-    const operated = { people, grants, console, rconPassword, sftp, orphans, suspensions, disk: quotas.quota };
+    const operated = { people, grants, nodes, lostGames, console, rconPassword, sftp, orphans, suspensions };
     const features: Feature[] = [
       game.feature,
       peopleRoom.feature,
@@ -349,7 +359,7 @@ export async function startApp(
       },
       insight.feature,
       billingFeature({ ...around, ...room, prices, checkout, settings }).feature,
-      operatorFeature({ ...operated, ...room, proxies, servers, serverView, settings }).feature,
+      operatorFeature({ ...operated, ...room, disk: quotas.quota, proxies, servers, serverView, settings }).feature,
     ];
     const app = createFront({
       features,

@@ -91,6 +91,7 @@ export const settings = {
     'dormouse-games',
     'ENGINE=swarm: overlay network of games and proxies. Another, with -nodes behind, is for the nodes alone.',
   ),
+  swarmOverlay: setting('SWARM_OVERLAY', kind.flag, 'true', 'ENGINE=swarm: false: games are at ports of their nodes.'),
   swarmNodeSocket: setting(
     'SWARM_NODE_SOCKET',
     kind.text,
@@ -130,7 +131,7 @@ export const settings = {
     'MYSQL_GAME_HOSTS',
     kind.accountHosts,
     '127.0.0.1,::1,localhost,10.%,172.16.0.0/255.240.0.0,192.168.%,fd%',
-    'Whence games may sign in to their databases, beside this machine; %: anywhere.',
+    'From where games may sign in to their databases, beside this machine; %: anywhere.',
   ),
   mysqlTls: setting(
     'MYSQL_TLS',

@@ -23,8 +23,8 @@ export interface ListeningOptions {
 export interface Listening {
   /** Undefined where this service refuses to wait. */
   waiting: Waiting | undefined;
-  /** To be called when the wait, if there was one, is over. */
-  taken(): void;
+  /** To be called when the wait, if there was one, is over. Whether there was. */
+  taken(): boolean;
   /** Serves from now on. Rejects where the port cannot be had. */
   serve(app: Pick<Koa, 'callback'>, link: Link | undefined): Promise<AddressInfo>;
 }
@@ -34,7 +34,7 @@ export async function openListening({ config, signal, log, onClose }: ListeningO
   const { httpHost: host, httpPort: port, trustedProxies: trusted } = config;
   if (config.standby === 'refuse') {
     const serve: Listening['serve'] = (app, link) => listenHttp(app, { host, port, trusted, link, onClose });
-    return { waiting: undefined, taken() {}, serve };
+    return { waiting: undefined, taken: () => false, serve };
   }
   const standby = await listenStandby({ host, port, trusted, onClose, log });
   const self = await thisProcess();
@@ -56,6 +56,7 @@ export async function openListening({ config, signal, log, onClose }: ListeningO
     taken() {
       standby.because('taking over');
       if (since > 0) log.info({ waitedMs: Math.round(performance.now() - since) }, 'standby: takes over');
+      return since > 0;
     },
     serve: async (app, link) => standby.serve(app, { link, onClose }),
   };

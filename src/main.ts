@@ -84,16 +84,27 @@ async function withStore<Result>(config: Config, work: (store: Store) => Promise
   return result;
 }
 
-async function backUp({ dataDir, databaseUrl }: Config, target: string): Promise<string> {
+async function backUp(config: Config, target: string): Promise<string> {
+  const { dataDir, databaseUrl, backupStore, backupEncryptionKey } = config;
   await backupService({ dataDir, databaseUrl, envFile: ENV_FILE }, target, Date.now());
-  return `${target} holds the database, the keys and what ${ENV_FILE} sets: keep it as safe as these. The files of servers are in ${dataDir}/servers, and their backups in ${dataDir}/backups: copy them too.\n`;
+  const backups = `${dataDir}/backups`;
+  const said = [
+    `${target} holds the database, the keys and what ${ENV_FILE} sets: keep it as safe as these.`,
+    `The files of servers are in ${dataDir}/servers: copy them too.`,
+    backupStore === null
+      ? `Their backups are in ${backups}: copy these too.`
+      : `Their backups are in ${backupStore}, and stay there; copy ${backups} too, where those are that are not there yet. Where S3_ACCESS_KEY_ID and the other settings of the store are not in ${ENV_FILE}, keep them apart.`,
+    backupEncryptionKey.length > 0 &&
+      `Nobody can read backups without BACKUP_ENCRYPTION_KEY: where it is not in ${ENV_FILE}, keep it apart.`,
+  ];
+  return `${said.filter(Boolean).join(' ')}\n`;
 }
 
 async function restore({ dataDir, databaseUrl }: Config, archive = ''): Promise<string> {
   if (archive === '') throw new ConfigError('Name the file: npm run restore-service FILE');
   const { madeAt, settings } = await restoreService({ dataDir, databaseUrl, envFile: ENV_FILE }, archive);
   const written = settings === undefined ? '' : ` Its settings are in ${settings}.`;
-  return `Restored as it was at ${madeAt}.${written} Put servers' files back into ${dataDir}/servers, and backups into ${dataDir}/backups; then npm start.\n`;
+  return `Restored as it was at ${madeAt}.${written} Put servers' files back into ${dataDir}/servers, and backups into ${dataDir}/backups; those in a store off site are found there, with the same S3_… settings and BACKUP_ENCRYPTION_KEY. Then npm start.\n`;
 }
 
 /** Stops what runs, or is about to, when the process is told to end. */
@@ -103,7 +114,7 @@ function closeOnSignal(starting: Promise<App>, log: Log, onSignal: () => Promise
     process.on(signal, () => {
       // npm sends once more what the terminal has sent to both.
       if (askedAt > 0 && performance.now() - askedAt < SAME_SIGNAL_MS) return;
-      // Asked twice: whoever waits has lost patience, and an end at any instant is safe.
+      // Asked twice: somebody has lost patience, and an end at any instant is safe.
       if (askedAt > 0) process.exit(1);
       askedAt = performance.now();
       log.info({ signal }, 'stopping; games run on');

@@ -23,6 +23,7 @@ if (!existsSync(path.join(ROOT, 'node_modules/xstate'))) {
   // For this process, and for those it starts.
   process.env.NODE_COMPILE_CACHE ??= cache;
   module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
+  await import(pathToFileURL(path.join(ROOT, 'src/quick-imports.js')).href);
   const isProxy = process.argv[2] === 'proxy';
   if (isProxy) process.argv.splice(2, 1);
   await import(pathToFileURL(path.join(ROOT, isProxy ? 'proxy/main.ts' : 'src/main.ts')).href);

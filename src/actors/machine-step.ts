@@ -22,7 +22,7 @@ export interface MachineStep {
 
 export type StepListener = (step: MachineStep) => void;
 
-/** Tells steps to whoever follows them. Where nobody does, `tell` asks for nothing and costs a comparison. */
+/** Tells steps to their followers. Without followers `tell` asks for nothing and costs a comparison. */
 export interface StepFeed {
   tell(step: () => MachineStep): void;
   /** Returns the cancellation. */

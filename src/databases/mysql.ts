@@ -18,7 +18,7 @@ const HOST = /^[0-9A-Za-z.:%_/-]{1,255}$/;
 export interface MysqlOptions {
   /** Hosts of accounts: addresses, names, patterns with `%`, networks as `10.0.0.0/255.0.0.0`. `%`: anywhere. */
   hosts: readonly string[];
-  /** `auto`: encrypted where the server offers it, whoever it is; `verify`: its certificate must be good; `off`. */
+  /** `auto`: encrypted where the server offers it, its certificate unchecked; `verify`: its certificate must be good; `off`. */
   tls: 'auto' | 'verify' | 'off';
 }
 

@@ -1,3 +1,7 @@
+/**
+ * A MySQL database of a server's own, made and removed with one call.
+ * Never: a password stored.
+ */
 import type { Address } from '../kernel/address.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';

@@ -50,7 +50,7 @@ export interface Patience {
  * with DISK_QUOTA_EXCEEDED before more lands than may; changes also as `ChangeLock.of` does.
  */
 export interface Files {
-  /** For work that is not here. Whoever opens it closes it. */
+  /** For work in other modules. Its opener closes it. */
   jail(serverId: string): Promise<Jail>;
   /** The same for one change. */
   change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T>;
@@ -69,7 +69,7 @@ export interface Files {
   rename(serverId: string, from: string, to: string): Promise<void>;
   remove(serverId: string, path: string): Promise<void>;
   mkdir(serverId: string, path: string): Promise<void>;
-  /** An open file, or the zip of a directory as it is read. Whoever gets it ends it: `file.close`, `stream.destroy`. */
+  /** An open file, or the zip of a directory as it is read. The caller ends it: `file.close`, `stream.destroy`. */
   download(
     serverId: string,
     path: string,

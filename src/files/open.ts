@@ -1,3 +1,7 @@
+/**
+ * An owner's files, over the API.
+ * Never: a path opened past the jail.
+ */
 import type { StreamSlots } from '../http/stream-slots.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';

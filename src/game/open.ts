@@ -1,3 +1,7 @@
+/**
+ * What a game is started with, and what its log and files say.
+ * Never: text of users in the variables of the game image, which expands and downloads what some of them name.
+ */
 import type { TrustedWithCode } from '../engines/process/confined.ts';
 import type { Feature } from '../web/feature.ts';
 import { catalogueOperations } from './catalogue/api.ts';

@@ -29,6 +29,8 @@ export interface TelemetrySources {
   /** Writes that wait for the store. */
   storeWrites: () => number;
   webhookMessages: () => Promise<number>;
+  /** Backups that are still to be brought off site. */
+  uploads: () => Promise<{ count: number; oldestMs: number }>;
   /** Ticks and their cost since the process began. */
   charged: () => Promise<{ ticks: number; micros: number }>;
   /** How long ago the last minute was charged. */
@@ -109,12 +111,18 @@ export function registerCollected(registry: Registry, sources: TelemetrySources)
     },
     {
       name: 'dormouse_queue_depth',
-      help: 'What waits: writes for the store, messages for webhooks.',
+      help: 'What waits: writes for the store, messages for webhooks, backups to be brought off site.',
       labelNames: ['queue'],
       read: async () => [
         [sources.storeWrites(), { queue: 'store' }],
         [await sources.webhookMessages(), { queue: 'webhooks' }],
+        [(await sources.uploads()).count, { queue: 'backups' }],
       ],
+    },
+    {
+      name: 'dormouse_backup_wait_seconds',
+      help: 'Since the oldest backup that is still to be brought off site was made; 0 where none is.',
+      read: async () => [[(await sources.uploads()).oldestMs / 1_000]],
     },
     {
       name: 'dormouse_standby',

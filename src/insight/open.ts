@@ -1,3 +1,7 @@
+/**
+ * Owners see what their servers do, and are told when something is wrong.
+ * Never: a server woken by looking at it.
+ */
 import type { DiskQuota } from '../disk/quota.ts';
 import type { Console } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';

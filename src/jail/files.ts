@@ -52,7 +52,7 @@ export interface StreamOptions {
   keepOpen?: boolean;
 }
 
-/** An open file. Whoever opens it closes it, by `close` or by the end of a stream. */
+/** An open file. Its opener closes it, by `close` or by the end of a stream. */
 export interface JailFile extends AsyncDisposable {
   /** By which a worker reads it; undefined where what is shown is not what is on the disk. */
   readonly descriptor: number | undefined;

@@ -6,7 +6,6 @@ import { KIB, MIB } from '../kernel/units.ts';
 const SMALL_BYTES = 128 * KIB;
 const AHEAD = 16;
 const CHUNK_BYTES = MIB;
-const ZEROS = Buffer.alloc(CHUNK_BYTES);
 
 /** A folder, or a file with exactly so many bytes of content, whatever becomes of it meanwhile. */
 export interface Source {
@@ -38,14 +37,48 @@ export async function* sources(entries: AsyncIterable<TreeEntry>): AsyncGenerato
   }
 }
 
-/** The bytes of a file, `sizeBytes` of them in any case. */
-export async function* contentOf(file: JailFile, sizeBytes: number): AsyncGenerator<Buffer> {
-  for (let position = 0; position < sizeBytes;) {
-    const wanted = Math.min(CHUNK_BYTES, sizeBytes - position);
-    const chunk = await readFully(file, position, wanted);
+/**
+ * The bytes of a file, `sizeBytes` of them in any case, in chunks of the pool: whoever has used one gives it back to the pool, and
+ * never looks at it again.
+ */
+export async function* contentOf(file: JailFile, sizeBytes: number, pool: ChunkPool): AsyncGenerator<Buffer> {
+  for (let position = 0; position < sizeBytes; position += CHUNK_BYTES) {
+    const chunk = pool.take().subarray(0, Math.min(CHUNK_BYTES, sizeBytes - position));
+    chunk.fill(0, await fill(chunk, file, position));
     yield chunk;
-    if (chunk.length < wanted) yield ZEROS.subarray(chunk.length, wanted);
-    position += wanted;
+  }
+}
+
+/** Memory for the chunks of large files. What is new for each chunk costs more than reading it. */
+export interface ChunkPool {
+  take: () => Buffer;
+  /** Takes back what it gave, or a part of that; anything else is not its own, and left alone. */
+  giveBack: (chunk: Buffer) => void;
+}
+
+/** Holds as much as is in use at one time. */
+export function createChunkPool(): ChunkPool {
+  const idle: Buffer[] = [];
+  const lent = new Map<ArrayBufferLike, Buffer>();
+  return {
+    take() {
+      const chunk = idle.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES);
+      lent.set(chunk.buffer, chunk);
+      return chunk;
+    },
+    giveBack({ buffer }) {
+      const chunk = lent.get(buffer);
+      if (chunk && lent.delete(buffer)) idle.push(chunk);
+    },
+  };
+}
+
+/** Fills a buffer as far as the file goes on; gives how many bytes that were. */
+async function fill(buffer: Buffer, file: JailFile, position: number): Promise<number> {
+  for (let filled = 0; ;) {
+    const read = await file.readInto(buffer.subarray(filled), position + filled);
+    filled += read;
+    if (read === 0 || filled === buffer.length) return filled;
   }
 }
 
@@ -62,21 +95,14 @@ async function sourceOf(met: TreeEntry): Promise<Source | undefined> {
     const { sizeBytes, mode, modifiedAt } = await file.stat();
     const entry = { ...met, mode, modifiedAt };
     if (sizeBytes > SMALL_BYTES) return { entry, sizeBytes, file };
-    const bytes = await readFully(file, 0, sizeBytes);
+    const buffer = Buffer.allocUnsafe(sizeBytes);
+    const bytes = buffer.subarray(0, sizeBytes === 0 ? 0 : await fill(buffer, file, 0));
     await file.close();
     return { entry, sizeBytes: bytes.length, bytes };
   } catch (error) {
     await file.close();
     throw error;
   }
-}
-
-/** As many bytes as there are, up to `length`. */
-async function readFully(file: JailFile, position: number, length: number): Promise<Buffer> {
-  if (length === 0) return ZEROS.subarray(0, 0);
-  const first = await file.read(position, length);
-  if (first.length === length || first.length === 0) return first;
-  return Buffer.concat([first, await readFully(file, position + first.length, length - first.length)]);
 }
 
 /** Opens what a walk has met; undefined where it has gone since, is something else now, or belongs to the service. */

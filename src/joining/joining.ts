@@ -1,4 +1,9 @@
+/**
+ * Who may come in, and what the server list shows.
+ * Never: a wake by a status ping, or by a player who may not come in.
+ */
 import { createPlayerFiles } from '../game/players/files.ts';
+import type { LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import type { Log } from '../kernel/log.ts';
@@ -24,6 +29,8 @@ export interface JoiningOptions {
   store: Store;
   servers: Servers;
   presence: Presence;
+  /** Of games on several machines: which are on one that does not answer. */
+  lostGames?: LostGames | undefined;
   clock: Clock;
   log: Log;
   onClose: OnClose;
@@ -33,7 +40,7 @@ export interface JoiningOptions {
 
 /** Opens what players and other strangers see of the servers, from the first observed change of any of them on. */
 export async function openJoining(options: JoiningOptions): Promise<Joining> {
-  const { store, servers, presence, clock, log, onClose, settings } = options;
+  const { store, servers, presence, lostGames, clock, log, onClose, settings } = options;
   const { dataDir, publicHost, defaultServer } = settings;
   const publicStatuses = await openPublicStatuses(store);
   const wakePolicies = await openWakePolicies(store);
@@ -41,7 +48,8 @@ export async function openJoining(options: JoiningOptions): Promise<Joining> {
   const joinPolicy = createJoinPolicy({ files: createPlayerFiles(dataDir), policies: wakePolicies, clock, store });
   servers.checkWakes(joinPolicy.wakeCap, ['JOIN']);
   const sleepers = await listRoutes(store);
-  const routing = createRouting({ servers, clock, log, joinPolicy, publicHost, defaultServer, sleepers });
+  const named = { publicHost, defaultServer, sleepers };
+  const routing = createRouting({ servers, clock, log, joinPolicy, lostGames, ...named });
   onClose(() => routing.close());
   const ofProxy = log.child({ room: 'proxy' });
   const proxies = await openProxies({ settings, routing, servers, joinPolicy, presence, clock, log: ofProxy });

@@ -38,6 +38,8 @@ interface Ticket extends Waiter {
 /** One server in line: all who wait for it come in together, when the first of them does. */
 interface Place {
   ramMb: number;
+  /** Room in another is none for it. */
+  region: string | undefined;
   /** When the first of them came, even if that one has gone since. */
   since: number;
   tickets: Ticket[];
@@ -49,7 +51,7 @@ const PATIENCE_MS = 10 * 60_000;
 const LOOK_MS = 15_000;
 
 /**
- * The line for this node, of players through all proxies. Who has come first goes first; where the free room is too little for
+ * The line for the nodes, of players through all proxies. Who has come first goes first; where the free room is too little for
  * that server, a smaller one behind it takes it. It is looked for only when a server comes to rest, and each 15 s besides.
  */
 export class Line {
@@ -86,9 +88,9 @@ export class Line {
     } catch (error) {
       waiter.signal.throwIfAborted();
       if (!isFull(error) || this.#players >= MOST_PLAYERS) throw error;
-      const ramMb = (await this.#servers.get(waiter.serverId))?.row.ramMb ?? 0;
+      const { ramMb = 0, region } = (await this.#servers.get(waiter.serverId))?.row ?? {};
       waiter.signal.throwIfAborted();
-      const waiting = this.#wait(waiter, ramMb, error);
+      const waiting = this.#wait(waiter, { ramMb, region }, error);
       if (seen !== this.#chances) this.#look();
       await waiting;
     }
@@ -99,9 +101,9 @@ export class Line {
     this.#stopLooking?.();
   }
 
-  #wait(waiter: Waiter, ramMb: number, refusal: StatusError): Promise<void> {
+  #wait(waiter: Waiter, needs: Pick<Place, 'ramMb' | 'region'>, refusal: StatusError): Promise<void> {
     const { serverId, signal, since } = waiter;
-    const place = this.#places.get(serverId) ?? { ramMb, since, tickets: [] };
+    const place = this.#places.get(serverId) ?? { ...needs, since, tickets: [] };
     place.since = Math.min(place.since, since);
     this.#places.set(serverId, place);
     return new Promise((resolve, reject) => {
@@ -161,9 +163,10 @@ export class Line {
   async #letIn(): Promise<void> {
     for (let seen = -1; seen !== this.#chances;) {
       seen = this.#chances;
-      let tooLargeMb = Infinity;
+      const tooLargeMb = new Map<string | undefined, number>();
       for (const place of this.#inOrder()) {
-        if (place.ramMb < tooLargeMb && !(await this.#admit(place))) tooLargeMb = place.ramMb;
+        const { ramMb, region } = place;
+        if (ramMb < (tooLargeMb.get(region) ?? Infinity) && !(await this.#admit(place))) tooLargeMb.set(region, ramMb);
       }
     }
   }

@@ -98,7 +98,7 @@ function statusPage(server: PublicServer, baseUrl: string): Html {
       <p><code>${`[![Server status](${baseUrl}/status/${slug}/badge.svg)](${baseUrl}/status/${slug})`}</code></p>
     </details>
   </article>`;
-  // The same for everybody, whoever is signed in: it may be kept by caches on the way.
+  // The same for everybody, signed in or not: caches on the way may keep it.
   return layout({ title: name, main }, NOBODY);
 }
 

@@ -47,7 +47,7 @@ function linksCard(url: string, slug: string): Html {
   return html`<section class="card">
     <h2>Link and badge</h2>
     <p><a href="/status/${slug}">${url}</a> ${copyButton(url, 'the link')}</p>
-    <p><img src="/status/${slug}/badge.svg" alt="The badge as it is now" height="28" /></p>
+    <p><img class="badge" src="/status/${slug}/badge.svg" alt="The badge as it is now" height="28" /></p>
     <p>For a site or a README, as Markdown: <code>${badge}</code> ${copyButton(badge, 'the badge')}</p>
   </section>`;
 }

@@ -19,6 +19,16 @@ export function refusalLine(error: StatusError): string {
   return wordsOf(error).line;
 }
 
+/** What players are told of a server whose machine does not answer, and may still run it. */
+export function lostWords(name: string): Words {
+  return {
+    kick:
+      `The machine that ${name} is on does not answer right now.\n` +
+      'It goes on as soon as that machine is back, or is surely off. Try again in a few minutes.',
+    line: '§cIts machine does not answer right now',
+  };
+}
+
 /** What a player is told of a reason that has a name; undefined: it has none here. */
 export function kickOf(reason: string): string | undefined {
   return REFUSALS[reason]?.kick;
@@ -91,6 +101,10 @@ const REFUSALS: Record<string, Words> = {
   NODE_DRAINED: {
     kick: 'Servers are not started here right now. Try again later.',
     line: '§7Asleep: §fnothing is started here right now',
+  },
+  REGION_DOWN: {
+    kick: 'No machine that could run this server answers right now. Try again in a few minutes.',
+    line: '§7Asleep: §fno machine for it answers',
   },
   WAKES_USED_UP: {
     kick: 'This server has been woken often enough for today. Come back tomorrow, or ask its owner.',

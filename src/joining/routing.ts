@@ -13,6 +13,7 @@ import {
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
 import { protocolOf } from '../game/protocols.ts';
 import { DEFAULT_MAX_PLAYERS } from '../game/properties/properties.ts';
+import type { LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
@@ -23,7 +24,7 @@ import { etaSeconds } from '../servers/start-time.ts';
 import type { JoinPolicy } from './join-policy.ts';
 import { Line } from './line.ts';
 import type { RouteFeed } from './link/teller.ts';
-import { kickOf, refusalOf } from './refusals.ts';
+import { kickOf, lostWords, refusalOf } from './refusals.ts';
 import type { WakePolicy } from './wake-policies.ts';
 import { watchWakeability } from './wakeability.ts';
 
@@ -36,6 +37,8 @@ export interface RoutingOptions {
   /** The id of the server that is meant where none is named; default: none is set. */
   defaultServer?: string;
   joinPolicy: Pick<JoinPolicy, 'admit' | 'mayWake' | 'policyOf'>;
+  /** Of games on several machines: which are on one that does not answer. */
+  lostGames?: LostGames | undefined;
   /** All servers as they are stored. */
   sleepers: RouteRow[];
 }
@@ -58,6 +61,7 @@ export function createRouting({
   publicHost,
   defaultServer = '',
   joinPolicy,
+  lostGames,
   sleepers,
 }: RoutingOptions): Routes & Wake & { feed: RouteFeed; close(): void } {
   const routes = new Map<string, Route>();
@@ -116,7 +120,19 @@ export function createRouting({
     names.set(id, name);
     if (!ages.has(id)) oldest = undefined;
     ages.set(id, now.row.createdAt);
-    set(name, routeOf(now, joinPolicy.policyOf(id), clock.now()));
+    set(name, currentRoute(now));
+  });
+
+  function currentRoute(now: ServerNow): Route {
+    const route = routeOf(now, joinPolicy.policyOf(now.row.id), clock.now());
+    if (lostGames?.of(now.row.id) === undefined) return route;
+    const { kick, line } = lostWords(now.row.name);
+    return { ...route, refusal: kick, asleepLine: line };
+  }
+
+  const unfollow = lostGames?.follow((id) => {
+    const now = servers.live().find(({ row }) => row.id === id);
+    if (now && names.has(id)) set(nameOf(now.row.hostname), currentRoute(now));
   });
 
   const line = new Line({ servers, clock });
@@ -194,6 +210,7 @@ export function createRouting({
 
     close() {
       unobserve();
+      unfollow?.();
       wakeability.close();
       line.close();
     },
@@ -260,10 +277,10 @@ function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
     percent: preparing ? context.live.percent : 0,
     etaSeconds: state === 'starting' ? etaSeconds({ row, context }, at) : null,
     lastStatus: row.lastStatus === '' ? null : row.lastStatus,
-    refusal: refusalText(now, at),
     waitingRoom: hasWaitingRoom(row),
     protocol: onlyProtocol(row),
     ...asleep(policy, state),
+    ...refused(now, at),
   };
 }
 
@@ -307,7 +324,13 @@ function maxPlayers(properties: Record<string, string>): number {
   return Number(properties['max-players']) || DEFAULT_MAX_PLAYERS;
 }
 
-/** What whoever comes now is told; '' where they may come in, or wake it. */
+/** A refusal has a line of its own in the server list: what the owner says of it asleep is none. */
+function refused(now: ServerNow, at: number): Pick<Route, 'refusal'> & Partial<Pick<Route, 'asleepLine'>> {
+  const refusal = refusalText(now, at);
+  return refusal === '' ? { refusal } : { refusal, asleepLine: '' };
+}
+
+/** What a player who joins now is told; '' where they may come in, or wake it. */
 function refusalText(now: ServerNow, at: number): string {
   const { row, state, context } = now;
   if (state === 'installing') return kickText(now);

@@ -30,7 +30,7 @@ const TOKEN = /\b(dm[kad]_)[0-9A-Za-z]{20,}/g;
 const PAYMENT_KEY = /\b((?:sk|rk)_(?:live|test)_|whsec_)[0-9A-Za-z]{8,}/g;
 /** What stands before the host of a URL: user and password. */
 const USERINFO = /(:\/\/)[^\s"/@\\]{1,256}@/g;
-/** Whoever knows the path of a chat platform's webhook may write there. */
+/** The path of a chat platform's webhook is its password. */
 const WEBHOOK =
   /(:\/\/(?:[\w-]{1,32}\.)?(?:discord(?:app)?\.com\/api\/(?:v\d{1,3}\/)?webhooks|slack(?:-gov)?\.com\/(?:services|workflows|triggers)))\/[^\s"\\]{1,1024}/gi;
 

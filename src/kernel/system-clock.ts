@@ -18,7 +18,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Counts ms since the machine's boot, whoever sets its clock meanwhile. */
+/** Counts ms since the machine's boot; setting its clock does not change it. */
 export function sinceBoot(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
 }

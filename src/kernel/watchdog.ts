@@ -15,7 +15,7 @@ export interface WatchdogOptions {
   onStuck: (stuck: Stuck) => void;
   /** Default: 2 s. */
   stuckMs?: number;
-  /** Descriptor to which a line is written while it is stuck, for whoever is watching. Default: standard error. */
+  /** Descriptor to which a line is written while it is stuck. Default: standard error. */
   tellTo?: number;
 }
 

@@ -1,3 +1,7 @@
+/**
+ * A server's folder holds the mods that its rows name, each with its checksum checked.
+ * Never: a file replaced or removed that this service has not put there.
+ */
 import type { Disk } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';

@@ -1,3 +1,7 @@
+/**
+ * Who somebody is, and which servers they may reach.
+ * Never: a password, key or token kept or logged in plain.
+ */
 import type { AccessChanges } from '../http/access-changes.ts';
 import type { FindApp, FindPrincipal } from '../http/auth.ts';
 import type { Browsers } from '../http/session/session-mount.ts';

@@ -19,7 +19,7 @@ const FRESH_MS = HOUR_MS;
 /** A name that nobody bears may be taken any minute. */
 const UNKNOWN_FRESH_MS = MINUTE_MS;
 const MOST_KNOWN = 4_096;
-/** Requests that wait for an answer at once, whoever asks. */
+/** Requests that wait for an answer at once, of all callers. */
 const MOST_ASKED = 16;
 const FETCH_MS = 5_000;
 const MAX_BYTES = 16_384;

@@ -1,3 +1,7 @@
+/**
+ * The lists of a game's players, whether it sleeps or runs.
+ * Never: a list's file written while its game runs, which would write over it.
+ */
 import type { Files } from '../files/files.ts';
 import { createPlayerFiles } from '../game/players/files.ts';
 import { createPlayerListFiles } from '../game/players/list-files.ts';

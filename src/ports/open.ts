@@ -1,3 +1,7 @@
+/**
+ * A further port is one server's, and leads to its game alone.
+ * Never: a port of the service's own.
+ */
 import { isPortFree } from '../engines/process/port-forwarder.ts';
 import { TELLS_OWNERS } from '../engines/process/sockets.ts';
 import type { Store } from '../store/store.ts';

@@ -38,9 +38,9 @@ export class Game {
   readonly view: View;
   readonly ticks: Ticks;
   readonly players = new Map<string, Player>();
-  /** Ends the server; set by whoever runs it. */
+  /** Ends the server; set by the program that runs it. */
   stop: () => void = () => undefined;
-  /** Told of everybody who comes and goes; set by whoever tells others. */
+  /** Told of everybody who comes and goes; set by the part that tells others. */
   onPlayer: (change: 'joined' | 'left', player: Player) => void = () => undefined;
   #entities = 0;
 

@@ -1,9 +1,12 @@
-import { createServer } from 'node:http';
 import type { Server } from 'node:net';
+import process from 'node:process';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Game } from './game.ts';
 import type { Player } from './player.ts';
 import { equal } from './rcon.ts';
+
+// Imported as an ES module, node:http loads Undici as well, at every start of a game.
+const { createServer } = process.getBuiltinModule('node:http');
 
 const MAX_CONNECTIONS = 16;
 const MAX_MESSAGE_BYTES = 64 * 1024;

@@ -8,7 +8,7 @@ import { getServer } from '../servers/rows.ts';
 import type { Sql, Tx } from '../store/store.ts';
 import { type ScheduleRow, disableSchedule, listSchedulesBy } from './rows.ts';
 
-/** Who a schedule acts for: whoever made it, or enabled it last. '' where that is not known, or no key was used. */
+/** The account a schedule acts for: the one that made it, or enabled it last. '' where that is not known, or no key was used. */
 export type Author = Pick<ScheduleRow, 'userId' | 'keyId'>;
 
 export function authorOf(principal: Principal): Author {

@@ -42,7 +42,7 @@ const SftpCredential = z
   .object({ ...where, password: reply.text.describe('Shown this once.') })
   .meta({ id: 'SftpCredential' });
 
-/** Whoever has the password may read and change all files, so it is for owners to hand out. */
+/** The password opens all files, for reading and writing, so only owners hand it out. */
 const of = { role: 'owner', tag: 'control', params: ServerParams } as const;
 const CUTS = 'Ends all sessions that are open, also those of the password before.';
 

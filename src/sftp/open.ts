@@ -1,3 +1,7 @@
+/**
+ * The same files over SFTP, by the same rules.
+ * Never: a shell, a forwarded port, or a file outside of the server's folder.
+ */
 import type { BlockList } from 'node:net';
 import type { DiskQuota } from '../disk/quota.ts';
 import type { Files } from '../files/files.ts';

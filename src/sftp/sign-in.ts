@@ -73,7 +73,7 @@ export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOpt
       if (verified !== true) return context.reject(METHODS);
       guest.claim(found.serverId);
       const admitted = guest.admit(found.serverId, found.keyId);
-      // Once more: from here on whoever removes the key finds this connection, and may have looked before.
+      // Once more: from here on the removal of the key finds this connection; it may have looked before.
       if (admitted && (await findKeyed(username, fingerprint))?.keyId === found.keyId) context.accept();
       else await guest.end();
     }

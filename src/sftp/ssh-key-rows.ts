@@ -4,7 +4,7 @@ import { bigint, text } from '../store/columns.ts';
 import { isDuplicate } from '../store/errors.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** A public key of a user's. The key itself is not kept: whoever signs in sends it, and it is known by its fingerprint. */
+/** A public key of a user's. The key itself is not kept: a client sends it as it signs in, and its fingerprint tells which it is. */
 export interface SshKeyRow {
   id: string;
   userId: string;

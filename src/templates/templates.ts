@@ -1,7 +1,7 @@
 import { SANDBOX } from '../game/container.ts';
 import type { TemplateRow } from './rows.ts';
 
-/** A template as its users see it, whoever made it. */
+/** A template as its users see it, of any maker. */
 export type Template = Omit<TemplateRow, 'accountId' | 'createdAt'>;
 
 const PLAIN = {

@@ -1,7 +1,7 @@
 import type { Failure } from '../../machines/server-types.ts';
 import { exists, siblingsOf } from '../backups/files.ts';
 import { createKeep } from '../backups/keep-job.ts';
-import type { DoJob, Tools, Work } from '../backups/maintenance.ts';
+import type { DoJob, Tools, Work } from '../backups/job.ts';
 import { openJail } from '../jail/jail.ts';
 import { removeWorld } from '../game/worlds.ts';
 

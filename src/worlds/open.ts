@@ -1,3 +1,7 @@
+/**
+ * Which worlds a server has, and which one it starts.
+ * Never: a world's files removed below a running game.
+ */
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Feature } from '../web/feature.ts';
 import { worldOperations } from './api.ts';

@@ -68,7 +68,7 @@ export function createAlerts({ outbox, serverEvents, log }: AlertsOptions): Aler
     };
   }
 
-  /** Ends the incident of an earlier run. It is not a recovery, but whoever waits for one must be told. */
+  /** Ends the incident of an earlier run. It is not a recovery, but who waits for one must be told. */
   async function stop(tx: Tx, serverId: string, at: number, openedAt: number): Promise<() => void> {
     await deleteIncident(tx, serverId);
     await outbox.add(tx, serverId, { event: 'tps.ended', at, openedAt });

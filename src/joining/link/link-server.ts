@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, mkdir, rm } from 'node:fs/promises';
-import { type IncomingMessage, type Server, createServer } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { dirname } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -9,6 +9,7 @@ import { LINK_PATH } from '../../../proxy/link/messages.ts';
 import { socketPath } from '../../../proxy/link/socket-path.ts';
 import { SOCKET_OPTIONS, openChannel } from '../../../proxy/link/socket.ts';
 import { hashToken } from '../../kernel/ids.ts';
+import { createServer } from '../../kernel/node-http.ts';
 import type { LinkedProxies } from './linked-proxies.ts';
 
 /** The ways by which proxies reach the service. */
@@ -17,7 +18,7 @@ export interface LinkServer {
   listenAt(path: string): Promise<void>;
   /** Whether a request is for a link; asked before it is taken as any other. */
   isLink(request: IncomingMessage): boolean;
-  /** Takes a link from whoever has the token; everybody else is told 401. */
+  /** Takes a link from a client with the token; all others are answered 401. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   close(): Promise<void>;
 }

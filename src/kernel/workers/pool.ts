@@ -18,7 +18,7 @@ export interface JobOptions {
   memoryMb?: number;
   /** Open descriptors, which the job sees as 4, 5 and so on. They must stay open until it has ended. */
   files?: readonly number[];
-  /** Of a stream: whoever reads it waits for nothing else, so that it takes its place among those with one result. */
+  /** Of a stream: its reader waits for nothing else, so it takes its place among those with one result. */
   brief?: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface JobOptions {
  */
 export interface WorkerPool {
   run<Input, Output>(job: Job<Input, Output>, input: Input, options: JobOptions): Promise<Awaited<Output>>;
-  /** What a generator yields, no faster than it is taken. Whoever stops taking ends it. */
+  /** What a generator yields, no faster than it is read. A reader who stops ends it. */
   stream<Input, Item>(
     job: Job<Input, AsyncIterable<Item>>,
     input: Input,

@@ -33,7 +33,12 @@ export const audit = new EntitySchema<AuditRow>({
 });
 
 export async function insertAudit(tx: Tx, row: AuditRow): Promise<void> {
-  await tx.manager.insert(audit, row);
+  const { id, accountId, serverId, userId, action, detail, createdAt } = row;
+  await tx.run(
+    `INSERT INTO "audit" ("id", "accountId", "serverId", "userId", "action", "detail", "createdAt")
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [id, accountId, serverId, userId, action, detail, createdAt],
+  );
 }
 
 /** What was done with an account, its keys, apps, members and sessions, newest first; of its servers only birth and end. */

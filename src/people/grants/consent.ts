@@ -27,7 +27,7 @@ export function consentPage(request: SignedInRequest, grant: ConsentRequest, pro
     ${problemNote(problem)}
     <form class="choice" method="post" action="/device">
       ${csrfField(request.csrf)}${hidden('code', userCode)} ${!client && passwordAgain(request, problem)}
-      <button class="decline" type="submit" formnovalidate name="decision" value="deny">Decline</button>
+      <button class="second" type="submit" formnovalidate name="decision" value="deny">Decline</button>
       <button type="submit" name="decision" value="approve">Approve</button>
     </form>
     <form class="aside" method="post" action="/sign-out">

@@ -63,7 +63,7 @@ function invitationItem({ csrf }: SignedInRequest, { id, serverName, serverId, r
     <p>${ROLES[role]} Invited ${dateText(createdAt)}.</p>
     <form class="choice" method="post" action="/profile/invitations">
       ${csrfField(csrf)}${hidden('invitation', id)}
-      <button class="decline" type="submit" name="decision" value="decline">
+      <button class="second" type="submit" name="decision" value="decline">
         Decline<span class="unseen"> ${name}</span>
       </button>
       <button type="submit" name="decision" value="accept">Accept<span class="unseen"> ${name}</span></button>

@@ -19,7 +19,7 @@ const help: Command = {
 const commands: Command[] = [...serverCommands, ...accessCommands, whitelistCommand, ...worldCommands, help];
 const byName = new Map(commands.map((command) => [command.name, command]));
 
-/** Runs one command line, with or without a slash; answers what to show to whoever gave it. Never throws. */
+/** Runs one command line, with or without a slash; answers what to show to its sender. Never throws. */
 export function runCommand(game: Game, line: string, source: Source): string {
   const text = line.trim().replace(/^\//, '');
   const [name = '', ...words] = text.split(/\s+/);
