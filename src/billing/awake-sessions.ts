@@ -135,7 +135,8 @@ export function createAwakeSessions({ clock, steady, prices, record }: AwakeSess
     const now = clock.now();
     const silentSince = step.from === 'running' ? (context.live.silentSince ?? null) : null;
     const until = silentSince === null ? lost.get(id) : steady.ofPast(silentSince);
-    if (until !== undefined) {
+    // An earlier run that was lost says nothing of this one.
+    if (until !== undefined && until > steady.ofPast(session.startedAt)) {
       await proveAwakeSession(tx, session.id, until);
       await recordWriteOff(record, tx, session, { lostMs: steady.ofPast(step.at) - until, at: now, why: SILENT });
     } else {

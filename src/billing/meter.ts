@@ -7,6 +7,7 @@ import { createMutex } from '../kernel/mutex.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { DAY_MS, HOUR_MS } from '../kernel/units.ts';
 import type { LiveServers } from '../servers/live.ts';
+import type { ServerNow } from '../servers/server-now.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type UnpaidFlat, chargeAllFlat } from './flat.ts';
 import { type Unbalanced, listUnbalanced } from './wallet-rows.ts';
@@ -61,10 +62,10 @@ const PURGED_AT_ONCE = 5_000;
 const INSPECTIONS = 16;
 
 /**
- * Once a minute asks the engine which games are up, and charges all due ticks and flat periods, in one write where that takes no more
- * than half a second. After an outage of this process
- * or of the engine the minutes in between are charged for the runs the engine proves to have lasted, and written off for the
- * others. The wallets are held against the ledger at the start and every hour.
+ * Once a minute asks the engine which games are up, and charges all due ticks and flat periods, in one write where that takes
+ * no more than half a second. After an outage of this process or of the engine the minutes in between are charged for the runs
+ * the engine proves to have lasted, and written off for the others. The wallets are held against the ledger at the start and
+ * every hour.
  */
 export async function startMeter(options: MeterOptions): Promise<Meter> {
   const { store, clock, steady, engine, servers, sessions, prices, log, record, afterRound = async () => {} } = options;
@@ -87,12 +88,13 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
     const up =
       games && new Map(games.filter((game) => game.up && !game.installer).map((game) => [game.serverId, game]));
     const missing = up ? missingIn(up, until) : [];
-    const lost = lostIn(until);
+    // On nodes that do not answer: they may run, and nobody can play them.
+    const lost = sinceIn(until, ({ row }) => lostGame(engine.nodes, row.id)?.since);
     if (up) sessions.inSight(missing, lost);
     else sessions.outOfSight();
     const gap = until - provenAt > GAP_MS;
     const doubts = up && gap ? await doubtful(up, until) : [];
-    const silent = new Map([...lost, ...silentIn(until)]);
+    const silent = new Map([...lost, ...sinceIn(until, ({ context }) => context.live.silentSince)]);
     let unpaid = await store.write(async (tx) => {
       if (up && gap) await bridge(tx, doubts, until);
       else if (up) await proveAwakeSessions(tx, until, [...missing, ...silent.keys()]);
@@ -127,22 +129,13 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
     return shouldRun.map(({ row }) => row.id).filter((id) => !up.has(id));
   }
 
-  /** Games on nodes that do not answer, with since when on the steady clock: they may run, and nobody can play them. */
-  function lostIn(until: number): Map<string, number> {
-    const lost = servers.live().flatMap(({ row, state }) => {
-      const since = isTagged(state, 'billed') ? lostGame(engine.nodes, row.id)?.since : undefined;
-      return since === undefined ? [] : [[row.id, Math.min(steady.ofPast(since), until)] as const];
+  /** Billed servers of whose games something is so since an instant of the wall clock; that instant on the steady clock. */
+  function sinceIn(until: number, sinceOf: (now: ServerNow) => number | null | undefined): Map<string, number> {
+    const found = servers.live().flatMap((now) => {
+      const since = isTagged(now.state, 'billed') ? (sinceOf(now) ?? null) : null;
+      return since === null ? [] : [[now.row.id, Math.min(steady.ofPast(since), until)] as const];
     });
-    return new Map(lost);
-  }
-
-  /** Running games that do not answer, with since when on the steady clock. */
-  function silentIn(until: number): Map<string, number> {
-    const silent = servers.live().flatMap(({ row, state, context: { live } }) => {
-      const since = isTagged(state, 'billed') ? (live.silentSince ?? null) : null;
-      return since === null ? [] : [[row.id, Math.min(steady.ofPast(since), until)] as const];
-    });
-    return new Map(silent);
+    return new Map(found);
   }
 
   /** They were up until they fell silent; what came after is free. */

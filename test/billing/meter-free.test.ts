@@ -131,6 +131,11 @@ test('B-11: a game that ends as its node is said to be off has cost nothing sinc
   const [session] = await it.sessions();
   t.like(session, { ticks: 3, ending: 'lost' });
   t.is(session?.amountMicros, cost(3));
+  // It starts again within the minute in which the node was last seen to be lost: that says nothing of this run.
+  await it.reach('abc', 'running');
+  await it.restarts('abc', () => it.engine.crash('abc', { code: null }));
+  const writtenOff = await it.store.query(`SELECT 1 FROM "audit" WHERE "action" = 'usage.writeOff'`);
+  t.is(writtenOff.length, 1);
 });
 
 test('B-13: a session is charged with the RAM and the price of its start', async (t) => {
