@@ -301,7 +301,6 @@ function withRefusal(route: Route, line: string | undefined): Route {
   return { ...route, motd: route.asleepMotd || route.motd, asleepMotd: '', asleepLine: line };
 }
 
-/** Clients with mods of their own agree on them with the game, on a connection that nobody else has answered. */
 /** Nobody else is let in: the start would be for nothing. */
 function onlyProtocol({
   type,
@@ -312,6 +311,7 @@ function onlyProtocol({
   return isStrict ? protocolOf(version) : null;
 }
 
+/** Clients with mods of their own agree on them with the game, on a connection that nobody else has answered. */
 function hasWaitingRoom({ waitingRoom, type }: Pick<RouteRow, 'waitingRoom' | 'type'>): boolean {
   return waitingRoom && !NEED_CLIENT_MODS.has(type);
 }

@@ -19,7 +19,8 @@ test('a player sees the start in the waiting room, is sent on, and plays', async
   const { host, port } = await steve.sentOn;
   t.deepEqual({ host, port }, { host: 'lobby.localhost', port: service.playersPort });
   const seen = steve.dialogs.join();
-  for (const part of ['lobby', 'Build with us', 'Starting', '|||', 'dormouse:leave']) t.true(seen.includes(part), part);
+  for (const part of ['lobby', 'Build with us', 'Preparing its world', '|||', 'dormouse:leave'])
+    t.true(seen.includes(part), part);
   const inside = await joinRaw({ ...address, name: 'Steve', transferred: true });
   inside.chat('here I am');
   t.regex(await inside.waitChat(/here I am/), /Steve/);
