@@ -24,7 +24,7 @@ export interface ServiceProcess {
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Starts `src/main.ts` on `dataDir`, on free ports of the loopback, and resolves when it is ready. `settings`: other ones. */
+/** Starts the service on `dataDir`, on free ports of the loopback, and resolves when it is ready. `settings`: other ones. */
 export async function startService(
   core: number,
   dataDir: string,
@@ -47,7 +47,7 @@ export async function startService(
     VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
     ...settings,
   };
-  const child = startChild(core, process.execPath, ['src/main.ts'], {
+  const child = startChild(core, process.execPath, ['src/start.js'], {
     cwd: ROOT,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
