@@ -8,7 +8,7 @@ import { causeOf } from '../../people/caller.ts';
 import type { Servers } from '../servers.ts';
 import { Server, ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
-import type { ServerView } from './view.ts';
+import { type ServerView, shownTo } from './view.ts';
 
 /** What these operations work with. */
 interface Needs {
@@ -99,9 +99,9 @@ function command(id: string, verb: string, type: Plain, words: Words) {
       params: ServerParams,
       example: {},
       reply: Server,
-      async run({ params, principal }) {
+      async run({ params, principal, role }) {
         const now = await needs.servers.send(params.id, { type, at: needs.clock.now(), cause: causeOf(principal) });
-        return needs.serverView(now);
+        return shownTo(role, needs.serverView(now));
       },
     });
 }

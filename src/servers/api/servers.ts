@@ -1,12 +1,11 @@
 import { Nothing } from '../../http/nothing.ts';
 import type { Operation } from '../../http/operation.ts';
-import { isAtLeast } from '../../http/roles.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { causeOf } from '../../people/caller.ts';
 import type { Servers } from '../servers.ts';
 import { Server, ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
-import type { ServerView } from './view.ts';
+import { type ServerView, shownTo } from './view.ts';
 
 /** What these operations work with. */
 interface Needs {
@@ -29,11 +28,7 @@ const getServer = (needs: Needs) =>
       'Poll it while the server starts, until `state` is `running`. Who is `limited` on it reads no `alertWebhookUrl`.',
     params: ServerParams,
     reply: Server,
-    async run({ server, role }) {
-      const view = needs.serverView(server);
-      // Whoever knows the address may write there.
-      return isAtLeast(role, 'member') ? view : { ...view, alertWebhookUrl: '' };
-    },
+    run: async ({ server, role }) => shownTo(role, needs.serverView(server)),
   });
 
 const deleteServer = ({ serverOperation, servers, clock }: Needs) =>

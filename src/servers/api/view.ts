@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Failure, ServerContext, ServerState } from '../../../machines/server-types.ts';
 import type { EngineNodes } from '../../engines/engine.ts';
+import { type Role, isAtLeast } from '../../http/roles.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { ServerRow } from '../rows.ts';
 import type { ServerNow } from '../server-now.ts';
@@ -12,6 +13,11 @@ const DEFAULT_PORT = 25_565;
 
 /** A server as its owner sees it: what is set (row) and what its run shows (state, context). */
 export type ServerView = (now: ServerNow) => z.input<typeof Server>;
+
+/** What somebody of that role may see of it: whoever knows the address of a webhook may write there. */
+export function shownTo(role: Role, view: ReturnType<ServerView>): ReturnType<ServerView> {
+  return isAtLeast(role, 'member') ? view : { ...view, alertWebhookUrl: '' };
+}
 
 /** What other rooms keep of a server. */
 export interface ServerViewParts {
