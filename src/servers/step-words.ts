@@ -22,6 +22,7 @@ export function stepWords({ id, from, to, event, cause, failure, startMs }: Said
     case 'running':
       return `${id} is ready${startMs === undefined ? '' : ` after ${(startMs / 1_000).toFixed(1)} s`}`;
     case 'stopping':
+      if (event === 'KILL') return `${id} is ended without saving: ${whoOrWhat(cause)}`;
       return event === 'MAINTAIN'
         ? `${id} goes to sleep for work on its files`
         : `${id} goes to sleep: ${whoOrWhat(cause)}`;

@@ -22,6 +22,10 @@ test('a server’s life reads as sentences', (t) => {
   t.is(said('running', { to: 'stopping', cause: IDLE }), 'lobby goes to sleep: nobody online');
   t.is(said('running', { to: 'stopping', cause: FALSE_WAKE }), 'lobby goes to sleep: woken, but nobody came in');
   t.is(said('running', { to: 'stopping', cause: OPERATOR }), 'lobby goes to sleep: by an operator, we move');
+  t.is(
+    said('running', { to: 'stopping', event: 'KILL', cause: KEY }),
+    'lobby is ended without saving: asked over the API',
+  );
   t.is(said('running', { to: 'stopping', event: 'MAINTAIN' }), 'lobby goes to sleep for work on its files');
   t.is(said('running', { to: 'hibernated' }), 'lobby sleeps');
   t.is(said('installing', { to: 'hibernated' }), 'lobby is installed');
