@@ -23,14 +23,19 @@ export interface EngineChoice {
 /**
  * Which engine to use. `auto` takes Docker where the engine answers and the image is there or can be had, otherwise
  * child processes, and logs the reason in one line. An installation that has used Docker waits for it: its containers
- * confine code that tenants have uploaded. A setting that names an engine is followed without a check.
+ * confine code that tenants have uploaded. A setting that names an engine is followed; where Docker is named and does not
+ * answer, the log says what to do, as it may also just not be up yet.
  */
 export async function chooseEngine(
   setting: EngineSetting,
   choice: EngineChoice,
 ): Promise<'docker' | 'swarm' | 'process'> {
-  if (setting !== 'auto') return setting;
   const { log, image } = choice;
+  if (setting === 'docker' && !(await answers(choice)))
+    log.error(
+      'ENGINE=docker, but no Docker Engine answers at DOCKER_HOST: start Docker, or set ENGINE=process; games wait for it',
+    );
+  if (setting !== 'auto') return setting;
   const why = await whyNotDocker(choice);
   if (why === undefined) {
     log.info({ engine: 'docker' }, `games run in containers: the Docker Engine answers and has ${image}`);
@@ -46,22 +51,29 @@ export async function chooseEngine(
   return 'process';
 }
 
-async function whyNotDocker({ docker: options, image, provideImage }: EngineChoice): Promise<string | undefined> {
-  let docker: Docker;
-  const { socketPath } = options ?? {};
-  try {
-    // A look at the socket first: loading the client takes a tenth of a second.
-    if (typeof socketPath === 'string') await access(socketPath);
-    docker = new (await import('dockerode')).default(options);
-    await within(PING_MS, docker.ping());
-  } catch {
-    return 'no Docker Engine answers';
-  }
+async function whyNotDocker(choice: EngineChoice): Promise<string | undefined> {
+  const docker = await answers(choice);
+  if (docker === undefined) return 'no Docker Engine answers';
+  const { image, provideImage } = choice;
   try {
     if (await unless([404], within(PING_MS, docker.getImage(image).inspect()))) return undefined;
     await imageKeeper(docker, provideImage)(image);
     return undefined;
   } catch {
     return `the Docker Engine answers, but ${image} is not there and cannot be had`;
+  }
+}
+
+/** The engine's client; undefined where it does not answer. */
+async function answers({ docker: options }: EngineChoice): Promise<Docker | undefined> {
+  const { socketPath } = options ?? {};
+  try {
+    // A look at the socket first: loading the client takes a tenth of a second.
+    if (typeof socketPath === 'string') await access(socketPath);
+    const docker = new (await import('dockerode')).default(options);
+    await within(PING_MS, docker.ping());
+    return docker;
+  } catch {
+    return undefined;
   }
 }

@@ -31,7 +31,15 @@ function logInto(lines: string[]) {
 
 const NOWHERE = '/nowhere/docker.sock';
 const CASES: [string, EngineSetting, string, string | undefined, 'docker' | 'process', RegExp | undefined][] = [
-  ['a named engine is taken without a look', 'docker', 'missing', NOWHERE, 'docker', undefined],
+  ['Docker, when asked for', 'docker', 'missing', undefined, 'docker', undefined],
+  [
+    'Docker that does not answer, when asked for, and what to do',
+    'docker',
+    'present',
+    NOWHERE,
+    'docker',
+    /start Docker, or/,
+  ],
   ['child processes, when asked for', 'process', 'present', undefined, 'process', undefined],
   ['Docker, where it has the image', 'auto', 'present', undefined, 'docker', /Docker Engine answers and has/],
   ['Docker, where the image can be made', 'auto', 'buildable', undefined, 'docker', /has buildable/],
