@@ -285,6 +285,12 @@ export interface ConfigOptions {
 export function loadConfig(env: NodeJS.ProcessEnv = process.env, options: ConfigOptions = {}): Config {
   const texts = textsOf(env, options);
   refuseMistyped(texts);
+  const publicHost = texts[settings.publicHost.name] ?? '';
+  if (isIP(publicHost) !== 0) {
+    throw new ConfigError(
+      `PUBLIC_HOST is "${publicHost}", an address; players reach a server as <its id>.PUBLIC_HOST, so it must be a name, such as play.example.org with *.play.example.org beside it in the DNS. With one server, players may type the address itself.`,
+    );
+  }
   const parsed = Object.fromEntries(
     Object.entries<Setting<unknown>>(settings).map(([key, each]) => [key, read(each, texts[each.name] ?? '')]),
   ) as Parsed;
@@ -295,11 +301,6 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, options: Config
   }
   if ((parsed.s3AccessKeyId === '') !== (parsed.s3SecretAccessKey === ''))
     throw new ConfigError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together: set both, or neither.');
-  if (isIP(parsed.publicHost) !== 0) {
-    throw new ConfigError(
-      `PUBLIC_HOST is "${parsed.publicHost}", an address; players reach a server as <its id>.PUBLIC_HOST, so it must be a name, such as play.example.org with *.play.example.org beside it in the DNS. With one server, players may type the address itself.`,
-    );
-  }
   return Object.freeze({
     ...parsed,
     baseUrl: parsed.baseUrl ?? `http://localhost:${parsed.httpPort}`,

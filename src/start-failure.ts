@@ -84,7 +84,7 @@ function databaseFailure({ code = '', message }: SystemError, { databaseUrl, dat
   }
 }
 
-function folderFailure({ code = '', path = '' }: SystemError, { dataDir }: Config): string | undefined {
+function folderFailure({ code = '', path = '', syscall }: SystemError, { dataDir }: Config): string | undefined {
   const where = `DATA_DIR (${dataDir})`;
   switch (code) {
     case 'EACCES':
@@ -92,6 +92,11 @@ function folderFailure({ code = '', path = '' }: SystemError, { dataDir }: Confi
       return `${where} may not be used by this user${path === '' ? '' : ` (${path})`}: give it to them, or choose another one.`;
     case 'EROFS':
       return `${where} is on a disk that is read-only: choose another one.`;
+    case 'ENOENT':
+      // What Node makes of EROFS where it makes a folder with those above it.
+      return syscall === 'mkdir'
+        ? `${where} cannot be made: the disk above it may be read-only. Choose another one.`
+        : undefined;
     case 'ENOTDIR':
     case 'EEXIST':
       return `${where} is no folder: ${path === '' ? 'part of its path' : path} is a file. Choose another one.`;

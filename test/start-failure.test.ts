@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -69,6 +69,7 @@ test('a data folder that is none, a database that is damaged or out of reach: on
       /^PostgreSQL at 127\.0\.0\.1:1 does not answer/,
     ],
     [{ DATA_DIR: dir, PUBLIC_HOST: '192.168.1.5' }, /^PUBLIC_HOST is "192\.168\.1\.5", an address; .* must be a name/],
+    [{ DATA_DIR: dir, PUBLIC_HOST: '2001:db8::1' }, /^PUBLIC_HOST is "2001:db8::1", an address; .* must be a name/],
     [{ DATA_DIR: dir, HTTPHOST: '::' }, /^HTTPHOST is no setting: did you mean HTTP_HOST\?/],
   ];
   for (const [env, expected] of cases) {
@@ -87,6 +88,8 @@ test('what only another machine shows: read-only, full, of another user, refused
   const of = (fields: object, given = config) => startFailure(failure(fields), given);
   t.regex(of({ code: 'EACCES', path: '/srv/dormouse' }), /^DATA_DIR \(\/srv\/dormouse\) may not be used by this user/);
   t.regex(of({ code: 'EROFS' }), /read-only/);
+  // What Node says of a folder in a folder that is read-only.
+  t.regex(of({ code: 'ENOENT', syscall: 'mkdir', path: '/srv/dormouse' }), /cannot be made: .* read-only/);
   t.regex(of({ code: 'ENOSPC' }), /full/);
   t.regex(of({ driverError: failure({ code: 'SQLITE_READONLY' }) }), /cannot be written by this user/);
   t.regex(of({ driverError: failure({ code: 'SQLITE_FULL' }) }), /the disk may be full/);
@@ -120,6 +123,9 @@ test('without packages, or with a Node that is too old, npm start says what to d
   await copyFile(join(ROOT, 'src/start.js'), join(bare, 'src/start.js'));
   const start = (node: string) => spawnSync(node, ['src/start.js'], { cwd: bare, encoding: 'utf8' });
   t.like(start(process.execPath), { status: 1, stderr: 'Its packages are not installed yet: run npm ci first.\n' });
+  const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { scripts: object };
+  for (const [name, line] of Object.entries(scripts).filter(([, each]) => / (?:src|proxy)\/main\.ts /.test(`${each} `)))
+    t.is(name, 'pretest', `${line} cannot say so`);
   await mkdir(join(bare, 'node_modules/xstate'), { recursive: true });
   // The same program, told that it is another.
   const old = spawnSync(
