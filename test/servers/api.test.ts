@@ -349,7 +349,11 @@ test('who is limited on a server reads no webhook: whoever has its address may w
     await share('my-world', role);
     t.is((await call('GET', '/v1/servers/my-world', { key })).json['alertWebhookUrl'], seen, role);
     for (const verb of ['start', 'stop'])
-      t.is((await call('POST', `/v1/servers/my-world:${verb}`, { key })).json['alertWebhookUrl'], seen, `${role} ${verb}`);
+      t.is(
+        (await call('POST', `/v1/servers/my-world:${verb}`, { key })).json['alertWebhookUrl'],
+        seen,
+        `${role} ${verb}`,
+      );
   }
 });
 
