@@ -6,7 +6,7 @@ import { firstLine } from './input.ts';
 export async function confirmed(context: Context, warning: string): Promise<void> {
   const { terminal } = context;
   terminal.err.line(warning);
-  if (await saysYes(context, 'Go on?')) return;
+  if (await saysYes(context, 'Continue?')) return;
   throw failed('NOT_CONFIRMED', 'Nothing was done: that was not yes. With --yes nothing is asked.');
 }
 
