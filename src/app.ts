@@ -289,7 +289,7 @@ export async function startApp(
     // A player is held while the engine comes back; who asks over the API is told.
     const reachability = createReachability(engine, clock);
     servers.checkWakes(requireEngine(nodeLabel, reachability), ['START', 'RESTART']);
-    const orphans = await openOrphans({ store, engine, log, dataDir, databases });
+    const orphans = await openOrphans({ store, engine, log, dataDir, databases, leftOver: backups.leftOver });
     // Not before all that may refuse a start is there.
     const schedules = await openSchedules({ ...around, ...talk, backups, accessChanges });
     const meter = await openMeter({ ...charged, engine, sessions, steady, funds });

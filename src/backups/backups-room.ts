@@ -20,6 +20,7 @@ import { createArchiveFiles } from './archive-files.ts';
 import { archiveFolder, archivePath, siblingsOf, sweepRoots, sweepSiblings } from './files.ts';
 import type { MaintenanceOptions } from './job.ts';
 import { createMaintenance } from './maintenance.ts';
+import { createLeftOver } from './offsite/left-over.ts';
 import { type OffSite, createOffSite } from './offsite/offsite.ts';
 import { createUploads } from './offsite/uploads.ts';
 import { type Told, createProgress } from './progress.ts';
@@ -145,7 +146,8 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
     },
     async open(servers, serverEvents) {
       events = serverEvents;
-      const parts = { archives, files, uploads, saving, publish, progress, withPrevious };
+      const leftOver = createLeftOver({ store, clock, offSite, kick: () => uploads.kick() });
+      const parts = { archives, files, uploads, saving, publish, progress, withPrevious, leftOver };
       backups = await createBackups({ ...options, ...parts, servers });
       return backups;
     },

@@ -15,6 +15,7 @@ import { type Orphan, exists, siblingsOf } from './files.ts';
 import { jobStatus } from './job-failure.ts';
 import { isNeedless } from './needless.ts';
 import type { ByteRange } from './offsite/bucket.ts';
+import type { LeftOver } from './offsite/left-over.ts';
 import { countUploads, listUploadsOf } from './offsite/rows.ts';
 import type { Progress } from './progress.ts';
 import { createBackupRemoval, keyOf } from './removal.ts';
@@ -34,6 +35,7 @@ export interface BackupsOptions extends BackupParts {
   progress: Pick<Progress, 'of'>;
   /** Servers with a folder that a restore has replaced; the jobs add to it. */
   withPrevious: Set<string>;
+  leftOver: LeftOver;
 }
 
 /** The server that something is about. */
@@ -80,6 +82,8 @@ export interface Backups {
   maintain(serverId: string, job: Omit<Job, 'id'>, cause: Cause, signal: AbortSignal): Promise<void>;
   /** Archives that belong to no backup, as found at the start, or left since by a removal that failed. */
   orphans(): readonly Orphan[];
+  /** Archives off site that belong to no backup. */
+  leftOver: LeftOver;
   /** Calls off the backups in the making of a server that is being deleted. */
   end(serverId: string): Promise<void>;
   /** Calls off all archives in the making, and tells games to save again. */
@@ -265,6 +269,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
       await maintain(serverId, { kind: 'backup.restore', target: id }, cause, signal);
     },
     orphans: removal.orphans,
+    leftOver: options.leftOver,
     async end(serverId) {
       const ofServer = [...inFlight].filter(([key]) => key.startsWith(`${serverId}/`));
       for (const [, { call }] of ofServer) call.abort();

@@ -15,12 +15,14 @@ interface Needs {
 const Orphan = z
   .object({
     kind: reply.text.describe(
-      '`game` (a container or process), `database`, `data` or `backups` (a folder); more may come.',
+      '`game` (a container or process), `database`, `data` or `backups` (a folder), `offsite` (a backup off site); more may come.',
     ),
-    id: reply.text.describe('The id of the server it belonged to, or the name of a database.'),
+    id: reply.text.describe(
+      'The id of the server it belonged to, the name of a database, or `<server>/<backup>` off site.',
+    ),
     up: reply.flag.describe('A game that runs.'),
     at: reply.timestamp.describe(
-      'When a game began, a database was made, or a folder was last changed; null: not known.',
+      'When a game began, a database was made, a folder was last changed, or a backup was brought off site; null: not known.',
     ),
   })
   .meta({ id: 'Orphan' });
@@ -35,7 +37,7 @@ const listOrphans = ({ orphans }: Needs) =>
     path: '/v1/operator/orphans',
     summary: 'List orphans',
     description:
-      'Games, databases, data and backups on this node that belong to no server, as after a lost database. Games without a server are ' +
+      'Games, databases, data and backups on this node that belong to no server, and backups off site that belong to nothing here, as after a lost database. Games without a server are ' +
       'also ended by the service itself, and databases removed once their server can be reached; files are kept until an operator removes them.',
     reply: z
       .object({

@@ -1,6 +1,7 @@
 import { mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServerDatabases } from '../databases/databases.ts';
+import type { LeftOver } from '../backups/offsite/left-over.ts';
 import type { Engine } from '../engines/engine.ts';
 import { removeTree } from '../jail/remove-tree.ts';
 import { randomBase62 } from '../kernel/ids.ts';
@@ -12,9 +13,9 @@ import type { Store, Tx } from '../store/store.ts';
 
 /** Something on this node that belongs to no server. */
 export interface Orphan {
-  /** `game`: a container or process; `database`; `data`, `backups`: a folder of a server. */
+  /** `game`: a container or process; `database`; `data`, `backups`: a folder of a server; `offsite`: a backup off site. */
   kind: string;
-  /** The id of the server it belonged to, with a suffix for a staged or replaced folder; a database's own name. */
+  /** The id of the server it belonged to, with a suffix for a staged or replaced folder; a database's own name; `<server>/<backup>` off site. */
   id: string;
   /** Whether it is a running game. */
   up: boolean;
@@ -31,7 +32,7 @@ export interface Orphans {
   /**
    * Removes one that `list` names; `also` runs in the write of the decision, and a folder is then gone for good even if
    * this process dies. NOT_FOUND ORPHAN_NOT_FOUND; FAILED_PRECONDITION ORPHAN_IN_USE for the files of a game that runs,
-   * ORPHAN_GOES for a database; UNAVAILABLE NODE_UNREACHABLE.
+   * ORPHAN_GOES for a database; UNAVAILABLE NODE_UNREACHABLE, or BACKUP_STORE_AWAY off site.
    */
   remove(kind: string, id: string, also: (tx: Tx) => Promise<void>): Promise<void>;
 }
@@ -43,15 +44,19 @@ export interface OrphansOptions {
   dataDir: string;
   /** Databases that wait for removal; absent where no database server is set. */
   databases?: Pick<ServerDatabases, 'orphans'> | undefined;
+  /** Absent where backups stay in the folder. */
+  leftOver?: LeftOver;
 }
 
 const GAME = 'game';
 const DATABASE = 'database';
+const OFF_SITE = 'offsite';
 /** No server's id begins with this. */
 const REMOVING = '.removing-';
 
 /** Opens the orphans, and finishes removals that an earlier run had begun. */
-export async function openOrphans({ store, engine, log, dataDir, databases }: OrphansOptions): Promise<Orphans> {
+export async function openOrphans({ store, engine, log, dataDir, ...from }: OrphansOptions): Promise<Orphans> {
+  const { databases, leftOver } = from;
   /** By kind: the directory in which each server has a folder named after its id. */
   const folders: Record<string, string> = { data: join(dataDir, 'servers'), backups: join(dataDir, 'backups') };
 
@@ -84,11 +89,17 @@ export async function openOrphans({ store, engine, log, dataDir, databases }: Or
     return waiting.map(({ name, createdAt }) => ({ kind: DATABASE, id: name, up: false, at: createdAt }));
   }
 
+  async function listOffSite(): Promise<Orphan[]> {
+    const found = (await leftOver?.list()) ?? [];
+    return found.map(({ id, at }) => ({ kind: OFF_SITE, id, up: false, at }));
+  }
+
   async function list(): Promise<{ orphans: Orphan[]; unread: string[] }> {
     const unread: string[] = [];
-    const parts = [GAME, DATABASE, ...Object.keys(folders)].map(async (kind) => {
+    const parts = [GAME, DATABASE, OFF_SITE, ...Object.keys(folders)].map(async (kind) => {
       try {
         if (kind === DATABASE) return await listDatabases();
+        if (kind === OFF_SITE) return await listOffSite();
         const dir = folders[kind];
         return dir === undefined ? await listGames() : await listFolders(kind, dir);
       } catch (error) {
@@ -126,12 +137,23 @@ export async function openOrphans({ store, engine, log, dataDir, databases }: Or
     list,
     async remove(kind, id, also) {
       const { orphans, unread } = await list();
-      if (unread.includes(kind) || unread.includes(GAME)) {
+      if (kind === OFF_SITE && unread.includes(kind)) {
+        throw new StatusError(
+          'UNAVAILABLE',
+          'BACKUP_STORE_AWAY',
+          'The store off site cannot be reached now. Try again.',
+        );
+      }
+      if (kind !== OFF_SITE && (unread.includes(kind) || unread.includes(GAME))) {
         throw new StatusError('UNAVAILABLE', 'NODE_UNREACHABLE', 'The engine cannot be reached now. Try again.');
       }
       const found = orphans.find((orphan) => orphan.kind === kind && orphan.id === id);
       if (found === undefined) throw notFound();
       if (kind === DATABASE) throw goes();
+      if (kind === OFF_SITE) {
+        if (!(await leftOver?.remove(id, also))) throw notFound();
+        return;
+      }
       const dir = folders[kind];
       if (dir === undefined) {
         await store.write(also);

@@ -254,7 +254,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   const drain = await openNodeDrain({ store, servers, nodes, settings });
   const reachability = createReachability(engine, clock);
   servers.checkWakes(requireEngine(nodeLabel, reachability), ['START', 'RESTART']);
-  const orphans = await openOrphans({ store, engine, dataDir, log });
+  const orphans = await openOrphans({ store, engine, dataDir, log, leftOver: backups.leftOver });
   const schedules = await openSchedules({
     ...shared,
     backups,

@@ -27,6 +27,8 @@ export interface Bucket {
   head(key: string): Promise<{ sizeBytes: number; sha256: string } | undefined>;
   /** The bytes of an object, gone on with after a cut. NOT_FOUND BACKUP_FILE_MISSING. */
   read(key: string, range: ByteRange): AsyncIterable<Buffer>;
+  /** Up to 10 000 of the objects whose keys begin so; `at`: when they were written, epoch ms. */
+  list(prefix: string): Promise<{ key: string; at: number }[]>;
   /** Writes a small object whole. */
   put(key: string, content: Buffer): Promise<void>;
   /** No such object is fine. */

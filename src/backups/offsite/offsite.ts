@@ -41,6 +41,11 @@ export function keyIn({ serverId, id }: Pick<BackupRow, 'serverId' | 'id'>): str
   return `${serverId}/${id}.tar.zst`;
 }
 
+/** `<server>/<backup>` of the key of an archive. */
+export function archiveOf(key: string): string {
+  return key.slice(0, key.indexOf('.'));
+}
+
 /** Whether a key may be that of a backup's archive. */
 export function isArchiveKey(key: string): boolean {
   return /^[a-z0-9-]+\/\w+\.tar\.zst$/.test(key);

@@ -112,6 +112,20 @@ export async function noteRemovals(tx: Tx, { serverId, id: backupId }: OneOrAll,
   await tx.run(`DELETE FROM "backup_uploads" WHERE "serverId" = $1${ofOne}`, key);
 }
 
+/** Notes that an archive off site is to be removed. */
+export async function insertRemoval(tx: Tx, row: OffsiteRemovalRow): Promise<void> {
+  await tx.manager.insert(offsiteRemovals, row);
+}
+
+/** `<server>/<backup>` of all that lies at a location, is brought there, or is to be removed from there. */
+export async function listKnown(db: Sql, location: string): Promise<Set<string>> {
+  const sql = `SELECT "serverId", "id" AS "backupId" FROM "backups" WHERE "location" = $1
+    UNION SELECT "serverId", "backupId" FROM "backup_uploads" WHERE "location" = $1
+    UNION SELECT "serverId", "backupId" FROM "offsite_removals" WHERE "location" = $1`;
+  const found = await db.query<Key>(sql, [location]);
+  return new Set(found.map(({ serverId, backupId }) => `${serverId}/${backupId}`));
+}
+
 /** Oldest first. */
 export async function listRemovals(db: Sql): Promise<OffsiteRemovalRow[]> {
   return await db.query<OffsiteRemovalRow>('SELECT * FROM "offsite_removals" ORDER BY "at", "backupId"');

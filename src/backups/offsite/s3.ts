@@ -185,6 +185,21 @@ function bucketOf({ bucket, prefix }: BucketPlace, connect: () => Promise<Connec
     async abort(upload) {
       await askFor(({ sdk, client }) => client.send(new sdk.AbortMultipartUploadCommand(ofUpload(upload))));
     },
+    async list(begins) {
+      const found: { key: string; at: number }[] = [];
+      let marker = {};
+      for (let page = 0; page < MOST_PAGES; page++) {
+        const asked = { Bucket: bucket, Prefix: below + begins, ...marker };
+        const { Contents, NextContinuationToken } = await ask(({ sdk, client }) =>
+          client.send(new sdk.ListObjectsV2Command(asked)),
+        );
+        for (const { Key = '', LastModified } of Contents ?? [])
+          if (Key.startsWith(below)) found.push({ key: Key.slice(below.length), at: LastModified?.getTime() ?? 0 });
+        if (NextContinuationToken === undefined) break;
+        marker = { ContinuationToken: NextContinuationToken };
+      }
+      return found;
+    },
     async uploads(begins) {
       const found: OpenUpload[] = [];
       let markers = {};

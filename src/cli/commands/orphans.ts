@@ -9,7 +9,7 @@ const ORPHAN = { kind: '', id: '', up: false as boolean, at: '' } satisfies Part
 /** `dormouse orphans`. */
 export const orphans: Subject = {
   name: 'orphans',
-  summary: 'What belongs to no server: games, databases, data, backups.',
+  summary: 'What belongs to no server: games, databases, data, backups, here and off site.',
   commands: [
     call({
       name: 'orphans list',

@@ -12,7 +12,16 @@ import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
 type Orphan = ReplyOf<'ListOrphans'>['orphans'][number];
 
 const PATH = '/operator/orphans';
-const KINDS: Record<string, string> = { game: 'game', database: 'database', data: 'files', backups: 'backups' };
+const KINDS: Record<string, string> = {
+  game: 'game',
+  database: 'database',
+  data: 'files',
+  backups: 'backups',
+  offsite: 'backup off site',
+};
+
+/** What its time says; of others, that they began. */
+const SINCE: Record<string, string> = { data: 'Last changed', backups: 'Last changed', offsite: 'Brought there' };
 
 /** What belongs to no server, as after a lost database, and how it is removed. */
 export function mountOrphans(panel: Panel): void {
@@ -34,8 +43,9 @@ async function orphansPage(request: PanelRequest): Promise<Page> {
   const { orphans, unread } = await request.call('ListOrphans', {});
   const main = html`<section class="card">
     <p>
-      Games, databases, files and backups on this node that belong to no server. Games end by themselves, databases once
-      their server answers; files stay until they are removed here.
+      Games, databases, files and backups on this node that belong to no server, and backups off site that belong to
+      nothing here. Games end by themselves, databases once their server answers; the others stay until they are removed
+      here.
     </p>
     ${
       unread.length > 0 &&
@@ -59,10 +69,7 @@ function orphanItem(request: PanelRequest, { kind, id, up, at }: Orphan, nth: nu
   const what = KINDS[kind] ?? kind;
   return html`<li>
     <h2><code>${id}</code> <span class="tag calm">${what}</span> ${up && html`<span class="tag warn">runs</span>`}</h2>
-    <p>
-      ${kind === 'data' || kind === 'backups' ? 'Last changed' : 'Began'}
-      ${at === null ? 'at an unknown time' : timeTag(at)}.
-    </p>
+    <p>${SINCE[kind] ?? 'Began'} ${at === null ? 'at an unknown time' : timeTag(at)}.</p>
     ${confirmed(
       kind === 'game' ? 'The game ends at once, without saving.' : 'It cannot be brought back.',
       'Remove…',
