@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { ConsoleError } from '../../src/engines/console/console.ts';
 import { settleBanEnds } from '../../src/game/players/settle-ends.ts';
+import { writeAtomic } from '../../src/kernel/atomic-file.ts';
 import { api } from '../support/api-harness.ts';
 
 const BAN_MS = 60_000;
@@ -27,7 +28,8 @@ async function running(t: ExecutionContext) {
       return 'Nothing changed. The player is already banned';
     }
     const ban = { [key]: who, created: '', source: 'Rcon', expires: 'forever', reason: reason.join(' ') };
-    await writeFile(file(name), JSON.stringify(verb.startsWith('ban') ? [...others, ban] : others));
+    // At once: whoever reads half a list looks again by the clock, which stands still meanwhile.
+    await writeAtomic(file(name), JSON.stringify(verb.startsWith('ban') ? [...others, ban] : others));
     told.push(command);
     return '';
   };
