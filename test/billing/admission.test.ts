@@ -68,7 +68,7 @@ async function kicked(t: ExecutionContext, { servers, clock, store }: AdmissionU
   const routing = createRouting({ joinPolicy: OPEN_POLICY, servers, clock, log, publicHost: 'play.example', sleepers });
   t.teardown(() => routing.close());
   const player = { name: 'Steve', protocol: 769 } as Parameters<typeof routing.wake>[1];
-  return t.throwsAsync(routing.wake(id, player, AbortSignal.timeout(5_000)));
+  return t.throwsAsync(routing.wake(id, player, AbortSignal.timeout(60_000)));
 }
 
 /** Its files are made in real time, in which the clock of the world must stand still. */

@@ -84,11 +84,11 @@ test('who joins a server without money reads a kind sentence, and nothing of the
   });
   t.teardown(() => routing.close());
   const player = { name: 'Steve', uuid: null, ip: '127.0.0.1', protocol: 769 };
-  const refused = await t.throwsAsync(() => routing.wake('abc', player, AbortSignal.timeout(5_000)));
+  const refused = await t.throwsAsync(() => routing.wake('abc', player, AbortSignal.timeout(60_000)));
   t.is(refused?.message, 'This server has to rest: its owner has to top up first.');
   t.deepEqual(it.engine.boots, []);
   await topUp(it, CREDIT);
-  const woken = routing.wake('abc', player, AbortSignal.timeout(30_000));
+  const woken = routing.wake('abc', player, AbortSignal.timeout(60_000));
   await it.until(async () => (await it.engine.inspect('abc'))?.up === true);
   await it.reach('abc', 'running');
   t.is((await woken).host, 'abc.game');

@@ -466,7 +466,7 @@ function ended(game: Game | undefined): Game | undefined {
 export function echoesTcp(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ port, host }, () => socket.write('hello'));
-    socket.setTimeout(1_000, () => socket.destroy());
+    socket.setTimeout(10_000, () => socket.destroy());
     socket.once('data', (data) => {
       resolve(data.toString() === 'hello');
       socket.destroy();

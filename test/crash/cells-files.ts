@@ -135,7 +135,7 @@ export function backups(client: Client, id: string): Cell<Kept> {
     return client.call('POST', `${base}/backups/${ownOf(listed.json['backups'] as BackupView[])[nth]?.id}:${verb}`, {});
   };
   const made = async (backupId: string) => {
-    for (const end = Date.now() + 60_000; Date.now() < end; await delay(50)) {
+    for (const end = Date.now() + 240_000; Date.now() < end; await delay(50)) {
       const listed = await client.call('GET', `${base}/backups`);
       if (listed.is === 'unknown') return listed;
       if (listed.is === 'refused') continue;
@@ -180,7 +180,7 @@ export function backups(client: Client, id: string): Cell<Kept> {
     },
     async read() {
       await settled(client, id);
-      for (const end = Date.now() + 60_000; Date.now() < end; await delay(50))
+      for (const end = Date.now() + 240_000; Date.now() < end; await delay(50))
         if ((await own()).every(({ state }) => state === 'ready')) break;
       const file = (await namesIn(client, id, '')).includes('kept.txt') ? await contentOf(client, id, 'kept.txt') : '';
       const contents: string[] = [];

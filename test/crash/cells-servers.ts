@@ -12,7 +12,7 @@ interface Server {
 }
 
 const PASSING = new Set(['starting', 'stopping', 'installing']);
-const SETTLED_MS = 60_000;
+const SETTLED_MS = 240_000;
 
 /** The server once it is on its way nowhere; undefined where there is none. */
 export async function settled(client: Client, id: string): Promise<Server | undefined> {

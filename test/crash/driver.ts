@@ -1,6 +1,7 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Service } from '../support/service.ts';
 import { type Random, random } from '../support/random.ts';
 import { examine, stepOf, track, type Tracked } from './cell.ts';
@@ -117,8 +118,11 @@ async function examineAll(tracked: readonly Tracked[]): Promise<string[]> {
 
 const LOUD: ReadonlySet<unknown> = new Set(['error', 'fatal']);
 
+/** Where the process was while it did not go on: nowhere, if it was the machine that gave it no time. */
+const isStarved = ({ stuckMs, at }: Record<string, unknown>) => stuckMs !== undefined && isDeepStrictEqual(at, []);
+
 /** What somebody would have to look at: answers of 500, and errors in the log. */
 function complaints({ log }: Service, beginning: number, { broken }: Client): string[] {
-  const logged = log.slice(beginning).filter(({ level }) => LOUD.has(level));
+  const logged = log.slice(beginning).filter((line) => LOUD.has(line['level']) && !isStarved(line));
   return [...broken.splice(0), ...logged.map((line) => `logged as an error: ${JSON.stringify(line)}`)];
 }

@@ -38,7 +38,7 @@ async function money(store: Store): Promise<string[]> {
   return broken;
 }
 
-const ENDING_MS = 3_000;
+const ENDING_MS = 60_000;
 
 /** One game for each server that is awake, and none for any other; what has just ended has a moment to go. */
 async function games(service: Service, store: Store): Promise<string[]> {
@@ -56,7 +56,7 @@ async function oddGames(service: Service, store: Store): Promise<string[]> {
   return wanted === found ? [] : [`awake are "${wanted}", games run of "${found}"`];
 }
 
-const SWEEP_MS = 20_000;
+const SWEEP_MS = 120_000;
 
 /** Nothing in the data directory that nobody needs; what is being removed has a while to go. */
 async function left(service: Service, store: Store): Promise<string[]> {

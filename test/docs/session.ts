@@ -177,7 +177,7 @@ async function freshFolder(t: ExecutionContext): Promise<string> {
 
 /** Of a service that is in nobody's way, and asks nothing outside this machine. */
 async function settingsOfOne(): Promise<Record<string, string>> {
-  const [http, players, sftp, extra] = [await freePort(), await freePort(), await freePort(), await freePort()];
+  const [http, players, sftp, extra] = [await freePort(), await freePort(), await freePort(), await freePort(20)];
   return {
     HTTP_PORT: String(http),
     PROXY_PORT: String(players),

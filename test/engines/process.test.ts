@@ -415,8 +415,8 @@ test('a core without RCON has a console by its standard input, of the next servi
 });
 
 test('ports are free and not given twice; none left is an error', async (t) => {
-  const from = await freePort();
-  const [noted, port, other, to] = [await freePort(), await freePort(), await freePort(), await freePort()];
+  const from = await freePort(5);
+  const [noted, port, other, to] = [from + 1, from + 2, from + 3, from + 4] as const;
   const taken = createServer().listen(port, '127.0.0.1');
   await once(taken, 'listening');
   t.teardown(() => void taken.close());
@@ -429,7 +429,7 @@ test('ports are free and not given twice; none left is an error', async (t) => {
 
 test('two services of one machine never choose the same ports, although a game listens long after it was started', async (t) => {
   const { dir, spec } = await processBench(t);
-  const [from, , to] = [await freePort(), await freePort(), await freePort()];
+  const from = await freePort(3);
   // Never listens; nor does it make anybody wait for its end.
   const entry = join(dir, 'deaf.ts');
   await writeFile(entry, 'setInterval(() => {}, 1_000);');
@@ -438,7 +438,7 @@ test('two services of one machine never choose the same ports, although a game l
       runDir: join(dir, name),
       log,
       sandboxEntry: entry,
-      portRange: { from, to },
+      portRange: { from, to: from + 2 },
     }),
   );
   t.teardown(() => Promise.all([first!.erase('alpha'), second!.erase('beta')]));

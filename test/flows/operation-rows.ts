@@ -63,11 +63,11 @@ const reach =
 
 async function backedUp({ id }: Reply, { noted, call }: Walk): Promise<void> {
   noted.set('backupId', String(id));
-  for (const end = Date.now() + 30_000; Date.now() < end; await delay(100)) {
+  for (const end = Date.now() + 120_000; Date.now() < end; await delay(100)) {
     const { backups } = (await call('ListBackups', {})) as { backups: { id: string; state: string }[] };
     if (backups.some((backup) => backup.id === id && backup.state === 'ready')) return;
   }
-  throw new Error('the backup is not ready after 30 s');
+  throw new Error('the backup is not ready after 120 s');
 }
 
 /** Every operation, in an order in which each can succeed. */

@@ -56,7 +56,7 @@ async function node(t: ExecutionContext, options: ApiTestOptions = {}): Promise<
     },
     async kicked(id) {
       const player = { name: 'Steve', protocol: 769 } as Parameters<typeof routing.wake>[1];
-      const error = await t.throwsAsync(routing.wake(id, player, AbortSignal.timeout(5_000)));
+      const error = await t.throwsAsync(routing.wake(id, player, AbortSignal.timeout(60_000)));
       return error.message;
     },
     async actions(accountId) {
@@ -348,7 +348,7 @@ test('what belongs to no server is listed, and goes only when an operator says w
     dataDir: '/',
     env: {},
   };
-  await it.engine.boot(spec, AbortSignal.timeout(1_000));
+  await it.engine.boot(spec, AbortSignal.timeout(60_000));
   const list = async () => {
     const { orphans } = (await it.operate('orphans')).json as { orphans: { kind: string; id: string; up: boolean }[] };
     return orphans.map(({ kind, id, up }) => `${kind} ${id}${up ? ' up' : ''}`);

@@ -48,7 +48,7 @@ async function site(t: ExecutionContext, nodes = THREE) {
     route: (id: string) => routing.lookup(`${id}.play.example`),
     async kicked(id: string) {
       const player = { name: 'Steve', protocol: 769 } as Parameters<typeof routing.wake>[1];
-      return (await t.throwsAsync(routing.wake(id, player, AbortSignal.timeout(5_000)))).message;
+      return (await t.throwsAsync(routing.wake(id, player, AbortSignal.timeout(60_000)))).message;
     },
     async actions() {
       const sql = `SELECT "action", "detail" FROM "audit" WHERE "action" LIKE 'node.%' ORDER BY "id"`;

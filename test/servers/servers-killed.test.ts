@@ -214,8 +214,8 @@ test('a game that runs though its server sleeps is stopped; one without a server
     dataDir: w.dataDir,
     env: {},
   };
-  await w.engine.boot({ ...spec, serverId: 'lobby' }, AbortSignal.timeout(1_000));
-  await w.engine.boot({ ...spec, serverId: 'stray' }, AbortSignal.timeout(1_000));
+  await w.engine.boot({ ...spec, serverId: 'lobby' }, AbortSignal.timeout(60_000));
+  await w.engine.boot({ ...spec, serverId: 'stray' }, AbortSignal.timeout(60_000));
   await w.killAndRestart();
   await w.reach('lobby', 'hibernated');
   await w.clock.advance(1_000);

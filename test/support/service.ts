@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type Server, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -83,7 +83,12 @@ export async function startService(
   await inTurn(t);
   t.timeout(TEST_MS);
   const dataDir = await mkdtemp(join(env['ENGINE'] === 'docker' ? tmpdir() : await fastDir(), 'dormouse-service-'));
-  const [httpPort, playersPort, sftpPort, extra] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
+  const [httpPort, playersPort, sftpPort, extra] = await Promise.all([
+    freePort(),
+    freePort(),
+    freePort(),
+    freePort(EXTRA_PORTS),
+  ]);
   let child: ChildProcess | undefined;
   let over = false;
 
@@ -144,7 +149,7 @@ export async function startService(
           PROXY_HOST: '127.0.0.1',
           SFTP_PORT: String(sftpPort),
           // Elsewhere than those of other services on this machine.
-          EXTRA_PORTS: `${extra}-${extra + 19}`,
+          EXTRA_PORTS: `${extra}-${extra + EXTRA_PORTS - 1}`,
           ENGINE: 'process',
           // Nothing outside this machine is asked for anything.
           FABRIC_META_URL: 'http://127.0.0.1:9/',
@@ -204,22 +209,55 @@ async function erasing({ dataDir }: Service): Promise<boolean> {
   return (await readdir(join(dataDir, 'servers')).catch(() => [])).length > 0;
 }
 
-const PORTS = { from: 12_000, blocks: 140, each: 100 };
-/** Each file of tests runs in a thread of its own and gets ports of its own, each of them once. */
-let nextPort = PORTS.from + ((process.pid + threadId) % PORTS.blocks) * PORTS.each;
+const PORTS = { from: 12_000, blocks: 130, each: 100 };
+/** Games of a service have so many to share. */
+const EXTRA_PORTS = 20;
+let block: Promise<{ next: number; end: number }> | undefined;
+
+/**
+ * Each file of tests runs in a thread of its own and gets ports of its own, each of them once. A block of them is this thread's for as
+ * long as it listens on the last one, whoever else tests on this machine.
+ */
+async function claimBlock(): Promise<{ next: number; end: number }> {
+  const first = process.pid + threadId;
+  for (let nth = 0; nth < PORTS.blocks; nth++) {
+    const next = PORTS.from + ((first + nth) % PORTS.blocks) * PORTS.each;
+    const end = next + PORTS.each - 1;
+    const claim = createServer();
+    if (await listens(claim, end)) {
+      claim.unref();
+      return { next, end };
+    }
+  }
+  throw new Error('all blocks of ports are taken');
+}
+
+async function listens(server: Server, port: number): Promise<boolean> {
+  return await new Promise((resolve) => {
+    server.on('error', () => resolve(false));
+    server.listen(port, '0.0.0.0', () => resolve(true));
+  });
+}
 
 /**
  * A port nobody listens on: below those that systems give to outgoing connections and to listeners that ask for any, and
- * below those of games, so that nobody takes it before the caller does, nor while the caller has stopped what listened.
+ * below those of games, so that nobody takes it before the caller does, nor while the caller has stopped what listened. With `count` the ones
+ * behind it are the caller's, too.
  */
-export async function freePort(): Promise<number> {
+export async function freePort(count = 1): Promise<number> {
   for (;;) {
-    const port = nextPort++;
+    const held = (block ??= claimBlock());
+    const mine = await held;
+    const port = mine.next;
+    if (port + count > mine.end) {
+      if (block === held) block = undefined;
+      continue;
+    }
+    mine.next += count;
     const server = createServer();
-    const free = await new Promise<boolean>((resolve) => {
-      server.on('error', () => resolve(false));
-      server.listen(port, '0.0.0.0', () => server.close(() => resolve(true)));
-    });
-    if (free) return port;
+    if (!(await listens(server, port))) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
   }
 }

@@ -51,7 +51,8 @@ export const CONTAINER = 'TEST_CONTAINER';
 /** Makes an installation for two services; all that was started ends with the test. `program`: as `node` gets it. */
 export async function standbyPair(t: ExecutionContext, env: Record<string, string>, program: string[]): Promise<Pair> {
   const dataDir = await mkdtemp(join(await fastDir(), 'dormouse-standby-'));
-  const [one, two, playersPort, sftpPort, extra] = await Promise.all(Array.from({ length: 5 }, freePort));
+  const [one, two, playersPort, sftpPort] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
+  const extra = await freePort(20);
   const ports = [one, two];
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
   const instances: Instance[] = [];
@@ -67,7 +68,7 @@ export async function standbyPair(t: ExecutionContext, env: Record<string, strin
 
   const pair: Pair = {
     dataDir,
-    playersPort: playersPort!,
+    playersPort,
     urls,
     baseUrl: urls[0]!,
     apiKey: '',
@@ -89,7 +90,7 @@ export async function standbyPair(t: ExecutionContext, env: Record<string, strin
         PROXY_HOST: '127.0.0.1',
         PROXY_PORT: String(playersPort),
         SFTP_PORT: String(sftpPort),
-        EXTRA_PORTS: `${extra}-${extra! + 19}`,
+        EXTRA_PORTS: `${extra}-${extra + 19}`,
         ENGINE: 'process',
         // Nothing outside this machine is asked for anything.
         FABRIC_META_URL: 'http://127.0.0.1:9/',
