@@ -18,6 +18,7 @@ const BENCHES: Record<string, { what: string; load: () => Promise<{ run: Bench }
   start: { what: 'a whole wake of the built-in game', load: () => import('./start.ts') },
   transitions: { what: 'starts and stops on disk', load: () => import('./transitions.ts') },
   calls: { what: 'the API and its keys', load: () => import('./calls.ts') },
+  pages: { what: 'reading the pages of the panel, and acting on them', load: () => import('./pages.ts') },
   lists: { what: 'the list of ten thousand servers', load: () => import('./lists.ts') },
   files: { what: 'a directory and a large file', load: () => import('./files.ts') },
   sleeping: { what: 'memory of sleeping servers', load: () => import('./sleeping.ts') },
