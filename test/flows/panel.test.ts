@@ -13,27 +13,30 @@ test.after.always(closeBrowser);
 
 const MAX_PAGE_BYTES = 100_000;
 const PATIENCE_MS = 120_000;
+/** More than any page here has to tab through. */
+const MOST_TABS = 200;
 
 test.serial(
-  'a newcomer gets from the first start to a first join and a first backup in the browser, with a script',
+  'a newcomer gets from the first start to a first join and a first backup in the browser, by keyboard alone',
   async (t) => {
     if (!(await needs(t, 'chromium'))) return;
     const service = await startService(t);
     const tab = await openNewcomer(t, service, { permissions: ['clipboard-read', 'clipboard-write'] });
     const { page } = tab;
+    const press = byKeyboard(t, page);
 
     await page.goto('/');
-    await page.getByRole('main').getByRole('link', { name: 'Sign in' }).press('Enter');
+    await press(page.getByRole('main').getByRole('link', { name: 'Sign in' }));
     await page.getByText('first-run.json').waitFor();
     const { email, password } = await firstCredentials(service);
-    await type(page, page.getByLabel('E-mail address'), email);
-    await type(page, page.getByLabel('Password'), password);
+    await type(t, page, page.getByLabel('E-mail address'), email);
+    await type(t, page, page.getByLabel('Password'), password);
     await page.keyboard.press('Enter');
     await page.waitForURL('/servers');
     await weigh(t, tab, 'list');
 
     await page.getByText('Three steps to the first join').waitFor();
-    await type(page, page.getByLabel('Name', { exact: true }), 'First castle');
+    await type(t, page, page.getByLabel('Name', { exact: true }), 'First castle');
     await page.keyboard.press('Tab');
     t.is(await page.evaluate('document.activeElement.name'), 'template', 'the second of two fields');
     await page.keyboard.press('Tab');
@@ -41,36 +44,38 @@ test.serial(
     await page.waitForURL('/servers/first-castle');
     await weigh(t, tab, 'overview');
 
-    await page.getByRole('button', { name: 'Copy the address' }).click();
+    await press(page.getByRole('button', { name: 'Copy the address' }));
+    await page.getByText('Copied').first().waitFor();
     const address = await page.evaluate<string>('navigator.clipboard.readText()');
     t.is(address, await page.locator('.where code').innerText());
-    await page.goto('/servers');
+    await press(page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Servers' }));
     await page.getByText('Now join it').waitFor();
     t.true(await page.locator('.steps').getByText(address).isVisible());
-    await page.goto('/servers/first-castle');
+    await press(page.getByRole('heading').getByRole('link', { name: 'First castle' }));
+    await page.waitForURL('/servers/first-castle');
 
     const steve = await joins(t, service, page, address);
     await page.getByRole('heading', { level: 1 }).getByText('awake').waitFor();
     await page.getByText('Steve', { exact: true }).first().waitFor();
 
-    await open(page, 'Console');
+    await open(page, 'Console', press);
     await weigh(t, tab, 'console');
-    await page.getByLabel('Command').fill('say hello from the panel');
+    await type(t, page, page.getByLabel('Command'), 'say hello from the panel');
     await page.keyboard.press('Enter');
     await steve.waitChat(/hello from the panel/);
     await page.getByLabel('Log', { exact: true }).getByText('hello from the panel').first().waitFor();
 
-    await open(page, 'Backups');
+    await open(page, 'Backups', press);
     await weigh(t, tab, 'backups');
-    await page.getByRole('button', { name: 'Back up now' }).click();
-    await downloads(t, page);
+    await press(page.getByRole('button', { name: 'Back up now' }));
+    await downloads(t, page, press);
 
     for (const name of ['Players', 'Worlds', 'Schedules', 'Settings']) {
       if ((await page.locator('nav.tabs').getByRole('link', { name, exact: true }).count()) === 0) continue;
-      await open(page, name);
+      await open(page, name, press);
       await weigh(t, tab, name);
     }
-    await stops(page, steve);
+    await stops(page, steve, press);
     t.deepEqual(tab.complaints, []);
     t.deepEqual([...new Set(tab.asked.map((url) => new URL(url).origin))], [originOf(service)], 'nobody else is asked');
   },
@@ -98,16 +103,16 @@ test.serial('the same on a phone, without a script', async (t) => {
   await page.getByRole('heading', { level: 1 }).getByText('awake').waitFor();
   await page.getByText('Steve', { exact: true }).first().waitFor();
 
-  await open(page, 'Console');
+  await open(page, 'Console', byTouch);
   await page.getByLabel('Command').fill('list');
   await page.getByRole('button', { name: 'Run' }).tap();
   await page.getByText('Steve').first().waitFor();
 
-  await open(page, 'Backups');
+  await open(page, 'Backups', byTouch);
   await page.getByRole('button', { name: 'Back up now' }).tap();
   await page.getByText('The backup is being made.').waitFor();
-  await downloads(t, page);
-  await stops(page, steve);
+  await downloads(t, page, byTouch);
+  await stops(page, steve, byTouch);
   t.deepEqual(
     tab.asked.filter((url) => new URL(url).origin !== originOf(service)),
     [],
@@ -132,16 +137,39 @@ async function firstCredentials({ dataDir }: Service): Promise<{ email: string; 
   return JSON.parse(await readFile(join(dataDir, 'first-run.json'), 'utf8')) as { email: string; password: string };
 }
 
+/** Presses a button or follows a link. */
+type Press = (target: Locator) => Promise<void>;
+
+const byTouch: Press = (target) => target.tap();
+
+/** As somebody does who has no pointer. */
+function byKeyboard(t: ExecutionContext, page: Page): Press {
+  return async (target) => {
+    await tabTo(t, page, target);
+    await page.keyboard.press('Enter');
+  };
+}
+
+/** Moves on from where the focus is until it is there. */
+async function tabTo(t: ExecutionContext, page: Page, target: Locator): Promise<void> {
+  await target.waitFor();
+  for (let tabs = 0; tabs < MOST_TABS; tabs += 1) {
+    await page.keyboard.press('Tab');
+    if (await target.evaluate((each) => each === each.ownerDocument.activeElement)) return;
+  }
+  t.fail(`Tab does not lead to ${target.toString()}`);
+}
+
 /** Replaces a field's content by the keyboard. */
-async function type(page: Page, field: Locator, text: string): Promise<void> {
-  await field.focus();
+async function type(t: ExecutionContext, page: Page, field: Locator, text: string): Promise<void> {
+  await tabTo(t, page, field);
   await page.keyboard.press('Control+A');
   await page.keyboard.type(text);
 }
 
 /** Follows a tab of the server's pages. */
-async function open(page: Page, name: string): Promise<void> {
-  await page.locator('nav.tabs').getByRole('link', { name, exact: true }).click();
+async function open(page: Page, name: string, press: Press): Promise<void> {
+  await press(page.locator('nav.tabs').getByRole('link', { name, exact: true }));
   await page.locator('nav.tabs [aria-current=page]').getByText(name, { exact: true }).waitFor();
 }
 
@@ -158,18 +186,18 @@ async function joins(t: ExecutionContext, service: Service, page: Page, address:
 }
 
 /** The first backup is shown once it is made; it holds the server's files. */
-async function downloads(t: ExecutionContext, page: Page): Promise<void> {
+async function downloads(t: ExecutionContext, page: Page, press: Press): Promise<void> {
   const link = page.getByRole('link', { name: /^Download/ }).first();
   await shown(page, link);
-  const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+  const [download] = await Promise.all([page.waitForEvent('download'), press(link)]);
   const files = zstdDecompressSync(await readFile(await download.path()));
   t.true(files.includes('server.properties'), 'an archive of the server’s files');
 }
 
 /** The owner sends everybody home. */
-async function stops(page: Page, player: RawBot): Promise<void> {
-  await open(page, 'Overview');
-  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+async function stops(page: Page, player: RawBot, press: Press): Promise<void> {
+  await open(page, 'Overview', press);
+  await press(page.getByRole('button', { name: 'Stop', exact: true }));
   await player.ended;
   await shown(page, page.getByRole('heading', { level: 1 }).getByText('asleep'));
 }
