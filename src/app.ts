@@ -258,6 +258,7 @@ export async function startApp(
     const { serverEvents, alerts, ...insight } = openInsight({
       ...around,
       ...consoles,
+      lostGames,
       disk,
       transferSlots,
       outbox,

@@ -781,7 +781,8 @@ export interface paths {
          * @description Server-sent events with ids; the data is JSON with the instant `at`. More kinds and fields may come.
          *
          *     `state`: `state`, `cause`, `players` (null: not known), and, while it starts, `phase` and `percent` as in `progress`; where
-         *     it failed, `error` with `code`, `summary`, `suggestion`.
+         *     it failed, `error` with `code`, `summary`, `suggestion`. `waits`, with `node` and `since`: that machine does not answer and may
+         *     still run it, so that it can be neither reached nor started elsewhere; null: it is not so, or not any more.
          *
          *     `progress` of a start: `phase` is `starting`, `loading_mods`, `generating_world` or `ready`; `percent` from 0 to 100.
          *     `players`: `online`. `tick`, each minute of a running server: the figures of GetServerMetrics, with `live`.
@@ -4450,6 +4451,12 @@ export interface components {
                 code: string;
                 summary: string;
                 suggestion: string;
+            } | null;
+            /** @description Set while its machine does not answer: since when, and which. Null again once it goes on. */
+            waits: {
+                node: string;
+                /** Format: date-time */
+                since: string;
             } | null;
             /** @description With the first event of a stream. */
             quota?: {

@@ -21,6 +21,10 @@ export const SERVER_EVENTS = {
       percent: z.number(),
       players: z.number().nullable().describe('Null: not known.'),
       error: failure.nullable().describe('Set where it failed.'),
+      waits: z
+        .object({ node: z.string(), since: at })
+        .nullable()
+        .describe('Set while its machine does not answer: since when, and which. Null again once it goes on.'),
       quota: z.object(Quota).optional().describe('With the first event of a stream.'),
       alert: z.object({ alert: z.string(), at }).nullish().describe('With the first: the open one.'),
     })

@@ -1,4 +1,5 @@
 import type { Failure } from '../../machines/server-types.ts';
+import type { LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
@@ -56,15 +57,34 @@ interface History {
   alert: Besides['alert'] | undefined;
 }
 
+export interface ServerEventsOptions {
+  servers: Pick<Servers, 'observe' | 'live'>;
+  /** Of games on several machines: which are on one that does not answer. */
+  lostGames?: LostGames | undefined;
+  clock: Clock;
+}
+
 /** The events of all servers. Ids are of this run of the service: one from an earlier run is not known. */
-export function createServerEvents(servers: Pick<Servers, 'observe'>, clock: Clock): ServerEvents {
+export function createServerEvents({ servers, lostGames, clock }: ServerEventsOptions): ServerEvents {
   const run = clock.now().toString(36);
   const histories = new Map<string, History>();
   const listeners = new Map<string, Set<Listener>>();
   let newest = 0;
   /** The newest event of all dropped histories. */
   let forgotten = 0;
-  const close = servers.observe((id, now) => (now === null || now.state === 'deleting' ? remove(id) : compare(now)));
+  const unobserve = servers.observe((id, now) =>
+    now === null || now.state === 'deleting' ? remove(id) : compare(now),
+  );
+  const unfollow = lostGames?.follow((id) => {
+    const now = servers.live().find(({ row }) => row.id === id);
+    if (now && now.state !== 'deleting') publish(id, 'state', stateNow(now));
+  });
+
+  /** With what the machine does not know: whether its game can be reached at all. */
+  function stateNow(now: ServerNow): object {
+    const lost = lostGames?.of(now.row.id);
+    return { ...stateOf(now), waits: lost === undefined ? null : { node: lost.node, since: instant(lost.since) } };
+  }
 
   /** The history of a server. The one unused for longest is dropped first. */
   function historyOf(id: string): History {
@@ -100,7 +120,7 @@ export function createServerEvents(servers: Pick<Servers, 'observe'>, clock: Clo
     history.now = now;
     const { phase, percent, players } = now.context.live;
     const seen = before?.context.live;
-    if (before?.state !== now.state || failureOf(before) !== failureOf(now)) publish(id, 'state', stateOf(now));
+    if (before?.state !== now.state || failureOf(before) !== failureOf(now)) publish(id, 'state', stateNow(now));
     else if (seen?.phase !== phase || seen.percent !== percent) publish(id, 'progress', { phase, percent });
     if (seen?.players !== players && players !== null) publish(id, 'players', { online: players });
   }
@@ -127,7 +147,7 @@ export function createServerEvents(servers: Pick<Servers, 'observe'>, clock: Clo
       const now = (history.now ??= given);
       // An alert published since `besides` was read is newer.
       const { alert = besides.alert } = history;
-      const data = { at: instant(clock.now()), ...stateOf(now), quota: besides.quota, alert };
+      const data = { at: instant(clock.now()), ...stateNow(now), quota: besides.quota, alert };
       const whole = [{ id: `${run}.${newest}`, type: 'state' as const, data }];
       const first =
         after(id, lastEventId) ??
@@ -140,7 +160,10 @@ export function createServerEvents(servers: Pick<Servers, 'observe'>, clock: Clo
         if (ofServer.size === 0 && listeners.get(id) === ofServer) listeners.delete(id);
       };
     },
-    close,
+    close() {
+      unobserve();
+      unfollow?.();
+    },
   };
 }
 

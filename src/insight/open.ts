@@ -5,6 +5,7 @@
 import type { DiskQuota } from '../disk/quota.ts';
 import type { Console } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
+import type { LostGames } from '../engines/lost-games.ts';
 import { dataFrame } from '../http/sse.ts';
 import type { StreamSlots } from '../http/stream-slots.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -85,6 +86,8 @@ export interface InsightOptions {
   store: Store;
   servers: Servers;
   engine: Engine;
+  /** Of games on several machines: which are on one that does not answer. */
+  lostGames?: LostGames | undefined;
   /** The consoles of games (RCON). */
   console: Console;
   /** For commands that people type: the same, or standard input where a game opens no console. */
@@ -107,8 +110,8 @@ export interface InsightOptions {
 /** Reads running servers each minute from now on, and alerts their webhooks and followers. */
 export function openInsight(options: InsightOptions): Insight {
   const { store, servers, engine, console, rconPassword, outbox, serverOperation, clock, log, onClose } = options;
-  const { typed, joined, disk, telemetry, transferSlots } = options;
-  const serverEvents = createServerEvents(servers, clock);
+  const { typed, joined, disk, lostGames, telemetry, transferSlots } = options;
+  const serverEvents = createServerEvents({ servers, lostGames, clock });
   onClose(() => serverEvents.close());
   onClose(followAlerts(servers, serverEvents));
   const alerts = createAlerts({ outbox, serverEvents, log });

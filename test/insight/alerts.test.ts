@@ -315,7 +315,7 @@ test('alerts: one slow spell of a running server is one alert and one recovery n
       ? run(address, password, command)
       : `TPS from last 1m, 5m, 15m: ${tps}, 20, 20\nServer tick times (avg/min/max) from last 5s, 10s, 1m:\n◴ 50/2/3, 4/5/6`;
   games.players.set('abc', 2);
-  const serverEvents = createServerEvents(it.servers, clock);
+  const serverEvents = createServerEvents({ servers: it.servers, clock });
   const alerts = createAlerts({ outbox: it.outbox, serverEvents, log });
   const measure = () =>
     createMetrics({

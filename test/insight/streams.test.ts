@@ -413,6 +413,40 @@ test('who comes without an event learns all that is: players, quota, and the ale
   t.like((await fresh()).data, { state: 'hibernated', players: null });
 });
 
+test('a server whose machine does not answer: that it waits, for which one and since when, and that it goes on', async (t) => {
+  const nodes = [
+    { id: 'n1', name: 'one' },
+    { id: 'n2', name: 'two' },
+  ];
+  const it = await api(t, { world: { nodes } });
+  await it.create('abc');
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  const engine = it.engine.nodes!;
+  const stream = await open(t, it, EVENTS);
+  const told = async (part: string) => {
+    await it.until(async () => {
+      await it.clock.advance(1_000);
+      return stream.text().includes(part);
+    });
+    return eventsIn(stream.text()).at(-1);
+  };
+  t.like(eventsIn(await stream.until('\n\n'))[0]?.data, { state: 'running', waits: null });
+  const since = new Date(it.clock.now()).toISOString();
+  engine.cut('n1');
+  const waits = { node: 'one', since };
+  t.like(await told('"node":"one"'), { event: 'state', data: { state: 'running', error: null, waits } });
+  const late = await open(t, it, EVENTS);
+  t.like(eventsIn(await late.until('\n\n'))[0], { event: 'state', data: { waits } });
+  const known = stream.text().length;
+  engine.back('n1');
+  await it.until(async () => {
+    await it.clock.advance(1_000);
+    return stream.text().includes('"waits":null', known);
+  });
+  t.like(eventsIn(stream.text()).at(-1), { event: 'state', data: { state: 'running', waits: null } });
+});
+
 test('a quota that is exceeded, and a backup on its way, are told', async (t) => {
   const it = await api(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 2 }] });
   await it.create('abc');

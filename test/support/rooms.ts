@@ -222,6 +222,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   const insight = openInsight({
     ...shared,
     engine,
+    lostGames,
     console: games,
     typed: console,
     rconPassword,
