@@ -69,6 +69,11 @@ export function awakening(context: ServerContext, at: number, cause: Cause) {
   };
 }
 
+/** The same once more, where what was asked for could not be done yet: it is still asked for by the same. */
+export function awakeningAnew(context: ServerContext, at: number) {
+  return { ...awakening(context, at, context.cause), played: context.played };
+}
+
 /** Towards installed content. */
 export function installing(context: ServerContext, at: number, cause: Cause) {
   return {

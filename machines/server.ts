@@ -9,6 +9,7 @@ import { type SnapshotFrom, assign, fromCallback, fromPromise, setup } from 'xst
 import {
   FALSE_WAKE_MS,
   awakening,
+  awakeningAnew,
   hangs,
   hungBefore,
   initialContext,
@@ -111,6 +112,7 @@ export const serverMachine = setup({
       recentRetries(context, params.at).length < RETRIES_AN_HOUR && !loops(context, params.at),
     queued: ({ context }) => context.queued !== null,
     killing: ({ context }) => context.kill,
+    lost: (_, params: { how: Ending }) => params.how === 'lost',
     overdue: ({ context }, params: { at: number }) => params.at >= (context.deadlineAt ?? 0),
     moved: ({ context }, params: { address: Address }) => !sameAddress(params.address, context.address),
     stoppedInside: (_, params: { how: Ending }) => params.how === 'stopped',
@@ -138,6 +140,8 @@ export const serverMachine = setup({
     /** Somebody entitled to it wants the server up, so a wake by a player counts as a false one no more. */
     claim: assign({ played: true }),
     wake: assign(({ context }, params: { at: number; cause: Cause }) => awakening(context, params.at, params.cause)),
+    /** As it was asked for, by whom it was. */
+    wakeAnew: assign(({ context }, params: { at: number }) => awakeningAnew(context, params.at)),
     wakeQueued: assign(({ context }, params: { at: number }) =>
       awakening(context, params.at, context.queued ?? context.cause),
     ),
@@ -368,6 +372,8 @@ export const serverMachine = setup({
         KILL: { target: 'stopping', actions: [given('leave'), given('hurry')] },
         MAINTAIN: { target: 'stopping', actions: [given('leave'), given('queue'), given('occupy')] },
         PROGRESS: { actions: given('noteProgress') },
+        /** Its machine went off under it: nothing is known against the game, and nobody has taken their wish back. */
+        DOWN: { guard: given('lost'), target: 'starting', reenter: true, actions: given('wakeAnew') },
         ALARM: {
           target: 'startFailed',
           actions: {

@@ -103,7 +103,8 @@ function storedStep(
   const failure = failureIn(before, after, event, at);
   const cause = event.cause ?? after.context.cause;
   // A fact that is only noted, such as an answer of the game, is stored but is no transition.
-  const isTransition = sent || !sameValue(before, after);
+  // A start that begins anew is one.
+  const isTransition = sent || !sameValue(before, after) || (to === 'starting' && event.type === 'DOWN');
   const noted = { at, event: event.type, from, to };
   if (from !== to) {
     const { wokenAt, readyAt } = after.context;

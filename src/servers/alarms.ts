@@ -4,21 +4,34 @@ import { withTimeout } from '../kernel/timeout.ts';
 
 /** How long it may take to find out why something is given up. */
 const FINDING_MS = 5_000;
+/** What has been held up has so much longer once that is over. */
+const HELD_UP_MS = 30_000;
+
+export interface AlarmOptions {
+  /** Why it is given up. */
+  findings?: () => Promise<Failure>;
+  /** Whether nothing of it can go on for now, through no fault of its own: then it is not given up yet. */
+  isHeldUp?: () => boolean;
+}
 
 /**
- * Tells ALARM at an instant, at once where it has passed, with what `findings` gives in good time. Returns the cancellation.
+ * Tells ALARM at an instant, at once where it has passed, with what `findings` gives in good time; later where it is held up
+ * then. Returns the cancellation.
  */
 export function setAlarm(
   clock: Clock,
   at: number,
   tell: (event: ServerEvent) => void,
-  findings?: () => Promise<Failure>,
+  { findings, isHeldUp }: AlarmOptions = {},
 ): () => void {
-  let cancel = clock.at(at, () => {
-    if (findings === undefined) ring();
-    else void find(findings);
-  });
+  let cancel = clock.at(at, due);
   return () => cancel();
+
+  function due(): void {
+    if (isHeldUp?.()) cancel = clock.at(clock.now() + HELD_UP_MS, due);
+    else if (findings === undefined) ring();
+    else void find(findings);
+  }
 
   function ring(failure?: Failure): void {
     tell({ type: 'ALARM', at: clock.now(), ...(failure && { failure }) });

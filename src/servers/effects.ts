@@ -5,6 +5,7 @@ import type { serverMachine } from '../../machines/server.ts';
 import type { Console } from '../engines/console/console.ts';
 import type { Management } from '../engines/console/management-port.ts';
 import { type Engine, EngineError, type Game, type GameSpec, type PublishedPort } from '../engines/engine.ts';
+import { lostGame } from '../engines/lost-games.ts';
 import type { Pinger } from '../engines/pinger.ts';
 import { SANDBOX, gameSpec, installSpec } from '../game/container.ts';
 import { packOfImage } from '../game/image-pack.ts';
@@ -18,12 +19,14 @@ import type { Log } from '../kernel/log.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
+import { abortable } from '../kernel/timeout.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { setAlarm } from './alarms.ts';
 import { type DiagnoserOptions, createDiagnoser } from './failures/diagnoser.ts';
 import { asFailure } from './failures/effect-failure.ts';
 import type { EffectHost, InstallPack, Maintain, ServerMods } from './effect-host.ts';
 import type { Presence } from './presence.ts';
+import { MachineGone, onItsNode } from './lost-start.ts';
 import { GameEnded, untilReady } from './readiness.ts';
 import { type CrashArtefacts, createCrashArtefacts } from './failures/crash-artefacts.ts';
 import type { ServerRow } from './rows.ts';
@@ -293,9 +296,15 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       boot: fromPromise<Booted, { id: string }>(async ({ input: { id }, signal }) => {
         await host.committed(id, signal);
         try {
-          return await withPatience(signal, () => boot(id, signal));
+          const start = (within: AbortSignal) => withPatience(within, () => boot(id, within));
+          return await onItsNode({ engine, clock, id, signal }, start);
         } catch (error) {
           signal.throwIfAborted();
+          if (error instanceof MachineGone) {
+            log.warn({ server: id }, `${id} starts anew: ${error.message}`);
+            host.tell(id, { type: 'DOWN', at: clock.now(), how: 'lost', failure: error.failure });
+            return await abortable(new Promise<never>(() => {}), signal);
+          }
           const level = isExplained(error) ? 'debug' : 'warn';
           log[level]({ server: id, err: error }, `${id} could not start: what follows says how that came`);
           throw await failed(error, 'start', rowOf(id));
@@ -337,7 +346,12 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       ),
 
       alarm: fromCallback<ServerEvent, Deadline>(({ input: { at, of }, sendBack }) =>
-        setAlarm(clock, at, sendBack, of && (() => findingsOf(of))),
+        setAlarm(
+          clock,
+          at,
+          sendBack,
+          of && { findings: () => findingsOf(of), isHeldUp: () => lostGame(engine.nodes, of.id) !== undefined },
+        ),
       ),
 
       pause: fromCallback<ServerEvent, { ms: number }>(({ input: { ms }, sendBack }) =>

@@ -190,6 +190,8 @@ test(reaches, [command('JOIN')], 'starting');
 test(reaches, [command('START'), booted()], 'running');
 test(reaches, [command('START'), failed('boot')], 'start_failed');
 test(reaches, [command('START'), { type: 'ALARM', at: 601_000 }], 'start_failed');
+test(reaches, [command('START'), down(5_000, 'lost')], 'starting');
+test(reaches, [command('START'), down(6_000, 'crashed')], 'starting');
 test(reaches, [command('START'), command('STOP')], 'stopping');
 test(reaches, [command('START'), command('KILL'), done('halt')], 'hibernated');
 test(reaches, [command('START'), booted(), command('STOP'), done('halt')], 'hibernated');
@@ -264,6 +266,14 @@ test('a start that is asked for while it stops follows the stop, as a join does;
   t.is(asked.context.queued?.kind, 'key');
   t.is(serverState(next(asked, done('halt'))), 'starting');
   t.is(serverState(next(next(asked, command('STOP')), done('halt'))), 'hibernated');
+});
+
+test('a start whose machine was lost begins anew, for whoever asked for it, with all the time that a start has', (t) => {
+  const { context } = run(command('JOIN'), command('START', 2_000), down(400_000, 'lost'));
+  t.deepEqual(context.cause, STEVE);
+  t.like(context, { wokenAt: 400_000, deadlineAt: 1_000_000, played: true });
+  t.deepEqual(run(command('START'), down(400_000, 'crashed')).context, run(command('START')).context);
+  t.deepEqual(run(command('START'), down(400_000, 'lost')).context.crashes, []);
 });
 
 test('commands that a state does not allow are refused', (t) => {

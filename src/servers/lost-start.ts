@@ -1,0 +1,90 @@
+import type { Failure } from '../../machines/server-types.ts';
+import type { Engine, EngineNodes } from '../engines/engine.ts';
+import { lostGame } from '../engines/lost-games.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { sleep } from '../kernel/sleep.ts';
+import { GameEnded } from './readiness.ts';
+
+/** How often the node of a starting game is looked at. */
+const LOOK_MS = 1_000;
+
+/** The machine on which a game was starting is off: that says nothing of the game, which can start elsewhere. */
+export class MachineGone extends Error {
+  readonly failure: Failure;
+  constructor(node: string) {
+    super(`${node} went off while the game started there`);
+    this.name = 'MachineGone';
+    const summary = `Machine lost: ${node} went off while it started there.`;
+    this.failure = { code: 'node_lost', summary, suggestion: 'It starts again on another.', raw: '' };
+  }
+}
+
+export interface StartOnNode {
+  engine: Pick<Engine, 'nodes' | 'inspect'>;
+  clock: Clock;
+  id: string;
+  signal: AbortSignal;
+}
+
+/**
+ * What `start` settles with. Rejects with MachineGone instead where the node of the game has gone away and does not run it any
+ * more: because it is surely off, or is back without the game. Until then nothing is concluded; `start` goes on.
+ */
+export async function onItsNode<T>(of: StartOnNode, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { engine, signal } = of;
+  const { nodes } = engine;
+  if (nodes === undefined) return await start(signal);
+  const over = new AbortController();
+  const within = AbortSignal.any([signal, over.signal]);
+  const node = followNode(nodes, of.id);
+  try {
+    return await Promise.race([start(within), untilGone(of, node, within)]);
+  } catch (error) {
+    if (error instanceof GameEnded && !signal.aborted && node.wasAway()) throw new MachineGone(node.name());
+    throw error;
+  } finally {
+    over.abort();
+  }
+}
+
+interface FollowedNode {
+  /** Whether it has not answered at some time since it was last found with the game. */
+  wasAway(): boolean;
+  /** The game runs there after all. */
+  isThere(): void;
+  name(): string;
+}
+
+/** One that was ready when it was first seen: the node of an earlier run, which may be off for long, is another. */
+function followNode(nodes: Pick<EngineNodes, 'list' | 'whereIs'>, serverId: string): FollowedNode {
+  let last: { id: string; name: string } | undefined;
+  let away = false;
+
+  function look(): void {
+    const now = nodes.whereIs(serverId);
+    if (now?.state === 'ready' || (now && lostGame(nodes, serverId))) last = { id: now.id, name: now.name };
+    if (last !== undefined) away ||= nodes.list().find(({ id }) => id === last?.id)?.state !== 'ready';
+  }
+
+  return {
+    wasAway() {
+      look();
+      return away;
+    },
+    isThere: () => void (away = false),
+    name: () => last?.name ?? 'its machine',
+  };
+}
+
+async function untilGone({ engine, clock, id }: StartOnNode, node: FollowedNode, signal: AbortSignal): Promise<never> {
+  for (;;) {
+    await sleep(clock, LOOK_MS, signal);
+    if (!node.wasAway() || lostGame(engine.nodes, id)) continue;
+    const isUp = await engine.inspect(id).then(
+      (game) => game?.up === true,
+      () => undefined,
+    );
+    if (isUp) node.isThere();
+    else if (isUp === false) throw new MachineGone(node.name());
+  }
+}

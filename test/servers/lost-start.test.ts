@@ -1,0 +1,91 @@
+import test, { type ExecutionContext } from 'ava';
+import type { FakeNodes } from '../fakes/nodes.ts';
+import { STEVE, type World, world } from '../support/world.ts';
+
+const TWO = [
+  { id: 'n1', name: 'one' },
+  { id: 'n2', name: 'two' },
+];
+
+/** A server that a player has woken; its game runs on the first node and is not ready. */
+async function starting(t: ExecutionContext): Promise<World & { nodes: FakeNodes }> {
+  const w = await world(t, { nodes: TWO });
+  await w.create('lobby');
+  w.games.silent.add('lobby');
+  await w.command('lobby', 'JOIN', STEVE);
+  await w.until(() => w.engine.boots.length === 1);
+  await w.clock.advance(2_000);
+  const nodes = w.engine.nodes!;
+  t.is(nodes.whereIs('lobby')?.id, 'n1');
+  return { ...w, nodes };
+}
+
+const stateOf = async (w: World) => (await w.servers.get('lobby'))?.state;
+
+test('a game whose machine is lost while it starts waits for as long as that may run it, and then starts on another', async (t) => {
+  const w = await starting(t);
+  w.nodes.cut('n1');
+  await w.clock.advance(700_000);
+  t.is(await stateOf(w), 'starting', 'its time is not up while it waits');
+  t.is(w.engine.boots.length, 1);
+  await w.nodes.fence('n1');
+  await w.until(async () => {
+    await w.clock.advance(500);
+    return w.engine.boots.length === 2;
+  });
+  t.is(w.nodes.whereIs('lobby')?.id, 'n2');
+  t.is(await stateOf(w), 'starting');
+  await w.clock.advance(500_000);
+  t.is(await stateOf(w), 'starting', 'it has all the time of a start');
+  w.games.silent.delete('lobby');
+  const now = await w.reach('lobby', 'running');
+  t.deepEqual(now?.context.cause, STEVE, 'who has waited is still who woke it');
+  t.is(now?.context.startFailure, null);
+  const { transitions = [] } = (await w.servers.inspect('lobby')) ?? {};
+  t.deepEqual(
+    transitions.toReversed().map(({ event, to }) => `${event} ${to}`),
+    ['JOIN starting', 'DOWN starting', 'xstate.done.actor.boot running'],
+  );
+});
+
+test('one that starts on there, unseen, is ready when its machine is back', async (t) => {
+  const w = await starting(t);
+  w.nodes.cut('n1');
+  await w.clock.advance(700_000);
+  w.nodes.back('n1');
+  await w.clock.advance(2_000);
+  t.is(await stateOf(w), 'starting');
+  w.games.silent.delete('lobby');
+  await w.reach('lobby', 'running');
+  t.is(w.engine.boots.length, 1);
+});
+
+test('one that has ended with its machine, which is back, starts anew; one that ends later by itself has failed', async (t) => {
+  const w = await starting(t);
+  w.nodes.cut('n1');
+  await w.clock.advance(30_000);
+  w.engine.crash('lobby', { code: 137 });
+  w.nodes.back('n1');
+  await w.until(async () => {
+    await w.clock.advance(500);
+    return w.engine.boots.length === 2;
+  });
+  t.is(await stateOf(w), 'starting');
+  await w.clock.advance(30_000);
+  w.engine.crash('lobby', { code: 1 });
+  const failed = await w.reach('lobby', 'start_failed');
+  t.truthy(failed?.context.startFailure);
+  t.is(w.engine.boots.length, 2);
+});
+
+test('a stop is heeded while it waits, and nothing starts again', async (t) => {
+  const w = await starting(t);
+  w.nodes.cut('n1');
+  await w.clock.advance(30_000);
+  await w.command('lobby', 'STOP');
+  await w.clock.advance(30_000);
+  t.is(await stateOf(w), 'stopping', 'nobody can end it there');
+  await w.nodes.fence('n1');
+  await w.reach('lobby', 'hibernated');
+  t.is(w.engine.boots.length, 1);
+});
