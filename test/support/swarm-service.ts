@@ -78,9 +78,8 @@ export async function swarmService(t: Belongings, options: SwarmServiceOptions):
     const place = await swarm.place(node, [GAMES], [PLAYERS_PORT]);
     const name = `on ${node.name}`;
     const child = startProxy(place.command, {
-      CONTROL_URL: `ws://127.0.0.1:${HTTP_PORT}`,
-      TUNNEL_PORT: String(HTTP_PORT),
-      TUNNEL_TO: `${addresses[0]}:${HTTP_PORT}`,
+      CONTROL_URL: `ws://${addresses[0]}:${HTTP_PORT}`,
+      CONTROL_PLAIN: 'true',
       PROXY_TOKEN: token,
       PROXY_NAME: name,
       PROXY_PORT: String(PLAYERS_PORT),
@@ -114,8 +113,7 @@ export async function swarmService(t: Belongings, options: SwarmServiceOptions):
 }
 
 function startProxy(command: readonly string[], env: Record<string, string>): ChildProcess {
-  const tunnel = join(import.meta.dirname, 'link-tunnel.ts');
-  const [program, ...args] = [...command, process.execPath, '--import', tunnel, 'proxy/main.ts'];
+  const [program, ...args] = [...command, process.execPath, 'proxy/main.ts'];
   const child = spawn(program, args, {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], ...COMPILE_CACHE, ...env },
