@@ -7,7 +7,7 @@ import type { ExecutionContext } from 'ava';
 import { type Jail, type JailOptions, openJail } from '../../src/jail/jail.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 
-interface Cage {
+export interface Cage {
   jail: Jail;
   /** The data root. */
   root: string;
@@ -20,6 +20,11 @@ interface Cage {
 export async function cage(t: ExecutionContext, options?: JailOptions): Promise<Cage> {
   const folder = mkdtempSync(join(tmpdir(), 'dormouse-jail-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return await cageIn(t, folder, options);
+}
+
+/** The same in an empty folder, which is the caller's to remove. */
+export async function cageIn(t: ExecutionContext, folder: string, options?: JailOptions): Promise<Cage> {
   const [root, outside] = [join(folder, 'root'), join(folder, 'root-sibling')];
   mkdirSync(root);
   mkdirSync(outside);

@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { lstatSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { ExecutionContext } from 'ava';
+import { StatusError } from '../../src/kernel/status.ts';
+import { type Cage, each, read, write } from './cage.ts';
+
+/** Holds where a hostile plugin swaps a directory for a link all the time: 10 000 calls reach nothing outside. `seen`: the data root as the plugin sees it. */
+export async function swappedUnderCalls(
+  t: ExecutionContext,
+  { jail, root, outside, put }: Cage,
+  seen: string,
+): Promise<void> {
+  t.timeout(300_000);
+  put('there', 'x');
+  put('dir/secret', 'INSIDE');
+  put('dir/sub/secret', 'INSIDE');
+  mkdirSync(join(outside, 'sub'));
+  writeFileSync(join(outside, 'sub/secret'), 'OUTSIDE');
+  const ended = new Int32Array(new SharedArrayBuffer(4));
+  const workerData = { directory: join(seen, 'dir'), outside, ended };
+  const worker = new Worker(new URL('swapper.ts', import.meta.url), { workerData });
+  const over = once(worker, 'exit');
+  t.teardown(() => worker.terminate());
+  await once(worker, 'online');
+  // The race is a real one: who trusts a path falls for it.
+  let fooled = 0;
+  for (let round = 0; round < 2_000; round++) {
+    const content = await readFile(join(root, 'dir/secret'), 'utf8').catch(() => '');
+    if (content === 'OUTSIDE') fooled++;
+  }
+  t.true(fooled > 0, 'the swapping thread swaps');
+  const works: ((round: number) => Promise<unknown>)[] = [
+    () => read(jail, 'dir/secret'),
+    () => read(jail, 'dir/sub/secret'),
+    async () => {
+      await using file = await jail.open('dir/secret', { write: true });
+      await file.write(0, Buffer.from('inside'));
+    },
+    async (round) => (await jail.open(`dir/new-${round}`, { write: true, create: true })).close(),
+    async () => (await each(jail.tree('dir'))).map(({ path }) => path),
+    () => jail.setAttributes('dir/secret', { mode: 0o600 }),
+    (round) => (round % 20 === 5 ? write(jail, `dir/whole-${round}`, 'x') : jail.stat('dir/secret')),
+    (round) => (round % 20 === 6 ? jail.mkdir(`dir/made-${round}`) : jail.stat('dir/sub')),
+    (round) => (round % 20 === 7 ? jail.copy('dir/sub', `copy-${round}`) : read(jail, 'dir/sub/secret')),
+    (round) => (round % 20 === 8 ? jail.remove(`dir/made-${round - 2}`) : jail.stat('dir/sub/secret')),
+  ];
+  let done = 0;
+  const call = async (round: number): Promise<void> => {
+    const content = await works[round % works.length]!(round).then(
+      (value) => ((done += 1), value),
+      (error: unknown) => {
+        if (!(error instanceof StatusError)) throw error;
+      },
+    );
+    if (typeof content === 'string') t.regex(content, /^inside$/i);
+  };
+  let round = 0;
+  const caller = async (): Promise<void> => {
+    while (round < 10_000) await call(round++);
+  };
+  await Promise.all(Array.from({ length: 8 }, caller));
+  Atomics.store(ended, 0, 1);
+  await over;
+  t.true(done > 1_000, `${done} calls met the directory itself`);
+  t.deepEqual(
+    new Set(readdirSync(outside, { recursive: true, encoding: 'utf8' })),
+    new Set(['secret', 'sub', 'sub/secret']),
+  );
+  for (const path of ['secret', 'sub/secret']) {
+    t.is(readFileSync(join(outside, path), 'utf8'), 'OUTSIDE');
+    t.is(lstatSync(join(outside, path)).mode & 0o777, 0o644);
+  }
+}
