@@ -34,7 +34,7 @@ async function shared(t: ExecutionContext): Promise<(Cage & { there: string }) |
 
 test('a folder that a node mounts too: what is swapped there gives nothing away here', async (t) => {
   const it = await shared(t);
-  if (it) await swappedUnderCalls(t, it, it.there);
+  if (it) await swappedUnderCalls(t, it, { seen: it.there, calls: 2_000 });
 });
 
 test('links that a game has made on its node are followed by nothing, and files are whole on both', async (t) => {
