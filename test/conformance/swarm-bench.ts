@@ -6,6 +6,7 @@ import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { DEFAULT_SANDBOX_IMAGE } from '../../src/engines/docker/sandbox-image.ts';
 import { managerOf } from '../../src/engines/swarm/manager.ts';
+import { swarmNetworks } from '../../src/engines/swarm/networks.ts';
 import { checkSharedFolder } from '../../src/engines/swarm/shared-folder.ts';
 import { createSwarmEngine } from '../../src/engines/swarm/swarm.ts';
 import { needs } from '../support/needs.ts';
@@ -32,7 +33,7 @@ export interface SwarmBenches {
   end(): Promise<void>;
 }
 
-export function swarmBenches(count: number, { overlay = true } = {}): SwarmBenches {
+export function swarmBenches(count: number): SwarmBenches {
   const network = 'dormouse-games';
   const shared: Belongings = belongings();
   let starting: Promise<TestSwarm | undefined> | undefined;
@@ -45,9 +46,15 @@ export function swarmBenches(count: number, { overlay = true } = {}): SwarmBench
     return swarm;
   }
 
+  /** Which the engine makes where they are not there yet. */
+  async function enter({ manager, enter: enterOne }: TestSwarm): Promise<void> {
+    await swarmNetworks(manager, managerOf(manager), network).ensure();
+    await Promise.all([network, `${network}-nodes`].map(enterOne));
+  }
+
   return {
     end: () => shared.end(),
-    async make(t, how = { overlay }) {
+    async make(t, how = { overlay: true }) {
       if (!(await needs(t, 'swarm'))) return undefined;
       const swarm = await (starting ??= start());
       if (!swarm) return undefined;
@@ -70,8 +77,8 @@ export function swarmBenches(count: number, { overlay = true } = {}): SwarmBench
           agentImage: DEFAULT_SANDBOX_IMAGE,
           nodeSocket: swarm.nodeSocket,
         });
+      if (how.overlay) await (entering ??= enter(swarm));
       const engine = await make();
-      if (how.overlay) await (entering ??= Promise.all([network, `${network}-nodes`].map((each) => swarm.enter(each))));
       const other = await make();
       t.teardown(async () => {
         for (const { serverId } of await engine.list()) await engine.erase(serverId);

@@ -101,6 +101,25 @@ holds(
   },
 );
 
+holds('where somebody has Swarm itself drain a node, its games end at once, and start elsewhere', async (t, bench) => {
+  const { engine, spec, swarm } = bench;
+  t.teardown(engine.watch(() => {}));
+  await engine.boot(spec('alpha'), never);
+  const before = await containerOf(bench, 'alpha');
+  const node = swarm.manager.getNode(before.nodeId);
+  const set = async (Availability: 'active' | 'drain') => {
+    const { Version, Spec } = (await node.inspect()) as { Version: { Index: number }; Spec: object };
+    const change = { version: Version.Index, ...Spec, Availability };
+    await (node.update(change as never) as unknown as Promise<unknown>);
+  };
+  await set('drain');
+  t.teardown(() => set('active'));
+  await until(async () => (await engine.inspect('alpha'))?.up === false);
+  const again = await engine.boot(spec('alpha'), never);
+  await answers(again.game!);
+  t.not((await containerOf(bench, 'alpha')).nodeId, before.nodeId);
+});
+
 test.serial(
   'without an overlay a game is at a port of its node, and neither its console nor its agent is open',
   async (t) => {

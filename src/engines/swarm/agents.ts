@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Docker from 'dockerode';
 import { type Address, endpointKey } from '../../kernel/address.ts';
 import { MIB } from '../../kernel/units.ts';
-import { unless, within } from '../docker/errors.ts';
+import { statusOf, unless, within } from '../docker/errors.ts';
 import { EngineError } from '../engine.ts';
 import type { Manager } from './manager.ts';
 import type { SwarmNetworks } from './networks.ts';
@@ -14,6 +14,7 @@ import { type Task, addressIn, publishedAt } from './task.ts';
 
 const PORT = 8_475;
 const CALL_MS = 30_000;
+const ANSWER_MS = 5_000;
 /** How long the list of agents is believed. */
 const LIST_MS = 250;
 const AGENT_LABEL = 'dormouse.agent';
@@ -27,6 +28,8 @@ export interface Agents {
   on(nodeId: string): Promise<Docker>;
   /** Ids of nodes where it runs. */
   nodes(): Promise<string[]>;
+  /** Of these, where it answers: it takes no calls yet for a moment after it has begun to run. */
+  answering(): Promise<string[]>;
 }
 
 export interface AgentsOptions {
@@ -99,7 +102,22 @@ export function swarmAgents(options: AgentsOptions): Agents {
     },
 
     nodes: async () => [...(await addresses()).keys()],
+
+    async answering() {
+      const asked = [...(await addresses())].map(async ([id, address]) =>
+        (await doesAnswer(engineAt(address))) ? [id] : [],
+      );
+      return (await Promise.all(asked)).flat();
+    },
   };
+}
+
+/** No agent passes this on: that it says so is an answer. */
+function doesAnswer(engine: Docker): Promise<boolean> {
+  return within(ANSWER_MS, engine.ping()).then(
+    () => true,
+    (error: unknown) => statusOf(error) !== undefined,
+  );
 }
 
 /** Connections on which both ends prove that they know the secret. */

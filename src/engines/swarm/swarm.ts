@@ -284,16 +284,16 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
     await nodes.look();
     await nodes.admitNodes();
     await agents.deploy();
-    await untilThere(() => agents.nodes(), nodes.ready(), log);
+    await untilThere(() => agents.answering(), nodes.ready(), log);
   });
   return engine;
 }
 
 /** A node that cannot run the agent, for want of its image say, keeps nobody from starting for longer. */
-async function untilThere(running: () => Promise<string[]>, wanted: string[], log: Logger): Promise<void> {
+async function untilThere(answering: () => Promise<string[]>, wanted: string[], log: Logger): Promise<void> {
   const deadline = Date.now() + AGENTS_MS;
   for (;;) {
-    const there = new Set(await running());
+    const there = new Set(await answering());
     const missing = wanted.filter((id) => !there.has(id));
     if (missing.length === 0) return;
     if (Date.now() > deadline)
