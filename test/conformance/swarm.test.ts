@@ -11,12 +11,12 @@ import { swarmBenches } from './swarm-bench.ts';
 
 /** One engine in the suite, for its time; the same holds on three. */
 const NODES = Number(process.env.SWARM_NODES ?? 1);
-/** The same, where no overlay network can be had. */
-const overlay = process.env.SWARM_OVERLAY !== 'false';
-const benches = swarmBenches(NODES, { overlay });
+const benches = swarmBenches(NODES);
 test.after.always(() => benches.end());
 
-engineConformance(test, `swarm of ${NODES}${overlay ? '' : ' without an overlay'}`, (t) => benches.make(t));
+engineConformance(test, `swarm of ${NODES}`, (t) => benches.make(t));
+// The same, where no overlay network can be had.
+engineConformance(test, `swarm of ${NODES} without an overlay`, (t) => benches.make(t, { overlay: false }));
 
 /** With more of them a game may start on another than the one that is looked at. */
 if (NODES === 1) {
