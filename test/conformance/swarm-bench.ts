@@ -47,9 +47,9 @@ export function swarmBenches(count: number): SwarmBenches {
   }
 
   /** Which the engine makes where they are not there yet. */
-  async function enter({ manager, enter: enterOne }: TestSwarm): Promise<void> {
-    await swarmNetworks(manager, managerOf(manager), network).ensure();
-    await Promise.all([network, `${network}-nodes`].map(enterOne));
+  async function enter(swarm: TestSwarm): Promise<void> {
+    await swarmNetworks(swarm.manager, managerOf(swarm.manager), network).ensure();
+    await Promise.all([network, `${network}-nodes`].map((each) => swarm.enter(each)));
   }
 
   return {
