@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { parse } from 'yaml';
@@ -36,6 +37,7 @@ const NOT_RUN: readonly { paper: string; begins: string; why: string }[] = [
 /** What a paper's session needs beside a service. */
 const SETTINGS: Record<string, (t: ExecutionContext) => Promise<Record<string, string>>> = {
   'docs/mods.md': modsOfPaper,
+  'docs/paper-with-friends.md': javaOfPaper,
 };
 
 /** Those that write to the folders of the machine, which their session has to itself. */
@@ -113,6 +115,29 @@ async function modsOfPaper(t: ExecutionContext): Promise<Record<string, string>>
   const content = await mrpack({ dependencies: { minecraft: '1.21.1', 'fabric-loader': '0.16.9' }, files: [] });
   registry.project('adrenaserver', [{ id: 'a1', content, filename: 'a.mrpack' }], { project_type: 'modpack' });
   return { MODRINTH_URL: registry.url };
+}
+
+/** Stands in for a Java: it knows one jar, and runs the echo core in its place. Of a property that stands twice, the last counts. */
+const JAVA = `#!/bin/sh
+[ "$1" = -version ] && exit
+grep -qx 'a jar' server.jar || exit
+SERVER_PORT=$(sed -n 's/^server-port=//p' server.properties | tail -n 1)
+export SERVER_PORT
+exec "$(dirname "$0")/node" "$(dirname "$0")/game.mts"
+`;
+
+/** A Java that the paper's reader has installed. All of it lies in its folder, as a game sees nothing else of this machine. */
+async function javaOfPaper(t: ExecutionContext): Promise<Record<string, string>> {
+  const home = await mkdtemp(join(tmpdir(), 'dormouse-java-'));
+  t.teardown(() => rm(home, { recursive: true, force: true }));
+  const bin = join(home, 'bin');
+  await mkdir(bin);
+  await writeFile(join(home, 'release'), 'JAVA_VERSION="21.0.7"\n');
+  await writeFile(join(bin, 'java'), JAVA);
+  await copyFile(process.execPath, join(bin, 'node'));
+  await copyFile(join(import.meta.dirname, '../fixtures/echo-core/sandbox/main.ts'), join(bin, 'game.mts'));
+  for (const path of [home, bin, join(bin, 'java'), join(bin, 'node')]) await chmod(path, 0o755);
+  return { JAVA_HOMES: home };
 }
 
 /** The person at the browser: approves what a command asks for by a link. */

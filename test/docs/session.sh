@@ -87,6 +87,11 @@ joins() {
   "$NODE" "$ROOT/test/docs/join.ts" "$1" "$2" "${3:-localhost}" "$KEY"
 }
 
+# Where others in the network find this machine; one that is in none has another address of its own.
+home_address() {
+  command node -p "Object.values(os.networkInterfaces()).flat().find((each) => each.family === 'IPv4' && !each.internal)?.address ?? '127.0.0.2'"
+}
+
 # reaches SERVER STATE
 reaches() {
   local n

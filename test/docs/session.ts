@@ -182,7 +182,6 @@ async function settingsOfOne(): Promise<Record<string, string>> {
     HTTP_PORT: String(http),
     PROXY_PORT: String(players),
     PROXY: 'embedded',
-    PROXY_HOST: '127.0.0.1',
     SFTP_PORT: String(sftp),
     EXTRA_PORTS: `${extra}-${extra + 19}`,
     ENGINE: 'process',
