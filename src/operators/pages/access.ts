@@ -23,7 +23,7 @@ export function accessCard(request: PanelRequest, { account: { accountId, operat
       ${
         operator
           ? html`<button class="danger" type="submit" name="do" value="end-operator">
-              End their being an operator
+              Take the rights of an operator away
             </button>`
           : html`<button class="second" type="submit" name="do" value="make-operator">Make them an operator</button>`
       }
