@@ -1,9 +1,11 @@
 import { type Context, HttpError, type Middleware } from 'koa';
+import { sessionToken } from '../http/session/session-cookie.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import { pageHeaders } from './headers.ts';
 import { html } from './html.ts';
 import { NOBODY, layout } from './layout.ts';
+import { type PageRequestOptions, knownRequest, pageRequestOf } from './page-request.ts';
 import { statusOf } from './problem.ts';
 
 interface Trouble {
@@ -19,14 +21,20 @@ const NOT_FOUND: Trouble = {
   message: 'The address may have been mistyped, or what was here is gone.',
 };
 
-/** Answers what goes wrong behind a page with a page, and an address that nothing serves with one that says so. */
-export function pageErrors(baseUrl: string, log: Log): Middleware {
-  const headers = pageHeaders(baseUrl);
+/**
+ * Answers what goes wrong behind a page with a page, and an address that nothing serves with one that says so. Who was found to be
+ * signed in stays so in its frame.
+ */
+export function pageErrors(options: PageRequestOptions, log: Log): Middleware {
+  const headers = pageHeaders(options.config.baseUrl);
   return async function renderPageErrors(ctx, next) {
     ctx.set(headers);
     try {
       await next();
-      if (ctx.status === 404 && (ctx.body === undefined || ctx.body === null)) show(ctx, NOT_FOUND);
+      if (ctx.status === 404 && (ctx.body === undefined || ctx.body === null)) {
+        if (sessionToken(options.config.baseUrl, ctx.headers.cookie) !== undefined) await pageRequestOf(ctx, options);
+        show(ctx, NOT_FOUND);
+      }
     } catch (error) {
       const trouble = troubleOf(error);
       if (trouble.status >= 500) log.error({ requestId: ctx.state.requestId as unknown, err: error }, 'page failed');
@@ -66,7 +74,7 @@ function show(ctx: Context, { status, heading, message, retryAfterSeconds }: Tro
   ctx.status = status;
   ctx.type = 'html';
   // The error page does not look up who is signed in: that lookup may be what failed.
-  ctx.body = layout({ title: heading, main }, NOBODY).toString();
+  ctx.body = layout({ title: heading, main }, knownRequest(ctx) ?? NOBODY).toString();
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds))));
   // What is left of such a body is not read, so the connection cannot be used again.
   if (status === 408 || status === 413) ctx.set('Connection', 'close');

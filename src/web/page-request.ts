@@ -104,7 +104,7 @@ export async function pageRequestOf(ctx: Context, options: PageRequestOptions): 
   const csrfOwner = principal?.sessionId ?? `visitor ${visitorId(ctx, config.baseUrl)}`;
   const query = new URLSearchParams(ctx.querystring);
   const path = `${ctx.path}${ctx.search}`;
-  return {
+  const request: PageRequest = {
     principal,
     visitor: {
       address: clientAddress(ctx.req),
@@ -122,6 +122,13 @@ export async function pageRequestOf(ctx: Context, options: PageRequestOptions): 
     tourOver: principal !== undefined && isTourOver(config.baseUrl, ctx.headers.cookie, principal.userId),
     csrfOwner,
   };
+  ctx.state.pageRequest = request;
+  return request;
+}
+
+/** What `pageRequestOf` has found of this request; undefined where it was not asked, or failed. */
+export function knownRequest(ctx: Context): PageRequest | undefined {
+  return ctx.state.pageRequest as PageRequest | undefined;
 }
 
 function visitorId(ctx: Context, baseUrl: string): string {

@@ -3,14 +3,15 @@ import type { Context, Middleware } from 'koa';
 import { compressed, encodingFor } from '../http/compressed.ts';
 import type { Log } from '../kernel/log.ts';
 import { pageErrors } from './errors.ts';
+import type { PageRequestOptions } from './page-request.ts';
 
 /**
  * The pages of a router as one middleware, to be added behind the API: it serves what the API does not, and tells browsers in a
  * page what neither does. Programs get the API's own errors, as does everything below `/v1/`.
  */
-export function servePages(router: Router, baseUrl: string, log: Log): Middleware {
+export function servePages(router: Router, options: PageRequestOptions, log: Log): Middleware {
   const routes = router.routes();
-  const errors = pageErrors(baseUrl, log);
+  const errors = pageErrors(options, log);
   return async function pages(ctx, next) {
     const ours = router.match(ctx.path, ctx.method).route || wantsPage(ctx);
     if (!ours) {

@@ -36,5 +36,5 @@ export function siteRouter({ features, openapi, calls, ...frame }: Omit<SiteOpti
 
 /** All pages as one middleware, to be added behind the API. */
 export function createSite({ log, ...options }: SiteOptions): Middleware {
-  return servePages(siteRouter(options), options.config.baseUrl, log);
+  return servePages(siteRouter(options), options, log);
 }

@@ -99,3 +99,15 @@ test('a page that is the answer to a form goes on being live, and sends the form
   await page.getByText('awake', { exact: true }).first().waitFor();
   t.is(asked.filter((url) => url.endsWith('/retry-install')).length, 1);
 });
+
+test('an address that nothing serves, and one that one may not see, leave who is signed in where they were', async (t) => {
+  const it = await openPanel(t);
+  for (const path of ['/nothing', '/servers/none', '/servers/none/settings']) {
+    const { status, text } = await it.get(path);
+    t.is(status, 404, path);
+    t.regex(text, /Sign out/, path);
+    t.notRegex(text, /Sign in/, path);
+    const nobody = await fetch(it.origin + path, { headers: { accept: 'text/html', cookie: 'sid=x' } });
+    t.regex(await nobody.text(), /Sign in/, path);
+  }
+});
