@@ -21,6 +21,7 @@ test('settings: shown, set, put back; who may wake; another version that its cor
     'Hi',
   ];
   await says(['settings', 'set', 'castle', ...words], /name +My Castle\n[^]*memory +512 MB\n[^]*sleeps after +20 min /);
+  await says(['settings', 'set', 'castle', '--idle', '0'], /sleeps after +the time that the service gives all\n/);
   await says(['settings', 'set', 'castle', 'pvp=true', '--public', 'on'], /difficulty=hard\n +pvp=true\n$/);
   t.like(await ok('GET', '/v1/servers/castle'), { properties: { difficulty: 'hard', pvp: 'true' }, motd: 'Hi' });
   await refuses(['settings', 'unset', 'castle', 'dificulty'], /Did you mean difficulty\?/, 2);

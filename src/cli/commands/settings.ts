@@ -32,7 +32,11 @@ const OPTIONS = {
   ram: { type: 'string', value: 'size', help: 'Memory: 512M, 2G. Only while it is stopped.' },
   plan: { type: 'string', value: 'plan', help: 'metered or flat. Only while it is stopped.' },
   motd: { type: 'string', value: 'text', help: 'The line in the server list of the game.' },
-  idle: { type: 'string', value: 'minutes', help: 'After how long without players it goes to sleep; 0: never.' },
+  idle: {
+    type: 'string',
+    value: 'minutes',
+    help: 'After how long without players it goes to sleep; 0: as the service has it for all.',
+  },
   webhook: { type: 'string', value: 'url', help: 'A chat platform to tell of alerts; "" for none.' },
   public: { type: 'string', value: 'on|off', help: 'A public page of its status.' },
   'waiting-room': { type: 'string', value: 'on|off', help: 'Players who wake it see its start (1.21.6 and newer).' },
@@ -57,7 +61,12 @@ function shown(reply: Messages['Server']): string[] {
     ['memory', memory(server.ramMb)],
     ['plan', server.plan],
     ['motd', server.motd],
-    ['sleeps after', server.idleTimeoutMinutes === 0 ? 'never' : `${server.idleTimeoutMinutes} min without players`],
+    [
+      'sleeps after',
+      server.idleTimeoutMinutes === 0
+        ? 'the time that the service gives all'
+        : `${server.idleTimeoutMinutes} min without players`,
+    ],
     ['waiting room', server.waitingRoom ? 'on' : ''],
     ['clients', server.clientVersions],
     ['public page', server.publicStatusEnabled ? `/status/${server.publicSlug}` : ''],
