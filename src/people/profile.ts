@@ -1,3 +1,4 @@
+import { StatusError } from '../kernel/status.ts';
 import { csrfField, doneNote, problemNote, textField } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import { type Problem, invalid, problemOf } from '../web/problem.ts';
@@ -49,7 +50,8 @@ export function mountProfile(serve: Serve, people: People): void {
       const { sent } = await changeEmail(people, request.principal, change, request.visitor);
       return { to: `/profile?done=${sent ? 'new-email' : 'email'}` };
     } catch (error) {
-      return overviewPage(request, problemOf(error), given);
+      const isPassword = error instanceof StatusError && error.reason === 'WRONG_PASSWORD';
+      return overviewPage(request, { ...problemOf(error), ...(isPassword && { field: 'password' }) }, given);
     }
   });
 
