@@ -73,7 +73,7 @@ function portItem(
       mayChange &&
       confirmed(
         'Nobody reaches it from the next start on, and its number may be given to another server.',
-        'Close',
+        'Close…',
         name,
         buttonForm(request, 'close', 'Close the port', { fields: { slot: String(slot) }, look: 'danger' }),
       )

@@ -45,7 +45,7 @@ export interface ServerFeatureOptions {
   /** Puts a test alert down, to be sent to a server's webhook. */
   testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
   owner: FileOwner | undefined;
-  settings: { dataDir: string; publicHost: string; region: string; nodeLabel: string };
+  settings: { dataDir: string; publicHost: string; region: string; nodeLabel: string; idleTimeoutMinutes: number };
 }
 
 /** Servers over the API. `creation` is what others need who make servers. */
@@ -82,8 +82,8 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
         mountServerList(panel);
         // Before any server: `new` is none.
         mountCreate(panel);
-        mountOverview(panel);
-        mountServerSettings(panel);
+        mountOverview(panel, settings);
+        mountServerSettings(panel, settings);
         mountMachine(panel);
         mountMembers(panel);
         mountAudit(panel);

@@ -57,7 +57,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     const { page, complaints } = await it.open(PAGE, { ...PHONE, colorScheme });
     await page.getByLabel('E-mail address').fill('friend@example.com');
     await page.keyboard.press('Enter');
-    await page.getByText('The invitation is on its way').waitFor();
+    await page.getByText('They are invited').waitFor();
     await page.getByRole('heading', { name: 'friend@example.com' }).waitFor();
     await accessible(t, page);
     t.deepEqual(complaints, []);

@@ -128,6 +128,7 @@ export interface TestSettings {
   nodeLabel: string;
   maxRamMb: number;
   maxServersPerAccount: number;
+  idleTimeoutMinutes: number;
   mysqlAddress: { host: string; port: number };
   signup: SignUp;
   operatorsNeedSecondFactor: boolean;
@@ -143,6 +144,7 @@ const CONFIG: TestSettings = {
   nodeLabel: 'node-1',
   maxRamMb: 16_384,
   maxServersPerAccount: 0,
+  idleTimeoutMinutes: 10,
   mysqlAddress: { host: 'mysql.example', port: 3_306 },
   signup: 'open',
   operatorsNeedSecondFactor: false,

@@ -38,7 +38,6 @@ export async function alertsCard(request: ServerRequest, slowSince: string | nul
 }
 
 function stateAlerts({ server, now }: ServerRequest, slowSince: string | null): Html[] {
-  const { startErrorCode, startErrorSummary, startErrorSuggestion } = server;
   const alerts: Html[] = [];
   if (slowSince !== null)
     alerts.push(
@@ -50,7 +49,6 @@ function stateAlerts({ server, now }: ServerRequest, slowSince: string | null): 
       html`Its files take ${server.diskUsageMb} MB, more than the ${server.diskQuotaEffectiveMb} MB they may. Free some
         <a href="/servers/${server.id}/files">in its files</a>, then start it.`,
     );
-  if (startErrorCode === 'suspended') alerts.push(html`${startErrorSummary} ${startErrorSuggestion}`);
   return alerts;
 }
 

@@ -30,7 +30,7 @@ export function mountMembers(panel: Panel): void {
       },
     },
     done: {
-      invited: 'The invitation is on its way. Who accepts it is let in.',
+      invited: 'They are invited, and let in once they accept.',
       role: 'Changed, at once.',
       removed: 'Removed, at once.',
     },
@@ -59,7 +59,10 @@ async function membersPage(request: ServerRequest): Promise<Page> {
       pending.length > 0 &&
       html`<section class="card">
         <h2>Invited</h2>
-        <p>They find the invitation in their mailbox, and under Profile, Invitations, once they have signed in.</p>
+        <p>
+          They find the invitation under Profile, Invitations, once they have signed in. Where this service sends mail,
+          a letter tells them.
+        </p>
         ${list(request, pending, '')}
       </section>`
     }
@@ -109,8 +112,8 @@ function memberItem(request: ServerRequest, { memberId, email, role, pending }: 
         </div>`,
     )}
     ${confirmed(
-      pending ? 'The link in their mailbox leads nowhere then.' : 'What they have open on the server ends at once.',
-      what,
+      pending ? 'A letter that they have got leads nowhere then.' : 'What they have open on the server ends at once.',
+      `${what}…`,
       email,
       buttonForm(request, 'remove', what, { fields: { member: memberId }, look: 'danger' }),
     )}

@@ -23,10 +23,10 @@ import { whatNow } from './what-now.ts';
 type Usage = ReplyOf<'GetServerUsage'>;
 
 /** A server's front page: what it is doing, and what happens next. */
-export function mountOverview(panel: Panel): void {
+export function mountOverview(panel: Panel, settings: { idleTimeoutMinutes: number }): void {
   panel.serverPage({
     path: '',
-    show: overviewPage,
+    show: (request) => overviewPage(request, settings.idleTimeoutMinutes),
     forms: {
       ...commandForms(),
       async agree({ call, server }) {
@@ -48,7 +48,7 @@ export function mountOverview(panel: Panel): void {
   });
 }
 
-async function overviewPage(request: ServerRequest): Promise<Page> {
+async function overviewPage(request: ServerRequest, idleTimeoutMinutes: number): Promise<Page> {
   const { server, role, call, now } = request;
   const { id } = server;
   const isOwner = isAtLeast(role, 'owner');
@@ -66,7 +66,7 @@ async function overviewPage(request: ServerRequest): Promise<Page> {
       <div>
         <section class="card" data-live="now">
           <h2>Now</h2>
-          ${whatNow(request, machine)} ${server.state === 'running' && figures(metrics)}
+          ${whatNow(request, machine, idleTimeoutMinutes)} ${server.state === 'running' && figures(metrics)}
         </section>
         ${month && today && usageCard({ month, today, now, request })}
       </div>

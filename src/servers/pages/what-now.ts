@@ -6,6 +6,7 @@ import { buttonForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { sinceTime, wokenWords } from '../../web/panel/words.ts';
 import { timeTag } from '../../web/panel/time.ts';
+import { countText } from '../../web/text.ts';
 
 type Machine = ReplyOf<'InspectMachine'>;
 type Server = ServerRequest['server'];
@@ -20,14 +21,15 @@ const PHASES: Readonly<Record<string, string>> = {
   ready: 'It is ready.',
 };
 
-/** What a server is doing, what comes next, and what may be done about it now. */
-export function whatNow(request: ServerRequest, machine: Machine): Html {
+/** What a server is doing, what comes next, and what may be done about it now. `idleTimeoutMinutes`: of servers without their own. */
+export function whatNow(request: ServerRequest, machine: Machine, idleTimeoutMinutes: number): Html {
   const { server } = request;
   // Whatever the machine is about to do, it waits for that node.
   if (server.startErrorCode === 'node_lost') return startFailure(server, request);
+  if (server.startErrorCode === 'suspended' && server.state === 'hibernated') return startFailure(server, request);
   switch (server.state) {
     case 'running':
-      return running(request, machine);
+      return running(request, machine, server.idleTimeoutMinutes || idleTimeoutMinutes);
     case 'starting':
       return html`${startup(server)}${wokenBy(request, machine)}${killForm(request)}`;
     case 'stopping':
@@ -81,15 +83,14 @@ function startup({ startupPhase, startupPercent, startupEtaSeconds }: Server): H
     <progress aria-labelledby="phase" max="100" ${known && html`value="${startupPercent}"`}></progress>`;
 }
 
-function running(request: ServerRequest, machine: Machine): Html {
-  const { server, role } = request;
+function running(request: ServerRequest, machine: Machine, idleMinutes: number): Html {
+  const { role } = request;
   const kept = machine.deadlines.find(({ name }) => name === 'keepAwake')?.at;
-  const idle = server.idleTimeoutMinutes;
   return html`${wokenBy(request, machine)}
     <p>
       ${
         kept === undefined || kept === null
-          ? html`It goes to sleep ${idle > 0 ? `${idle} minutes` : 'some minutes'} after the last player has left.`
+          ? html`It goes to sleep ${countText(idleMinutes, 'minute', 'minutes')} after the last player has left.`
           : html`It is kept awake until ${timeTag(kept)}.`
       }
     </p>

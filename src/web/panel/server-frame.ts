@@ -102,7 +102,9 @@ function isIn(here: string, top: string, path: string): boolean {
 function actions(request: Framed): Html | false {
   const { server, csrf } = request;
   const back = addressOf(request);
-  const buttons = buttonsOf(server.state).map(
+  // Nothing starts it before the operator allows it again; its front page says why.
+  const shown = buttonsOf(server.state).filter(({ verb }) => verb !== 'start' || server.startErrorCode !== 'suspended');
+  const buttons = shown.map(
     ({ verb, label, look }) =>
       html`<form method="post" action="/servers/${server.id}/${verb}" data-swap>
         ${csrfField(csrf)}${hidden('back', back)}<button class="${look}" type="submit">${label}</button>

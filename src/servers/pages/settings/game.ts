@@ -12,10 +12,10 @@ import type { Form } from '../../../web/serve.ts';
 import { SAVED, settingsPage } from './frame.ts';
 
 /** What the game itself is set to, and how long it stays awake without players. */
-export function mountGameSettings(panel: Panel): void {
+export function mountGameSettings(panel: Panel, settings: { idleTimeoutMinutes: number }): void {
   panel.serverPage({
     path: '/settings/game',
-    show: gamePage,
+    show: (request) => gamePage(request, settings.idleTimeoutMinutes),
     forms: {
       async idle({ call, server: { id } }, form) {
         await call('SetServerProperties', { id }, { idleTimeoutMinutes: Number(form.get('idleTimeoutMinutes')) });
@@ -36,13 +36,13 @@ type Server = ServerRequest['server'];
 /** What has a page of its own; here it stays as it is. */
 const ELSEWHERE = new Set(['white-list', 'level-name']);
 
-async function gamePage(request: ServerRequest): Promise<Page> {
+async function gamePage(request: ServerRequest, idleTimeoutMinutes: number): Promise<Page> {
   const now = await fileNow(request);
   const filled = filling(request, 'properties');
   const groups = Object.groupBy(shownOf(request.server), ({ name }) => PROPERTY_HELP[name]?.group ?? 'rest');
   const fields = (group: PropertyGroup) =>
     (groups[group] ?? []).map((each) => propertyField(filled, each, request.server.properties[each.name] ?? '', now));
-  const cards = html`${idleCard(request)}
+  const cards = html`${idleCard(request, idleTimeoutMinutes)}
     <section class="card">
       <h2>Game settings</h2>
       <p>
@@ -75,11 +75,11 @@ const HEADINGS: Record<PropertyGroup, string> = {
 
 const MOST_IDLE_MINUTES = 10_080;
 
-function idleCard(request: ServerRequest): Html {
+function idleCard(request: ServerRequest, ofAll: number): Html {
   const field = {
     name: 'idleTimeoutMinutes',
     label: 'Minutes without players',
-    hint: '0: as this service has it for all. At most 10080, which is a week.',
+    hint: `0: as this service has it for all, now ${ofAll}. At most ${MOST_IDLE_MINUTES}, which is a week.`,
     value: String(request.server.idleTimeoutMinutes),
     type: 'number' as const,
     maxlength: 5,

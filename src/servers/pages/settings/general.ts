@@ -124,7 +124,7 @@ function deleteCard(request: ServerRequest): Html {
     <p>Its worlds, files, backups, database and settings go with it, for good. Nobody can bring them back.</p>
     ${confirmed(
       `All of ${plainName(name) || id} will be gone.`,
-      'Delete',
+      'Delete…',
       'the server',
       panelForm(request, 'delete', html`${typed}<button class="danger" type="submit">Delete it for good</button>`),
       request.failed === 'delete',
