@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { buildSandboxImage } from '../../src/engines/docker/sandbox-image.ts';
+import Docker from 'dockerode';
+import { DEFAULT_SANDBOX_IMAGE, buildSandboxImage } from '../../src/engines/docker/sandbox-image.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { until } from '../conformance/engine.ts';
@@ -190,7 +191,11 @@ test('the Docker engine ends and is killed, and comes back: what should be awake
   const own = await privateEngine(t);
   if (own === undefined) return;
   await own.start();
-  await buildSandboxImage({ docker: own.docker, tag: 'dormouse/sandbox:latest', progress: () => {} });
+  // Copied: to build it once more takes twice as long.
+  const machines = new Docker();
+  await buildSandboxImage({ docker: machines, tag: DEFAULT_SANDBOX_IMAGE, progress: () => {} });
+  const loading = await own.docker.loadImage(await machines.getImage(DEFAULT_SANDBOX_IMAGE).get());
+  for await (const _ of loading) continue;
   const service = await startService(t, { ENGINE: 'docker', DOCKER_HOST: `unix://${own.socketPath}` });
   for (const id of ['awake', 'stops', 'sleeps']) await service.create(id, '1.20.4');
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {

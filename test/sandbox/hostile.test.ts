@@ -17,7 +17,7 @@ function varInt(value: number): Buffer {
 function closedAfter(port: number, bytes: Buffer, thenEnd = false): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
-    socket.setTimeout(20_000, () => reject(new Error('the connection was left open')));
+    socket.setTimeout(120_000, () => reject(new Error('the connection was left open')));
     socket.on('error', () => undefined);
     socket.on('close', () => resolve());
     socket.resume();

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Docker from 'dockerode';
 import { contentHash, dockerfile, HASH_LABEL, writeRootfs } from '../sandbox.ts';
+import { buildContext } from './build-context.ts';
 
 /** The image's name, unless configured otherwise. */
 export const DEFAULT_SANDBOX_IMAGE = 'dormouse/sandbox:latest';
@@ -33,11 +34,10 @@ export async function buildSandboxImage(options: ImageOptions): Promise<{ id: st
     writeRootfs(join(context, 'rootfs'));
     writeFileSync(join(context, 'Dockerfile'), dockerfile);
     progress('Sending them to the engine');
-    const output = await docker.buildImage(
-      { context, src: ['Dockerfile', 'rootfs'] },
-      // The one step that runs something needs no network; a step that fails leaves nothing behind.
-      { t: tag, labels: { [HASH_LABEL]: hash }, networkmode: 'none', forcerm: true },
-    );
+    const { archive, packed } = buildContext(context);
+    // The one step that runs something needs no network; a step that fails leaves nothing behind.
+    const how = { t: tag, labels: { [HASH_LABEL]: hash }, networkmode: 'none', forcerm: true };
+    const [output] = await Promise.all([docker.buildImage(archive, how), packed]);
     await follow(docker, output, progress);
   } finally {
     rmSync(context, { recursive: true, force: true });

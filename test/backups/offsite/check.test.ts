@@ -96,6 +96,7 @@ test('a bucket that is made after a refused start is taken', async (t) => {
 });
 
 test('a store that says nothing holds up no start, and is not used before it has passed', async (t) => {
+  if (!(await needs(t, 's3'))) return;
   const logged = await opening(t, { s3Endpoint: await silentStore(t) }, { patienceMs: 20 });
   t.is(logged.length, 1);
   t.regex(logged[0] ?? '', /not done within 20 ms.*BACKUP_STORE does not answer/);
