@@ -68,6 +68,10 @@ test('a data folder that is none, a database that is damaged or out of reach: on
       { DATA_DIR: dir, DATABASE_URL: 'postgres://a:secret@127.0.0.1:1/x' },
       /^PostgreSQL at 127\.0\.0\.1:1 does not answer/,
     ],
+    [
+      { DATA_DIR: dir, ENGINE: 'swarm', DOCKER_HOST: 'unix:///nowhere/docker.sock' },
+      /^ENGINE=swarm cannot be used: The Docker Engine does not answer\. \(.*\) Start Docker; DOCKER_HOST has to lead/,
+    ],
     [{ DATA_DIR: dir, PUBLIC_HOST: '192.168.1.5' }, /^PUBLIC_HOST is "192\.168\.1\.5", an address; .* must be a name/],
     [{ DATA_DIR: dir, PUBLIC_HOST: '2001:db8::1' }, /^PUBLIC_HOST is "2001:db8::1", an address; .* must be a name/],
     [{ DATA_DIR: dir, HTTPHOST: '::' }, /^HTTPHOST is no setting: did you mean HTTP_HOST\?/],

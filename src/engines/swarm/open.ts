@@ -57,9 +57,11 @@ export async function openSwarm({ store, secret, settings, ...parts }: OpenSwarm
     });
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
-    const { cause } = error;
+    const { cause, code } = error;
     const text = cause instanceof Error ? ` (${cause.message.trim()})` : '';
-    const message = `ENGINE=swarm cannot be used: ${error.message}${text} ${error.suggestion}`;
+    const todo =
+      code === 'engine_unavailable' ? 'Start Docker; DOCKER_HOST has to lead to a manager.' : error.suggestion;
+    const message = `ENGINE=swarm cannot be used: ${error.message}${text} ${todo}`;
     throw new StatusError('FAILED_PRECONDITION', 'SWARM_UNUSABLE', message.trim(), { cause: error });
   }
 }
