@@ -286,11 +286,10 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, options: Config
   const texts = textsOf(env, options);
   refuseMistyped(texts);
   const publicHost = texts[settings.publicHost.name] ?? '';
-  if (isIP(publicHost) !== 0) {
+  if (isIP(publicHost) !== 0)
     throw new ConfigError(
       `PUBLIC_HOST is "${publicHost}", an address; players reach a server as <its id>.PUBLIC_HOST, so it must be a name, such as play.example.org with *.play.example.org beside it in the DNS. With one server, players may type the address itself.`,
     );
-  }
   const parsed = Object.fromEntries(
     Object.entries<Setting<unknown>>(settings).map(([key, each]) => [key, read(each, texts[each.name] ?? '')]),
   ) as Parsed;
