@@ -34,7 +34,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   stripe: ['billing'],
   nodemailer: ['people'],
   'prom-client': ['insight'],
-  'tar-stream': ['store', 'files', 'backups'],
+  'tar-stream': ['store', 'files', 'backups', 'engines'],
   yauzl: ['files', 'mods'],
   yazl: ['files'],
   '@node-rs/argon2': ['people'],
