@@ -1,6 +1,7 @@
 import { StatusError } from '../kernel/status.ts';
 import type { operations } from './api-types.ts';
 import { requireNeeds } from './auth.ts';
+import type { Upload } from './declared.ts';
 import type { Operation } from './operation.ts';
 import type { SessionPrincipal } from './principal.ts';
 import { WrittenReply } from './reply.ts';
@@ -16,7 +17,7 @@ type ParamsOf<Id extends keyof Described> = Described[Id] extends { parameters: 
   ? Params
   : object;
 
-/** What is sent along: the body, or of a GET the query. */
+/** What is sent along: the body, or of a GET and of an upload the query. */
 type SentTo<Id extends keyof Described> = Described[Id] extends {
   requestBody?: { content: { 'application/json': infer Body } };
 }
@@ -36,7 +37,13 @@ export type ReplyOf<Id extends keyof Described> = Described[Id] extends {
  * Does an operation of the API for who is signed in, without a request: the same checks of access and fields, the same
  * message. Throws StatusError as the API would answer.
  */
-export type Call = <Id extends Name>(id: Id, params: ParamsOf<Id>, sent?: SentTo<Id>) => Promise<ReplyOf<Id>>;
+export type Call = <Id extends Name>(
+  id: Id,
+  params: ParamsOf<Id>,
+  sent?: SentTo<Id>,
+  /** The content of a file, where the operation takes one; the rest is then its query. */
+  upload?: Upload,
+) => Promise<ReplyOf<Id>>;
 
 /** What is called in this process for a signed-in browser. */
 export type Calls = (principal: SessionPrincipal, signal: AbortSignal) => Call;
@@ -45,17 +52,17 @@ export type Calls = (principal: SessionPrincipal, signal: AbortSignal) => Call;
 export function createCalls(all: readonly Operation[], take: (sessionId: string) => void): Calls {
   const byId = new Map(all.map((operation) => [operation.id, operation]));
   return (principal, signal) =>
-    async function call(id, params, sent = {} as never) {
+    async function call(id, params, sent = {} as never, upload?: Upload) {
       const operation = byId.get(id);
       if (operation?.answers !== 'message') throw new Error(`${id} is no operation that answers with a message`);
       requireNeeds(principal, operation);
       take(principal.sessionId);
-      const isQuery = operation.method !== 'post';
+      const isQuery = operation.method !== 'post' || upload !== undefined;
       const reply = await operation.run({
         params,
         query: isQuery ? asQuery(sent) : {},
         body: async () => (isQuery ? {} : sent),
-        upload: noUpload,
+        upload: () => upload ?? noUpload(),
         principal,
         lastEventId: '',
         signal,

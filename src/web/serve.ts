@@ -9,6 +9,7 @@ import { StatusError } from '../kernel/status.ts';
 import { KIB } from '../kernel/units.ts';
 import { LIVE_PAGE_POLICY } from './headers.ts';
 import { layout } from './layout.ts';
+import { type SentFile, streamForm } from './multipart.ts';
 import {
   type Answer,
   type SignedInRequest,
@@ -25,7 +26,12 @@ const FORM_BYTES = 32 * KIB;
 export interface Form extends URLSearchParams {
   /** The content of each file that was chosen in it, by its field. */
   files?: ReadonlyMap<string, Buffer>;
+  /** Of a streamed form, its files as they come; its fields are those in front of them. */
+  uploads?: AsyncIterable<SentFile>;
 }
+
+/** How much a form may hold, where that is more than most do; `streamed`: files of any length, in `Form.uploads`. */
+export type FormSize = number | 'streamed';
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -37,12 +43,7 @@ export interface Serve {
   signedIn(path: string, show: (request: SignedInRequest) => Awaitable<Answer>): void;
   /** A form for everybody. `act` is called only for forms of our own pages. */
   submit(path: string, act: (request: PageRequest, form: Form) => Awaitable<Answer>): void;
-  /** `limitBytes`: where the form may hold more than most. */
-  submitSignedIn(
-    path: string,
-    act: (request: SignedInRequest, form: Form) => Awaitable<Answer>,
-    limitBytes?: number,
-  ): void;
+  submitSignedIn(path: string, act: (request: SignedInRequest, form: Form) => Awaitable<Answer>, size?: FormSize): void;
 }
 
 export function createServe(router: Router, options: PageRequestOptions): Serve {
@@ -68,13 +69,14 @@ export function createServe(router: Router, options: PageRequestOptions): Serve 
         send(ctx, request, await act(request, await formOf(ctx, request)));
       });
     },
-    submitSignedIn(path, act, limitBytes) {
+    submitSignedIn(path, act, size) {
       router.post(path, async (ctx) => {
         refuseCrossSite(ctx.method, ctx.headers, baseUrl);
         const request = await pageRequestOf(ctx, options);
         // The session ended while the form was open.
         if (!isSignedIn(request)) send(ctx, request, { to: request.signIn });
-        else send(ctx, request, await act(request, await formOf(ctx, request, limitBytes)));
+        else if (size !== 'streamed') send(ctx, request, await act(request, await formOf(ctx, request, size)));
+        else send(ctx, request, await withStreamedForm(ctx, request, (form) => act(request, form)));
       });
     },
   };
@@ -83,6 +85,22 @@ export function createServe(router: Router, options: PageRequestOptions): Serve 
     const form = await readForm(ctx, limitBytes);
     checkCsrfToken(options.secret, request.csrfOwner, form.get('csrf') ?? '');
     return form;
+  }
+
+  async function withStreamedForm(
+    ctx: Context,
+    request: PageRequest,
+    act: (form: Form) => Awaitable<Answer>,
+  ): Promise<Answer> {
+    const { fields, files, close } = await streamForm(ctx.req);
+    try {
+      checkCsrfToken(options.secret, request.csrfOwner, fields.get('csrf') ?? '');
+      return await act(Object.assign(fields, { uploads: files }));
+    } finally {
+      await close();
+      // What is left of such a body is not read, so the connection cannot be used again.
+      if (!ctx.req.complete) ctx.set('Connection', 'close');
+    }
   }
 
   function send(ctx: Context, request: PageRequest, answer: Answer): void {

@@ -7,6 +7,8 @@ import { apart, below, pageOf, pathOf } from './paths.ts';
 
 /** No page shows more entries to tick. */
 const MOST_TICKED = 1_000;
+/** Of files that could not be uploaded, so many are named. */
+const MOST_LISTED = 20;
 
 /** What the forms below a directory do. */
 export const BROWSE_FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
@@ -36,6 +38,7 @@ export const BROWSE_FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
     const to = below(directory, nameIn(form, 'archive'));
     return await inShort(request.call('ArchivePaths', { id: request.server.id }, { paths, to }), 'packed', 'packing');
   },
+  upload: uploadFiles,
   async delete(request, form) {
     for (const name of ticked(form)) {
       await request.call('DeletePath', { id: request.server.id }, { path: below(pathOf(request), name) });
@@ -54,6 +57,7 @@ export const BROWSE_DONE = {
   packing: 'The archive is being made. It shows here when it is whole.',
   extracted: 'The archive is unpacked.',
   extracting: 'The archive is being unpacked. Its files show when all of them are there.',
+  uploaded: 'It is uploaded.',
   deleted: 'It is deleted.',
   sftpOff: 'SFTP is switched off, and its password is void.',
 };
@@ -73,6 +77,28 @@ export function inFolder(to: string) {
     const sentence = `There is no folder ${apart(to).directory}. Make it first, or choose another.`;
     throw new StatusError('NOT_FOUND', 'PATH_NOT_FOUND', sentence, { cause: error });
   };
+}
+
+/** Each file whole or not at all; one that cannot be put there does not keep the others out. */
+async function uploadFiles(request: ServerRequest, form: Form): Promise<string> {
+  const overwrite = form.get('overwrite') === 'true';
+  const refused: string[] = [];
+  let count = 0;
+  for await (const { name, chunks } of form.uploads ?? []) {
+    if (name === '') continue;
+    count += 1;
+    const path = below(pathOf(request), name);
+    const sent = { chunks, sizeBytes: undefined };
+    await request.call('UploadFile', { id: request.server.id }, { path, overwrite }, sent).catch((error: unknown) => {
+      if (!(error instanceof StatusError) || error.code === 'CANCELLED') throw error;
+      refused.push(`${name}: ${error.message}`);
+    });
+  }
+  if (count === 0) throw new StatusError('INVALID_ARGUMENT', 'NOTHING_CHOSEN', 'Choose a file first.');
+  if (refused.length === 0) return 'uploaded';
+  const rest = refused.length < count ? 'The others are uploaded. ' : '';
+  const listed = refused.slice(0, MOST_LISTED).join(' ');
+  throw new StatusError('INVALID_ARGUMENT', 'NOT_UPLOADED', `${rest}Not uploaded: ${listed}`);
 }
 
 function ticked(form: Form): string[] {

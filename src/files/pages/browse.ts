@@ -35,6 +35,7 @@ export function mountBrowse(panel: Panel): void {
       },
     },
     done: BROWSE_DONE,
+    streamed: ['upload'],
   });
 }
 

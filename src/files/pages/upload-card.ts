@@ -1,19 +1,28 @@
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
+import { csrfField } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
+import { filling, tickField } from '../../web/panel/fields.ts';
+import { actionOf } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 
-/** Where files are dropped or chosen. A form without a script cannot send files of any length, so it says what can. */
-export function uploadCard({ server }: ServerRequest, path: string): Html {
+/** Where files are dropped or chosen; without a script, chosen in a form. */
+export function uploadCard(request: ServerRequest, path: string): Html {
+  const { server, csrf } = request;
   return html`<section
     class="card drop"
     data-upload="${BROWSER_PREFIX}/v1/servers/${server.id}/file:upload"
     data-path="${path}"
   >
     <h2>Upload</h2>
-    <p data-plain>
-      Uploading on this page needs JavaScript. Without it, upload over SFTP (see below), or with
-      <a href="/docs#UploadFile">the API</a>.
-    </p>
+    <form data-plain method="post" action="${actionOf(request, 'upload')}" enctype="multipart/form-data">
+      ${csrfField(csrf)}
+      ${tickField(filling(request, 'upload'), { name: 'overwrite', label: 'Replace files that are there already', on: false })}
+      <div class="field">
+        <label for="upload">Files</label>
+        <input id="upload" name="file" type="file" multiple required />
+      </div>
+      <button type="submit">Upload</button>
+    </form>
     <div data-scripted hidden>
       <p>
         Drop files and folders anywhere on this page, or choose them. Existing files are only replaced if you say so.

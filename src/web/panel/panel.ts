@@ -52,6 +52,8 @@ export interface PanelPage<Request extends PanelRequest = PanelRequest> {
   stream?: string;
   /** The most a form may hold, where it is more than a few lines. */
   formBytes?: number;
+  /** The forms whose files may be of any length: they come in `Form.uploads`. */
+  streamed?: readonly string[];
 }
 
 /** Gives the pages of owners their routes, for who is signed in. They do what the API does, by its operations alone. */
@@ -99,7 +101,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
 
   function mount<Request extends PanelRequest>(
     path: string,
-    { show, forms = {}, done = {}, formBytes }: PanelPage<Request>,
+    { show, forms = {}, done = {}, formBytes, streamed = [] }: PanelPage<Request>,
     prepare: (request: PanelRequest) => Awaitable<Request>,
     frame: (request: Request, shown: Page) => Page,
   ): void {
@@ -125,7 +127,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
             return shownTo({ ...(await prepare(request)), sent: form, problem: problemOf(error), failed: name });
           }
         },
-        formBytes,
+        streamed.includes(name) ? 'streamed' : formBytes,
       );
     }
   }
