@@ -123,6 +123,21 @@ async function sleeps({ service }: Home, id: string): Promise<void> {
   await service.reach(id, 'hibernated');
 }
 
+/**
+ * Sleeps, and starts again on this node alone; resolves as soon as something of it runs there, which is not ready yet. What it
+ * resolves with gives the other nodes back.
+ */
+async function startOn(its: Home, node: SwarmNode, id: string): Promise<() => Promise<void>> {
+  await sleeps(its, id);
+  const others = its.swarm.nodes.filter((other) => other !== node);
+  for (const { name } of others) await operate(its, 'nodes:drain', { node: name, reason: 'one is enough' });
+  await its.service.call('POST', `/v1/servers/${id}:start`);
+  await until(async () => (await its.gamesOn(node)).includes(id));
+  return async () => {
+    for (const { name } of others) await operate(its, 'nodes:resume', { node: name, reason: 'it is there' });
+  };
+}
+
 /** By node: the servers whose games run there. */
 async function spread(its: Home): Promise<Map<SwarmNode, string[]>> {
   const found = its.swarm.nodes.map(async (node) => [node, await its.gamesOn(node).catch(() => [])] as const);
@@ -263,9 +278,12 @@ holds('a node is lost: its servers wait while it may run on, and are elsewhere o
   await Promise.all(builders);
   const players = await party(its, others);
   const steps = await Promise.all(others.map((id) => transitionsOf(its, id)));
+  const late = lost[0]!;
+  const resume = await startOn(its, third, late);
 
   const cutAt = performance.now();
   await third.unplug();
+  await resume();
   const isSaid = ({ msg }: { msg?: unknown }) => String(msg).startsWith('a node does not answer; its games wait');
   await until(async () => service.log.some(isSaid));
   t.deepEqual(
@@ -278,7 +296,12 @@ holds('a node is lost: its servers wait while it may run on, and are elsewhere o
   await until(async () => (await power.asked()) >= asked + 2);
   t.deepEqual((await its.gamesOn(third)).toSorted(), lost.toSorted(), 'they run on, unseen');
   t.deepEqual((await its.gamesOn(second)).toSorted(), others.toSorted(), 'and nowhere else');
-  for (const id of lost) t.is((await service.call('GET', `/v1/servers/${id}`)).state, 'running');
+  for (const id of lost) {
+    const { state, startErrorCode } = await service.call('GET', `/v1/servers/${id}`);
+    t.is(startErrorCode, 'node_lost', id);
+    if (id === late) t.log(`${state} when it was lost`);
+    else t.is(state, 'running', id);
+  }
   await playOn(players, 'lost');
 
   // From here on it can be switched off.
