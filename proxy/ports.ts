@@ -36,7 +36,10 @@ export interface Route {
   asleepMotd: string;
   /** The line on its state while it sleeps, or while joins are refused; '' for the usual. */
   asleepLine: string;
-  /** While `starting` or `installing`: phase, percent, and the expected seconds left (null: unknown). A percent below 0: nothing of it is known. */
+  /**
+   * While `starting` or `installing`: phase, percent, and the expected seconds left (null: unknown). A percent below 0: nothing
+   * of it is known.
+   */
   phase: string;
   percent: number;
   etaSeconds: number | null;

@@ -89,8 +89,8 @@ const LEGACY_PROTOCOL = 47;
 
 /**
  * The status JSON of a server whose game does not answer: what it last said of itself, without players, under a line
- * on its state. The client's own protocol is echoed, since a mismatch would show the version in red in place of it; but for a server that
- * such a client could not play on.
+ * on its state. The client's own protocol is echoed, since a mismatch would show the version in red in place of it; but for a
+ * server that such a client could not play on.
  */
 export function asleepStatus(route: Route, protocol: number): string {
   const last = lastStatusOf(route);

@@ -31,7 +31,8 @@ export interface ArchiveFacts {
 /**
  * Unpacks a backup into an empty folder that nobody else has to do with. When it resolves, the archive was the one that was
  * written, to the last bit, and all that was in it is on disk; when it rejects, what lies in the folder is worth nothing:
- * ArchiveCorrupt, what the file system says, or the StatusError with which `archive` fails. Only files and folders are made, and no more bytes than went into it.
+ * ArchiveCorrupt, what the file system says, or the StatusError with which `archive` fails. Only files and folders are made,
+ * and no more bytes than went into it.
  */
 export async function extractArchive(
   archive: Readable,

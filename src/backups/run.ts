@@ -52,8 +52,8 @@ export interface BackupRunOptions extends BackupParts {
 
 /**
  * Makes a queued backup when its turn comes, and stores the result. A running game is told to save its world and to
- * stop writing meanwhile, and the backup has a note where it did not confirm that; the files of a sleeping one are archived as they are. Never rejects: when `signal` fires, the
- * row stays as it is.
+ * stop writing meanwhile, and the backup has a note where it did not confirm that; the files of a sleeping one are archived as
+ * they are. Never rejects: when `signal` fires, the row stays as it is.
  */
 export function createBackupRun(options: BackupRunOptions): (row: BackupRow, signal: AbortSignal) => Promise<void> {
   const { servers, store, archives, uploads, saving, engine, clock, log, dataDir, publish, switchOn, prune } = options;

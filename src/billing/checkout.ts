@@ -32,8 +32,9 @@ export interface Checkouts {
   /** Credits or cancels a test payment and gives what became of it. NOT_FOUND for an unknown one. */
   settleTest(id: string, decision: 'pay' | 'cancel'): Promise<CheckoutRow>;
   /**
-   * Takes a provider's callback: paid, expired, refunded, disputed. Throws NOT_FOUND for a provider that has none here, and INVALID_ARGUMENT for a signature
-   * that is wrong. What cannot be matched with a checkout of ours is logged, and taken as read: sent again, it is the same.
+   * Takes a provider's callback: paid, expired, refunded, disputed. Throws NOT_FOUND for a provider that has none here, and
+   * INVALID_ARGUMENT for a signature that is wrong. What cannot be matched with a checkout of ours is logged, and taken as
+   * read: sent again, it is the same.
    */
   callback(provider: string, body: Buffer, signature: string): Promise<void>;
 }

@@ -12,7 +12,8 @@ const OUTAGE_MS = 120_000;
 
 /**
  * A call that answers once work on a server's files is done, which may take longer than a connection lasts: the end is then
- * looked for at the server itself, and the reply is an empty one. Shows what goes on. Throws what the service refuses, and CommandError where the work failed.
+ * looked for at the server itself, and the reply is an empty one. Shows what goes on. Throws what the service refuses, and
+ * CommandError where the work failed.
  */
 export async function maintained(
   context: Context,

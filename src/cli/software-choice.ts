@@ -10,8 +10,8 @@ export const UNLISTED = { type: 'boolean', help: 'Take a version that the servic
 const LATEST = 'latest';
 
 /**
- * A core and a version that it takes, as the service lists them. `latest`, and no version, is the newest one of the core. Throws wrong
- * usage for one that is not listed, with what is near; the service itself refuses a core that it does not have.
+ * A core and a version that it takes, as the service lists them. `latest`, and no version, is the newest one of the core.
+ * Throws wrong usage for one that is not listed, with what is near; the service itself refuses a core that it does not have.
  */
 export async function softwareOf(
   api: Api,

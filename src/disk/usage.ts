@@ -29,7 +29,8 @@ export interface DiskUsage {
   isFresh(serverId: string): boolean;
   /**
    * Measures by a walk that begins after this call; those who ask while one waits share it. At most two servers are
-   * walked at once, and tenants take turns every few milliseconds, so that nobody waits for another's tree. Rejects where the files cannot be read, with NOT_FOUND once the server is gone, or when closed.
+   * walked at once, and tenants take turns every few milliseconds, so that nobody waits for another's tree. Rejects where the
+   * files cannot be read, with NOT_FOUND once the server is gone, or when closed.
    */
   measure(serverId: string): Promise<Usage>;
   /** Counts what has just been written, or removed, until it is measured. */

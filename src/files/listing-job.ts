@@ -15,8 +15,8 @@ const DIRECTORY = '/proc/self/fd/4';
 const BATCH = 1_024;
 
 /**
- * Lists the directory that the worker has as its first descriptor, or the part of it that is wanted: the text of a `ListFilesResponse`. `guarded`: what
- * belongs to the service is left out. Throws RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE.
+ * Lists the directory that the worker has as its first descriptor, or the part of it that is wanted: the text of a
+ * `ListFilesResponse`. `guarded`: what belongs to the service is left out. Throws RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE.
  */
 export const listDirectory = job(
   import.meta.url,

@@ -39,7 +39,10 @@ export const BUKKIT_CORES: ReadonlySet<string> = new Set(
   CORES.filter((core) => ![SANDBOX, CUSTOM, 'vanilla', 'fabric', 'quilt', 'forge', 'neoforge'].includes(core)),
 );
 
-/** Where a game, its console and its management port listen inside a container. Fixed: nothing is published, each container has its own address. */
+/**
+ * Where a game, its console and its management port listen inside a container. Fixed: nothing is published, each container has
+ * its own address.
+ */
 export const GAME_PORT = 25_565;
 export const RCON_PORT = 25_575;
 export const MANAGEMENT_PORT = 25_585;

@@ -29,7 +29,10 @@ export function guardOfName(name: string): Guard {
 /** `{ core, version, loader }`: the loader that a server's mod pack was made for. */
 export const LOADER_FILE = '.dormouse-loader.json';
 
-/** What this service has put there for whom, for which properties, and which build runs: hidden, yet parts of backups, as they go with the files. */
+/**
+ * What this service has put there for whom, for which properties, and which build runs: hidden, yet parts of backups, as they
+ * go with the files.
+ */
 export const LISTS = [
   '.dormouse-mods.json',
   '.dormouse-pack.json',

@@ -40,7 +40,8 @@ const perHour = (burst: number, count: number): BucketRule => ({ burst, perSecon
 /**
  * In a quarter of an hour about 15 tries at an account from a network, and 50 from an address. 300 an hour at an account from
  * all new networks together: what one network may do is a seventh of it, and a year of guessing tries less than 3 million.
- * 10 codes an hour, of which three are right at any time: who has the password as well gets in within a year by a chance of one in four.
+ * 10 codes an hour, of which three are right at any time: who has the password as well gets in within a year by a chance of one
+ * in four.
  */
 export const LOGIN_RULES: Record<keyof LoginLimits, BucketRule> = {
   own: perHour(10, 40),

@@ -116,8 +116,8 @@ export async function markEmailVerified(tx: Tx, userId: string): Promise<void> {
 }
 
 /**
- * Gives a user another address, in lower case, and their account where it is called by the old one. ALREADY_EXISTS where another user has
- * it.
+ * Gives a user another address, in lower case, and their account where it is called by the old one. ALREADY_EXISTS where
+ * another user has it.
  */
 export async function setUserEmail(
   tx: Tx,

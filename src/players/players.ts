@@ -52,9 +52,9 @@ export type InWrite = (tx: Tx) => Promise<void>;
 
 /**
  * The lists of players of a server: in the game's own files while it sleeps, over its console while it runs, with the same
- * outcome. Those of a running game without a console are changed in its files, which it reads when it starts next. A change rejects with FAILED_PRECONDITION: SERVER_PASSING where the game is on its way up or down,
- * LIST_UNREADABLE, or GAME_REFUSED where the game did not do it; NOT_FOUND PLAYER_NOT_FOUND; UNAVAILABLE
- * ACCOUNTS_UNAVAILABLE; and as `runOnGame` does.
+ * outcome. Those of a running game without a console are changed in its files, which it reads when it starts next. A change
+ * rejects with FAILED_PRECONDITION: SERVER_PASSING where the game is on its way up or down, LIST_UNREADABLE, or GAME_REFUSED
+ * where the game did not do it; NOT_FOUND PLAYER_NOT_FOUND; UNAVAILABLE ACCOUNTS_UNAVAILABLE; and as `runOnGame` does.
  */
 export interface Players {
   now(serverId: string): Promise<PlayersNow>;

@@ -23,8 +23,9 @@ type NewServer = Names &
 export interface Creation {
   /**
    * Checks a request and stores the server it asks for, under the first of its names that is free. Besides INVALID_FIELD and
-   * what refuses its core, or the installation of its pack: FAILED_PRECONDITION REGION_UNAVAILABLE where its nodes are drained, or down;
-   * RESOURCE_EXHAUSTED MAX_SERVERS; ALREADY_EXISTS where a name that was asked for is taken; ACCOUNT_MISMATCH, KEY_LIMITED.
+   * what refuses its core, or the installation of its pack: FAILED_PRECONDITION REGION_UNAVAILABLE where its nodes are drained,
+   * or down; RESOURCE_EXHAUSTED MAX_SERVERS; ALREADY_EXISTS where a name that was asked for is taken; ACCOUNT_MISMATCH,
+   * KEY_LIMITED.
    */
   create(principal: Principal, asked: CompleteRequest): Promise<ServerNow>;
 }

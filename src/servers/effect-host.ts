@@ -14,7 +14,10 @@ export interface EffectHost {
   patch(id: string, change: RowChange, also?: (tx: Tx) => Promise<void>): Promise<void>;
 }
 
-/** Does a job on a dormant server's files; null once it is done, or why everything is as it was. Rejects where it is neither: then it is called again. */
+/**
+ * Does a job on a dormant server's files; null once it is done, or why everything is as it was. Rejects where it is neither:
+ * then it is called again.
+ */
 export type Maintain = (serverId: string, jobId: string, signal: AbortSignal) => Promise<Failure | null>;
 
 /** What effects ask of the mods of a server. */

@@ -32,8 +32,9 @@ interface SamplingOptions extends ManagedPlayersOptions {
 
 /**
  * Sends a SAMPLE now and then until the returned function is called. Our own requests are no activity: players
- * that the game itself counts are, and those whom the proxy has joined to it, who may not be counted yet. A game with a management port is asked there, and at once when it tells of somebody who came or
- * left; else its status counts. Where that does not answer, the console's `list` is asked; where nothing does, players is null.
+ * that the game itself counts are, and those whom the proxy has joined to it, who may not be counted yet. A game with a
+ * management port is asked there, and at once when it tells of somebody who came or left; else its status counts. Where that
+ * does not answer, the console's `list` is asked; where nothing does, players is null.
  */
 export function sampleEvery(
   options: SamplingOptions,

@@ -32,9 +32,9 @@ export interface Guest {
 }
 
 /**
- * Checks passwords and the owners' public keys, the two ways to sign in. Whatever is wrong with a password (the name, the password, too many tries) is answered alike and
- * as late, so that nothing can be learnt from it; how often it may be wrong is limited by connection, address and name.
- * Gives what answers one guest; it rejects where the passwords cannot be read.
+ * Checks passwords and the owners' public keys, the two ways to sign in. Whatever is wrong with a password (the name, the
+ * password, too many tries) is answered alike and as late, so that nothing can be learnt from it; how often it may be wrong is
+ * limited by connection, address and name. Gives what answers one guest; it rejects where the passwords cannot be read.
  */
 export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOptions) {
   const byAddress = createSlidingLog(backoff(limits.address), clock);

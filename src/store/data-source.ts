@@ -108,7 +108,8 @@ async function openSqlite(
 
 /**
  * The driver, which keeps statements prepared. It is deaf to TypeORM's call of `verbose()`: that would write each query with its
- * parameters out as text, in case it fails, which costs more than most queries, and would put what is secret into the stacks of errors.
+ * parameters out as text, in case it fails, which costs more than most queries, and would put what is secret into the stacks of
+ * errors.
  */
 async function untraced(): Promise<object> {
   const [{ default: sqlite3 }, { PreparedDatabase }] = await Promise.all([import('sqlite3'), import('./prepared.ts')]);

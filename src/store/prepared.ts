@@ -16,8 +16,9 @@ const KEPT = /^(?:SELECT|INSERT|UPDATE|DELETE|WITH|BEGIN|COMMIT|ROLLBACK|SAVEPOI
 const MOST_IDLE = 200;
 
 /**
- * SQLite's connection, which keeps what it has prepared: the driver's own prepares each query anew, in a turn of a thread of its own,
- * which costs more than running it. A statement is used by one query at a time; where all of a text are in use, another one is prepared.
+ * SQLite's connection, which keeps what it has prepared: the driver's own prepares each query anew, in a turn of a thread of
+ * its own, which costs more than running it. A statement is used by one query at a time; where all of a text are in use,
+ * another one is prepared.
  */
 export class PreparedDatabase extends sqlite3.Database {
   /** By text, the least recently used first. */

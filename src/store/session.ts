@@ -91,7 +91,10 @@ function failed(sql: string, error: Error): QueryFailedError {
   return new QueryFailedError(sql, undefined, error);
 }
 
-/** Lets a runner know that a transaction is open, or will be before it is used, so that its manager takes part in it rather than opening its own. */
+/**
+ * Lets a runner know that a transaction is open, or will be before it is used, so that its manager takes part in it rather than
+ * opening its own.
+ */
 function enlisted(runner: QueryRunner): QueryRunner {
   return Object.assign(runner, { isTransactionActive: true, transactionDepth: 1 });
 }

@@ -43,7 +43,8 @@ const MIGRATING = 740_161_826;
 
 /**
  * Opens the database at `postgres://…`, `sqlite:<file>` or `sqlite::memory:`; `tables` are those that code here asks for by
- * their schema. An empty one gets its tables at once; an older one keeps working until `migrate()`. FAILED_PRECONDITION where it was made by a newer version.
+ * their schema. An empty one gets its tables at once; an older one keeps working until `migrate()`. FAILED_PRECONDITION where
+ * it was made by a newer version.
  */
 export async function openStore(url: string, tables: Tables): Promise<Store> {
   const sources = await openDataSources(url, tables);

@@ -11,8 +11,9 @@ import { startRelay } from './relay.ts';
 
 const ROUNDS = 5;
 /**
- * A proxy runs for weeks. V8 goes on compiling until some 15 000 joins: after 10 000, that is still a quarter of the time. Of the rest, 44 % are the
- * kernel's (connecting to the game, closing, writing), 38 % Node's own streams and handles, 11 % what `proxy/` says, 5 % garbage collection.
+ * A proxy runs for weeks. V8 goes on compiling until some 15 000 joins: after 10 000, that is still a quarter of the time. Of
+ * the rest, 44 % are the kernel's (connecting to the game, closing, writing), 38 % Node's own streams and handles, 11 % what
+ * `proxy/` says, 5 % garbage collection.
  */
 const WARM_UP = 20_000;
 /** Before memory is looked at. */

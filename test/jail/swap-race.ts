@@ -7,7 +7,10 @@ import type { ExecutionContext } from 'ava';
 import { StatusError } from '../../src/kernel/status.ts';
 import { type Cage, each, read, write } from './cage.ts';
 
-/** Holds where a hostile plugin swaps a directory for a link all the time: no call reaches anything outside. `seen`: the data root as the plugin sees it. */
+/**
+ * Holds where a hostile plugin swaps a directory for a link all the time: no call reaches anything outside. `seen`: the data
+ * root as the plugin sees it.
+ */
 export async function swappedUnderCalls(
   t: ExecutionContext,
   { jail, root, outside, put }: Cage,

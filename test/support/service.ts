@@ -215,8 +215,8 @@ const EXTRA_PORTS = 20;
 let block: Promise<{ next: number; end: number }> | undefined;
 
 /**
- * Each file of tests runs in a thread of its own and gets ports of its own, each of them once. A block of them is this thread's for as
- * long as it listens on the last one, whoever else tests on this machine.
+ * Each file of tests runs in a thread of its own and gets ports of its own, each of them once. A block of them is this thread's
+ * for as long as it listens on the last one, whoever else tests on this machine.
  */
 async function claimBlock(): Promise<{ next: number; end: number }> {
   const first = process.pid + threadId;
@@ -241,8 +241,8 @@ async function listens(server: Server, port: number): Promise<boolean> {
 
 /**
  * A port nobody listens on: below those that systems give to outgoing connections and to listeners that ask for any, and
- * below those of games, so that nobody takes it before the caller does, nor while the caller has stopped what listened. With `count` the ones
- * behind it are the caller's, too.
+ * below those of games, so that nobody takes it before the caller does, nor while the caller has stopped what listened. With
+ * `count` the ones behind it are the caller's, too.
  */
 export async function freePort(count = 1): Promise<number> {
   for (;;) {

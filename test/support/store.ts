@@ -8,7 +8,10 @@ import { openEmptyStore } from './empty-store.ts';
 
 const IN_MEMORY = 'sqlite::memory:';
 
-/** A store of the test's own, on SQLite unless `url` says otherwise, with all tables and one account (`acc_test`) and user (`usr_test`); gone after the test. */
+/**
+ * A store of the test's own, on SQLite unless `url` says otherwise, with all tables and one account (`acc_test`) and user
+ * (`usr_test`); gone after the test.
+ */
 export async function freshStore(t: ExecutionContext, url = IN_MEMORY): Promise<Store> {
   const store = await (url === IN_MEMORY ? openEmptyStore() : openStore(url, TABLES));
   t.teardown(() => store.close());

@@ -12,8 +12,8 @@ export interface BuildContext {
 }
 
 /**
- * A folder as an archive to build an image from: directories, files and links, with their modes. It is not compressed, as the client's
- * own would be: that takes longer than the way to an engine on this machine.
+ * A folder as an archive to build an image from: directories, files and links, with their modes. It is not compressed, as the
+ * client's own would be: that takes longer than the way to an engine on this machine.
  */
 export function buildContext(folder: string): BuildContext {
   const archive = pack();

@@ -73,8 +73,9 @@ export function placesOn(nodeAddress: string, task: Task): Places | undefined {
 }
 
 /**
- * The game of a task, and where it is reached while it is up. `offAt`: its node was surely switched off then, whatever Swarm shows. `info`: its container, where its
- * node could be asked. A game began when its task was made: Swarm forgets later when it came up.
+ * The game of a task, and where it is reached while it is up. `offAt`: its node was surely switched off then, whatever Swarm
+ * shows. `info`: its container, where its node could be asked. A game began when its task was made: Swarm forgets later when it
+ * came up.
  */
 export function gameOf(
   task: Task,

@@ -4,8 +4,8 @@ import { KIB } from '../../kernel/units.ts';
 const BLOCK_BYTES = 256 * KIB;
 
 /**
- * Passes bytes on in blocks: small chunks are put together; one that is a block of its own is not copied. `used` is told of each chunk
- * whose bytes are needed no more: of one that is passed on itself, when the next block is asked for.
+ * Passes bytes on in blocks: small chunks are put together; one that is a block of its own is not copied. `used` is told of
+ * each chunk whose bytes are needed no more: of one that is passed on itself, when the next block is asked for.
  */
 export function inBlocks(
   used: (chunk: Buffer) => void = () => {},

@@ -97,9 +97,9 @@ interface Found {
 
 /**
  * Says why a game ended, or why an installation failed: what an owner can act on, from the newest 2 000 lines of the log,
- * the way the process ended, and the report that the game wrote of it. `insights` holds everything found, weightiest first; the first one is the failure. Where nothing
- * is recognised the code is `unknown` and `raw` holds the last lines. Never throws. Time is linear in the size of the log, of which at
- * most a million characters are read, and bounded for each rule.
+ * the way the process ended, and the report that the game wrote of it. `insights` holds everything found, weightiest first; the
+ * first one is the failure. Where nothing is recognised the code is `unknown` and `raw` holds the last lines. Never throws.
+ * Time is linear in the size of the log, of which at most a million characters are read, and bounded for each rule.
  */
 export function diagnose(
   lines: readonly string[],

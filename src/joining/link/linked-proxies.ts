@@ -37,8 +37,9 @@ const MOST_PROXIES = 64;
 const MOST_REFUSED = 1_000;
 
 /**
- * All proxies that are linked to this service, as one: players of all of them are one list, a wake that several ask for is one wake,
- * and whoever may not stay is thrown out wherever they came in. A proxy that is lost takes its players with it, and nobody else.
+ * All proxies that are linked to this service, as one: players of all of them are one list, a wake that several ask for is one
+ * wake, and whoever may not stay is thrown out wherever they came in. A proxy that is lost takes its players with it, and
+ * nobody else.
  */
 export class LinkedProxies {
   readonly #options: LinkedProxiesOptions;
@@ -93,7 +94,10 @@ export class LinkedProxies {
     for (const { session } of this.#proxies.values()) session?.channel.close();
   }
 
-  /** A connection that may be trusted; `isOwn`: of a process that a service on this machine has started. Returns what is to be told of it; `receive` throws where it is to be ended. */
+  /**
+   * A connection that may be trusted; `isOwn`: of a process that a service on this machine has started. Returns what is to be
+   * told of it; `receive` throws where it is to be ended.
+   */
   connect(channel: Channel, isOwn = false): { receive(text: string): void; closed(): void; lag(ms: number): void } {
     let proxy: LinkedProxy | undefined;
     let session: Session | undefined;

@@ -47,8 +47,8 @@ export interface OpenedProxies extends Proxies {
 const REPORT_MS = 10_000;
 
 /**
- * Opens the players' side of the service; nobody is let in before `open`. Windows has no sockets in the file system to link a child by:
- * there it is embedded.
+ * Opens the players' side of the service; nobody is let in before `open`. Windows has no sockets in the file system to link a
+ * child by: there it is embedded.
  */
 export async function openProxies(options: OpenProxiesOptions): Promise<OpenedProxies> {
   const { proxy } = options.settings;

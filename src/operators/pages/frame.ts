@@ -20,8 +20,8 @@ const TABS = [
 const REASON_CHARS = 256;
 
 /**
- * What a page or form of the operators does, for them alone: for others it is not there (NOT_FOUND), and an operator who lacks the second
- * factor that is asked for is led to set it up.
+ * What a page or form of the operators does, for them alone: for others it is not there (NOT_FOUND), and an operator who lacks
+ * the second factor that is asked for is led to set it up.
  */
 export function forOperators<Request extends SignedInRequest, Given extends unknown[], Result>(
   act: (request: Request, ...given: Given) => Awaitable<Result>,

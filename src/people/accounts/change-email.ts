@@ -18,9 +18,10 @@ const CHANGE_MS = DAY_MS;
 
 /**
  * Gives the caller another e-mail address: once the link in a letter to it has been opened, or at once where there is no mail
- * server, and then it is not confirmed. Sessions and keys go on. Gives whether a letter is on its way; it is the same for an address that has an
- * account, which gets a letter that says so. PERMISSION_DENIED WRONG_PASSWORD; FAILED_PRECONDITION SAME_EMAIL; without a mail server
- * ALREADY_EXISTS USER_EXISTS; RESOURCE_EXHAUSTED for too many tries or letters; UNAVAILABLE BUSY.
+ * server, and then it is not confirmed. Sessions and keys go on. Gives whether a letter is on its way; it is the same for an
+ * address that has an account, which gets a letter that says so. PERMISSION_DENIED WRONG_PASSWORD; FAILED_PRECONDITION
+ * SAME_EMAIL; without a mail server ALREADY_EXISTS USER_EXISTS; RESOURCE_EXHAUSTED for too many tries or letters; UNAVAILABLE
+ * BUSY.
  */
 export async function changeEmail(
   people: People,
@@ -53,8 +54,8 @@ export async function changeEmail(
 }
 
 /**
- * Makes the address that a link was sent to the user's own, in the write that takes the link; it counts as confirmed. Gives what to do
- * once that is stored: a letter to the old one. ALREADY_EXISTS USER_EXISTS where somebody else has got it meanwhile.
+ * Makes the address that a link was sent to the user's own, in the write that takes the link; it counts as confirmed. Gives
+ * what to do once that is stored: a letter to the old one. ALREADY_EXISTS USER_EXISTS where somebody else has got it meanwhile.
  */
 export async function takeEmail(people: People, tx: Tx, user: UserRow, email: string, at: number): Promise<() => void> {
   await moveTo(tx, user, { email, emailVerified: true }, { userId: user.id, through: 'link' }, at);

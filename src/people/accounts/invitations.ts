@@ -33,8 +33,9 @@ export interface Invited {
 }
 
 /**
- * Lets an address make an account within seven days, once, also where sign-up is closed; an earlier invitation to it ends. The letter is
- * posted where there is a mail server. ALREADY_EXISTS USER_EXISTS; RESOURCE_EXHAUSTED MAX_INVITATIONS, or for too many letters.
+ * Lets an address make an account within seven days, once, also where sign-up is closed; an earlier invitation to it ends. The
+ * letter is posted where there is a mail server. ALREADY_EXISTS USER_EXISTS; RESOURCE_EXHAUSTED MAX_INVITATIONS, or for too
+ * many letters.
  */
 export async function inviteToSignUp(people: People, principal: Principal, email: string): Promise<Invited> {
   const { store, clock, config, loginLimits } = people;

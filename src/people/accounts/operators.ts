@@ -8,9 +8,9 @@ import type { People } from '../people.ts';
 import { type UserRow, countOperators, findUserOfAccount, setUserOperator } from '../rows.ts';
 
 /**
- * Makes an account's user an operator of this installation, or ends that, at once. PERMISSION_DENIED unless the caller's session has given
- * the password lately, so that neither a leaked key nor an open browser makes operators; NOT_FOUND ACCOUNT_NOT_FOUND;
- * FAILED_PRECONDITION LAST_OPERATOR.
+ * Makes an account's user an operator of this installation, or ends that, at once. PERMISSION_DENIED unless the caller's
+ * session has given the password lately, so that neither a leaked key nor an open browser makes operators; NOT_FOUND
+ * ACCOUNT_NOT_FOUND; FAILED_PRECONDITION LAST_OPERATOR.
  */
 export async function setOperator(
   people: People,

@@ -52,9 +52,9 @@ export async function resendVerification(people: People, principal: SessionPrinc
 }
 
 /**
- * Takes the token of a link, once: the address it was sent to is the user's and confirmed, also where they had another one. ALREADY_EXISTS
- * USER_EXISTS where somebody else has got it meanwhile. FAILED_PRECONDITION LINK_INVALID for one that is unknown, used or too old: those are
- * not told apart. RESOURCE_EXHAUSTED for too many wrong ones from an address.
+ * Takes the token of a link, once: the address it was sent to is the user's and confirmed, also where they had another one.
+ * ALREADY_EXISTS USER_EXISTS where somebody else has got it meanwhile. FAILED_PRECONDITION LINK_INVALID for one that is
+ * unknown, used or too old: those are not told apart. RESOURCE_EXHAUSTED for too many wrong ones from an address.
  */
 export async function verifyEmail(people: People, token: string, visitor: Visitor): Promise<void> {
   const { store, clock, loginLimits } = people;

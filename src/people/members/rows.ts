@@ -131,8 +131,8 @@ export async function deleteMember(tx: Tx, id: string): Promise<void> {
 }
 
 /**
- * The user has another address from now on, also on servers that they were let into. Invitations to it that they need not answer go: to those
- * servers and to their own.
+ * The user has another address from now on, also on servers that they were let into. Invitations to it that they need not
+ * answer go: to those servers and to their own.
  */
 export async function moveMemberships(tx: Tx, user: Pick<UserRow, 'id' | 'accountId'>, email: string): Promise<void> {
   await tx.run(

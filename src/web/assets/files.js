@@ -1,6 +1,6 @@
 /*
- * Uploads: dropped anywhere on the page, or chosen, whole folders too. Few files at a time, each whole or not at all, nothing replaced
- * that somebody did not say so of.
+ * Uploads: dropped anywhere on the page, or chosen, whole folders too. Few files at a time, each whole or not at all, nothing
+ * replaced that somebody did not say so of.
  */
 const AT_ONCE = 2;
 const MOST_FILES = 10_000;

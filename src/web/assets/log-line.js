@@ -1,6 +1,6 @@
 /*
- * How a line of a game's log is shown: in pieces of one colour each, and whether it is a warning or an error. Used by the page as it is
- * sent and by its script, so that both show the same.
+ * How a line of a game's log is shown: in pieces of one colour each, and whether it is a warning or an error. Used by the page
+ * as it is sent and by its script, so that both show the same.
  */
 
 /** Escape sequences (ECMA-48 §5.4; colours are SGR, which ends in `m`), the game's own colours, and what cannot be shown. */
