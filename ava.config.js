@@ -20,6 +20,7 @@ const LONG = [
   'sandbox/play',
   'cli/service',
   'flows/stack',
+  'conformance/swarm',
   'sandbox/image',
   'flows/databases',
   'conformance/engine',
