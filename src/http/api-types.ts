@@ -2597,7 +2597,7 @@ export interface paths {
         };
         /**
          * List orphans
-         * @description Games, databases, data and backups on this node that belong to no server, as after a lost database. Games without a server are also ended by the service itself, and databases removed once their server can be reached; files are kept until an operator removes them.
+         * @description Games, databases, data and backups on this node that belong to no server, and backups off site that belong to nothing here, as after a lost database. Games without a server are also ended by the service itself, and databases removed once their server can be reached; files are kept until an operator removes them.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -6152,12 +6152,12 @@ export interface components {
         };
         Orphan: {
             /**
-             * @description `game` (a container or process), `database`, `data` or `backups` (a folder); more may come.
+             * @description `game` (a container or process), `database`, `data` or `backups` (a folder), `offsite` (a backup off site); more may come.
              * @default
              */
             kind: string;
             /**
-             * @description The id of the server it belonged to, or the name of a database.
+             * @description The id of the server it belonged to, the name of a database, or `<server>/<backup>` off site.
              * @default
              */
             id: string;
@@ -6168,7 +6168,7 @@ export interface components {
             up: boolean;
             /**
              * Format: date-time
-             * @description When a game began, a database was made, or a folder was last changed; null: not known.
+             * @description When a game began, a database was made, a folder was last changed, or a backup was brought off site; null: not known.
              */
             at: string | null;
         };
