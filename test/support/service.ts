@@ -211,7 +211,7 @@ async function erasing({ dataDir }: Service): Promise<boolean> {
 
 const PORTS = { from: 12_000, blocks: 130, each: 100 };
 /** Games of a service have so many to share. */
-const EXTRA_PORTS = 20;
+export const EXTRA_PORTS = 20;
 let block: Promise<{ next: number; end: number }> | undefined;
 
 /**

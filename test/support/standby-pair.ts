@@ -8,7 +8,7 @@ import { COMPILE_CACHE } from './compile-cache.ts';
 import { fastDir } from './fast-dir.ts';
 import { runningGames } from './running-games.ts';
 import { endProxies } from './running-proxies.ts';
-import { type ServerRecord, freePort } from './service.ts';
+import { EXTRA_PORTS, type ServerRecord, freePort } from './service.ts';
 
 /** One process of the service, which serves or stands by. */
 export interface Instance {
@@ -52,7 +52,7 @@ export const CONTAINER = 'TEST_CONTAINER';
 export async function standbyPair(t: ExecutionContext, env: Record<string, string>, program: string[]): Promise<Pair> {
   const dataDir = await mkdtemp(join(await fastDir(), 'dormouse-standby-'));
   const [one, two, playersPort, sftpPort] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
-  const extra = await freePort(20);
+  const extra = await freePort(EXTRA_PORTS);
   const ports = [one, two];
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
   const instances: Instance[] = [];
@@ -90,7 +90,7 @@ export async function standbyPair(t: ExecutionContext, env: Record<string, strin
         PROXY_HOST: '127.0.0.1',
         PROXY_PORT: String(playersPort),
         SFTP_PORT: String(sftpPort),
-        EXTRA_PORTS: `${extra}-${extra + 19}`,
+        EXTRA_PORTS: `${extra}-${extra + EXTRA_PORTS - 1}`,
         ENGINE: 'process',
         // Nothing outside this machine is asked for anything.
         FABRIC_META_URL: 'http://127.0.0.1:9/',
