@@ -94,14 +94,18 @@ export async function openOrphans({ store, engine, log, dataDir, ...from }: Orph
     return found.map(({ id, at }) => ({ kind: OFF_SITE, id, up: false, at }));
   }
 
-  async function list(): Promise<{ orphans: Orphan[]; unread: string[] }> {
+  const kinds = new Map([
+    [GAME, listGames],
+    [DATABASE, listDatabases],
+    [OFF_SITE, listOffSite],
+    ...Object.entries(folders).map(([kind, dir]) => [kind, () => listFolders(kind, dir)] as const),
+  ]);
+
+  async function list(of: readonly string[] = [...kinds.keys()]): Promise<{ orphans: Orphan[]; unread: string[] }> {
     const unread: string[] = [];
-    const parts = [GAME, DATABASE, OFF_SITE, ...Object.keys(folders)].map(async (kind) => {
+    const parts = of.map(async (kind) => {
       try {
-        if (kind === DATABASE) return await listDatabases();
-        if (kind === OFF_SITE) return await listOffSite();
-        const dir = folders[kind];
-        return dir === undefined ? await listGames() : await listFolders(kind, dir);
+        return (await kinds.get(kind)?.()) ?? [];
       } catch (error) {
         log.warn({ kind, err: error }, 'orphans cannot be listed now');
         unread.push(kind);
@@ -134,19 +138,11 @@ export async function openOrphans({ store, engine, log, dataDir, ...from }: Orph
   }
 
   return {
-    list,
+    list: () => list(),
     async remove(kind, id, also) {
-      const { orphans, unread } = await list();
-      if (kind === OFF_SITE && unread.includes(kind)) {
-        throw new StatusError(
-          'UNAVAILABLE',
-          'BACKUP_STORE_AWAY',
-          'The store off site cannot be reached now. Try again.',
-        );
-      }
-      if (kind !== OFF_SITE && (unread.includes(kind) || unread.includes(GAME))) {
-        throw new StatusError('UNAVAILABLE', 'NODE_UNREACHABLE', 'The engine cannot be reached now. Try again.');
-      }
+      // A game may run on what lies here. Nothing else is looked for: a store that is away takes long to say so.
+      const { orphans, unread } = await list(kind === OFF_SITE ? [kind] : [...new Set([GAME, kind])]);
+      if (unread.length > 0) throw kind === OFF_SITE ? storeIsAway() : nodeIsAway();
       const found = orphans.find((orphan) => orphan.kind === kind && orphan.id === id);
       if (found === undefined) throw notFound();
       if (kind === DATABASE) throw goes();
@@ -178,6 +174,14 @@ async function entriesOf(dir: string) {
  */
 function serverOf(folder: string): string {
   return folder.split('.', 1)[0]!;
+}
+
+function nodeIsAway(): StatusError {
+  return new StatusError('UNAVAILABLE', 'NODE_UNREACHABLE', 'The engine cannot be reached now. Try again.');
+}
+
+function storeIsAway(): StatusError {
+  return new StatusError('UNAVAILABLE', 'BACKUP_STORE_AWAY', 'The store off site cannot be reached now. Try again.');
 }
 
 function goes(): StatusError {

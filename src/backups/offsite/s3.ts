@@ -132,6 +132,26 @@ function bucketOf({ bucket, prefix }: BucketPlace, connect: () => Promise<Connec
     return got.Body as Readable;
   }
 
+  /** What a listing has of keys that begin so, page by page. `next`: what to ask for the page that follows. */
+  async function allBelow<Found extends { key: string }>(
+    begins: string,
+    pageOf: (asked: {
+      Bucket: string;
+      Prefix: string;
+    }) => Promise<{ found: Found[]; next: object | false | '' | undefined }>,
+  ): Promise<Found[]> {
+    const all: Found[] = [];
+    let marker: object = {};
+    for (let page = 0; page < MOST_PAGES; page++) {
+      const { found, next } = await pageOf({ Bucket: bucket, Prefix: below + begins, ...marker });
+      for (const each of found)
+        if (each.key.startsWith(below)) all.push({ ...each, key: each.key.slice(below.length) });
+      if (!next) break;
+      marker = next;
+    }
+    return all;
+  }
+
   return {
     read,
     async head(key) {
@@ -186,34 +206,25 @@ function bucketOf({ bucket, prefix }: BucketPlace, connect: () => Promise<Connec
       await askFor(({ sdk, client }) => client.send(new sdk.AbortMultipartUploadCommand(ofUpload(upload))));
     },
     async list(begins) {
-      const found: { key: string; at: number }[] = [];
-      let marker = {};
-      for (let page = 0; page < MOST_PAGES; page++) {
-        const asked = { Bucket: bucket, Prefix: below + begins, ...marker };
-        const { Contents, NextContinuationToken } = await ask(({ sdk, client }) =>
+      return await allBelow(begins, async (asked) => {
+        const { Contents = [], NextContinuationToken } = await ask(({ sdk, client }) =>
           client.send(new sdk.ListObjectsV2Command(asked)),
         );
-        for (const { Key = '', LastModified } of Contents ?? [])
-          if (Key.startsWith(below)) found.push({ key: Key.slice(below.length), at: LastModified?.getTime() ?? 0 });
-        if (NextContinuationToken === undefined) break;
-        marker = { ContinuationToken: NextContinuationToken };
-      }
-      return found;
+        const found = Contents.map(({ Key = '', LastModified }) => ({ key: Key, at: LastModified?.getTime() ?? 0 }));
+        return { found, next: NextContinuationToken && { ContinuationToken: NextContinuationToken } };
+      });
     },
     async uploads(begins) {
-      const found: OpenUpload[] = [];
-      let markers = {};
-      for (let page = 0; page < MOST_PAGES; page++) {
-        const asked = { Bucket: bucket, Prefix: below + begins, ...markers };
-        const { Uploads, IsTruncated, NextKeyMarker, NextUploadIdMarker } = await ask(({ sdk, client }) =>
-          client.send(new sdk.ListMultipartUploadsCommand(asked)),
-        );
-        for (const { Key = '', UploadId = '' } of Uploads ?? [])
-          if (Key.startsWith(below)) found.push({ key: Key.slice(below.length), uploadId: UploadId });
-        if (!IsTruncated) break;
-        markers = { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker };
-      }
-      return found;
+      return await allBelow(begins, async (asked) => {
+        const {
+          Uploads = [],
+          IsTruncated,
+          NextKeyMarker,
+          NextUploadIdMarker,
+        } = await ask(({ sdk, client }) => client.send(new sdk.ListMultipartUploadsCommand(asked)));
+        const found = Uploads.map(({ Key = '', UploadId = '' }) => ({ key: Key, uploadId: UploadId }));
+        return { found, next: IsTruncated && { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker } };
+      });
     },
   };
 }

@@ -1,3 +1,5 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import test from 'ava';
 import { createOffSite } from '../../../src/backups/offsite/offsite.ts';
 import { createS3 } from '../../../src/backups/offsite/s3.ts';
@@ -16,10 +18,10 @@ test('an archive off site that no backup has is an orphan; an operator removes i
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
   const { key } = await it.mint(KEY_SCOPES);
   const list = async () => (await it.call('GET', '/v1/operator/orphans', { key })).json;
-  const remove = (id: string) =>
+  const remove = (id: string, kind = 'offsite') =>
     it.call('POST', '/v1/operator/orphans:remove', {
       key,
-      body: { kind: 'offsite', id, reason: 'of a lost database' },
+      body: { kind, id, reason: 'of a lost database' },
     });
 
   const { id } = await backUp(it, 'lobby');
@@ -38,6 +40,10 @@ test('an archive off site that no backup has is an orphan; an operator removes i
   line.fault = () => 'away';
   t.deepEqual(await list(), { orphans: [], unread: ['offsite'] });
   t.is((await remove('castle/bak_of_before')).reason, 'BACKUP_STORE_AWAY');
+  await mkdir(join(it.dataDir, 'servers', 'old-lobby'));
+  const asked = line.seen.length;
+  t.is((await remove('old-lobby', 'data')).status, 200);
+  t.is(line.seen.length, asked, 'what lies here is removed without asking there');
   line.fault = () => undefined;
   t.is((await remove('castle/bak_of_before')).status, 200);
   await it.until(async () => (await bucket.head('castle/bak_of_before.tar.zst')) === undefined);
