@@ -1,6 +1,6 @@
 /*
- * Where `npm start` and `npm run proxy` begin. Plain JavaScript of any Node, in any shell: what is missing is said in a sentence,
- * where a program in TypeScript could not even be read. Code once compiled is kept, so the next start is quicker.
+ * Where `npm start`, `npm run proxy` and `npm run sandbox-image` begin. Plain JavaScript of any Node, in any shell: what is missing is
+ * said in a sentence, where a program in TypeScript could not even be read. Code once compiled is kept, so the next start is quicker.
  */
 import { existsSync } from 'node:fs';
 import module from 'node:module';
@@ -24,9 +24,10 @@ if (!existsSync(path.join(ROOT, 'node_modules/xstate'))) {
   process.env.NODE_COMPILE_CACHE ??= cache;
   module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
   await import(pathToFileURL(path.join(ROOT, 'src/quick-imports.js')).href);
-  const isProxy = process.argv[2] === 'proxy';
-  if (isProxy) process.argv.splice(2, 1);
-  await import(pathToFileURL(path.join(ROOT, isProxy ? 'proxy/main.ts' : 'src/main.ts')).href);
+  const other = { proxy: 'proxy/main.ts', 'sandbox-image': 'src/engines/docker/sandbox-image.ts' }[process.argv[2]];
+  if (other !== undefined) process.argv.splice(2, 1);
+  const program = await import(pathToFileURL(path.join(ROOT, other ?? 'src/main.ts')).href);
+  await program.main?.(process.argv.slice(2));
 }
 
 function fail(sentence) {

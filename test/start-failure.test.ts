@@ -128,7 +128,7 @@ test('without packages, or with a Node that is too old, npm start says what to d
   const start = (node: string) => spawnSync(node, ['src/start.js'], { cwd: bare, encoding: 'utf8' });
   t.like(start(process.execPath), { status: 1, stderr: 'Its packages are not installed yet: run npm ci first.\n' });
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { scripts: object };
-  for (const [name, line] of Object.entries(scripts).filter(([, each]) => / (?:src|proxy)\/main\.ts /.test(`${each} `)))
+  for (const [name, line] of Object.entries(scripts).filter(([, each]) => / (?:src|proxy)\/\S*\.ts /.test(`${each} `)))
     t.is(name, 'pretest', `${line} cannot say so`);
   await mkdir(join(bare, 'node_modules/xstate'), { recursive: true });
   // The same program, told that it is another.

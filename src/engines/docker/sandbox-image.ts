@@ -79,8 +79,8 @@ function follow(docker: Docker, output: NodeJS.ReadableStream, progress: (line: 
   });
 }
 
-if (import.meta.main) {
-  const tag = process.argv[2] ?? DEFAULT_SANDBOX_IMAGE;
+/** What `npm run sandbox-image` does: builds it, under another name where one is given. */
+export async function main([tag = DEFAULT_SANDBOX_IMAGE]: readonly string[]): Promise<void> {
   try {
     await buildSandboxImage({ docker: new Docker(), tag, progress: (line) => console.log(line) });
   } catch (error) {
