@@ -1,5 +1,6 @@
 /** What a server's statechart reads from its context, and the contexts it begins the stretches of its life with. */
-import type { Address, Cause, Live, Reading, ServerContext, ServerInput } from './server-types.ts';
+import { inLine } from './server-reasons.ts';
+import type { Address, Cause, Live, NoRoom, Reading, ServerContext, ServerInput } from './server-types.ts';
 
 const HOUR_MS = 3_600_000;
 /** So often within an hour a game that ended by itself is started again. */
@@ -7,6 +8,13 @@ const RESTARTS_AN_HOUR = 2;
 
 /** A wake by a player after which nobody has got into the game for this long was a false one. */
 export const FALSE_WAKE_MS = 180_000;
+/** So long a server stands in line for room to start in; one that a player has woken and not entered only as long as players do. */
+export const ROOM_MS = HOUR_MS;
+export const UNCLAIMED_ROOM_MS = 600_000;
+/** Where it was its turn, and the engine found no room all the same, it is tried again after as long as it has waited; within these bounds. */
+const SOONEST_TRY_MS = 15_000;
+const LATEST_TRY_MS = 600_000;
+
 /** So much longer than its idle time a game waits while players are logging in. Games themselves end a login after 30 s. */
 export const KNOCK_MS = 60_000;
 
@@ -18,6 +26,7 @@ export const GAINED = {
   hangs: [],
   answered: false,
   logAfter: null,
+  noRoom: null,
 } satisfies Partial<ServerContext>;
 
 /** Asleep, and nothing has happened yet. */
@@ -74,11 +83,29 @@ export function awakeningAnew(context: ServerContext, at: number) {
   return { ...awakening(context, at, context.cause), played: context.played };
 }
 
+/** In line for room to start in, where it stands from when that was first missing. */
+export function withoutRoom(context: ServerContext, { at, ...failure }: NoRoom) {
+  const foundAt = context.noRoom?.foundAt ?? at;
+  const pauseMs = Math.min(LATEST_TRY_MS, Math.max(SOONEST_TRY_MS, at - foundAt));
+  return {
+    startFailure: inLine(failure),
+    noRoom: { foundAt, tryAt: context.noRoom === null ? at : at + pauseMs },
+    deadlineAt: foundAt + (unclaimed(context) ? UNCLAIMED_ROOM_MS : ROOM_MS),
+    wokenAt: null,
+    address: null,
+    rcon: null,
+    readyAt: null,
+    queued: null,
+    live: { ...context.live, players: null, percent: 0 },
+  };
+}
+
 /** Towards installed content. */
 export function installing(context: ServerContext, at: number, cause: Cause) {
   return {
     cause,
     wokenAt: at,
+    noRoom: null,
     queued: null,
     installFailure: null,
     startFailure: null,

@@ -1,5 +1,5 @@
 /** Why a server did what nobody asked for, and why it could not do what it should. */
-import type { Cause, Ending, Failure, Reading } from './server-types.ts';
+import type { Cause, Ending, Failure, NoRoom, Reading } from './server-types.ts';
 
 export const IDLE: Cause = { kind: 'system', id: 'idle', note: 'nobody online' };
 export const FALSE_WAKE: Cause = { kind: 'system', id: 'false_wake', note: 'woken, but nobody came in' };
@@ -78,6 +78,31 @@ export const INSTALL_TIMEOUT: Failure = {
   suggestion: 'Retry the install; if it hangs again, choose another version of the pack.',
   raw: '',
 };
+const LATER = 'Start it when another server sleeps, give it less memory, or ask the operator for another machine.';
+
+/** Of a server that stands in line. */
+export function inLine({ code, summary, raw }: Omit<NoRoom, 'at'>): Failure {
+  const suggestion =
+    'It stands in line, and starts by itself as soon as there is room. Whoever stops it takes it out of the line.';
+  return { code, summary, suggestion, raw };
+}
+
+/** Of one that somebody has taken out of the line. */
+export function outOfLine(failure: Failure): Failure {
+  return { ...failure, code: 'no_room_found', suggestion: LATER };
+}
+
+/** Of one that has stood in line for as long as it may. `ms`: how long. */
+export function noRoomFor(ms: number): Failure {
+  const summary = `No room: no machine had room for it for ${Math.round(ms / 60_000)} minutes, so it is tried no more.`;
+  return { code: 'no_room_found', summary, suggestion: LATER, raw: '' };
+}
+
+/** Whether an effect rejected because there is no room now. */
+export function isNoRoom(error: unknown): error is NoRoom {
+  return isFailure(error) && error.code === 'no_room' && 'at' in error && typeof error.at === 'number';
+}
+
 /** The same with what the log shows of why; `unknown` says nothing, but shows what came last. */
 export function shownBy(failure: Failure, found: Failure | undefined): Failure {
   if (found === undefined) return failure;

@@ -88,6 +88,8 @@ export interface ServerContext {
   answered: boolean;
   /** When its game last hung and was ended for it; of the last hour. */
   hangs: number[];
+  /** A start has found no room: when that was first so, and when it may be tried again. Null: nobody wants it, or it runs. */
+  noRoom: { foundAt: number; tryAt: number } | null;
   /** When the present passing state is given up; null where there is no limit. */
   deadlineAt: number | null;
   /** No idle stop before. */
@@ -193,6 +195,13 @@ export type ServerTag =
   | 'passing'
   /** Something of it runs, or is about to: its RAM is taken. */
   | 'holds-place';
+
+/** What `boot` rejects with where no machine has room for the game now, though one may later. */
+export interface NoRoom extends Failure {
+  /** Of a server that stands in line for room, and of no other. */
+  code: 'no_room';
+  at: number;
+}
 
 /** What `boot` resolves with: where the ready game is, when it became ready, and where its log begins. */
 export interface Booted {

@@ -24,6 +24,7 @@ import {
   unclaimed,
   withCrash,
   withHang,
+  withoutRoom,
 } from './server-context.ts';
 import {
   AGAIN_AFTER_HUNG,
@@ -39,7 +40,10 @@ import {
   crashLoop,
   failureOf,
   hung,
+  isNoRoom,
+  noRoomFor,
   notAgainAfter,
+  outOfLine,
   shownBy,
 } from './server-reasons.ts';
 import {
@@ -110,6 +114,7 @@ export const serverMachine = setup({
   guards: {
     mayRetry: ({ context }, params: { at: number }) =>
       recentRetries(context, params.at).length < RETRIES_AN_HOUR && !loops(context, params.at),
+    noRoom: (_, params: { error: unknown }) => isNoRoom(params.error),
     queued: ({ context }) => context.queued !== null,
     killing: ({ context }) => context.kill,
     lost: (_, params: { how: Ending }) => params.how === 'lost',
@@ -170,6 +175,7 @@ export const serverMachine = setup({
       readyAt: params.at,
       bakedAt: context.bakedAt ?? params.at,
       deadlineAt: null,
+      noRoom: null,
       retries: [],
       live: { ...context.live, phase: 'ready' as const, percent: 100, lastActiveAt: params.at },
     })),
@@ -185,6 +191,7 @@ export const serverMachine = setup({
       cause: params.cause,
       job: params.job,
       maintained: null,
+      noRoom: null,
       queued: null,
       deadlineAt: null,
     })),
@@ -200,6 +207,7 @@ export const serverMachine = setup({
       cause: params.cause,
       deadlineAt: params.at + context.limits.stopMs,
       queued: null,
+      noRoom: null,
       kill: false,
       startFailure: null,
       address: null,
@@ -213,14 +221,30 @@ export const serverMachine = setup({
     failStart: assign(({ context }, params: { failure: Failure }) => ({
       startFailure: failureOf(params.failure),
       deadlineAt: null,
+      noRoom: null,
       address: null,
       rcon: null,
       readyAt: null,
       queued: null,
       live: { ...context.live, players: null, percent: 0 },
     })),
+    /** Nothing of it runs: it waits where it can be started at its turn. */
+    standInLine: assign(({ context }, params: { error: unknown }) =>
+      isNoRoom(params.error) ? withoutRoom(context, params.error) : {},
+    ),
+    leaveLine: assign(({ context }) => ({
+      startFailure: context.startFailure && outOfLine(context.startFailure),
+      deadlineAt: null,
+      noRoom: null,
+    })),
+    /** Nobody waits for room for ever, or what refuses it now is something else. */
+    giveUpRoom: assign(({ context }, params: { at: number; failure?: Failure }) => ({
+      startFailure: params.failure ?? noRoomFor(params.at - (context.noRoom?.foundAt ?? params.at)),
+      deadlineAt: null,
+      noRoom: null,
+    })),
     /** Something of it runs that nobody asked for: it holds its RAM. */
-    takePlace: assign((_, params: { at: number }) => ({ wokenAt: params.at })),
+    takePlace: assign((_, params: { at: number }) => ({ wokenAt: params.at, deadlineAt: null, noRoom: null })),
     /** Nothing of it runs any more. */
     leavePlace: assign({ wokenAt: null }),
     beginInstall: assign(({ context }, params: { at: number; cause: Cause }) =>
@@ -245,6 +269,7 @@ export const serverMachine = setup({
       readyAt: null,
       queued: null,
       job: null,
+      noRoom: null,
     })),
   },
 }).createMachine({
@@ -353,10 +378,13 @@ export const serverMachine = setup({
           src: 'boot',
           input: ({ context }) => ({ id: context.id }),
           onDone: { target: 'running', actions: output('noteReady') },
-          onError: {
-            target: 'startFailed',
-            actions: { type: 'failStart', params: ({ event }) => ({ failure: failureOf(event.error) }) },
-          },
+          onError: [
+            { guard: given('noRoom'), target: 'startFailed.inLine', actions: given('standInLine') },
+            {
+              target: 'startFailed',
+              actions: { type: 'failStart', params: ({ event }) => ({ failure: failureOf(event.error) }) },
+            },
+          ],
         },
         {
           id: 'alarm',
@@ -579,6 +607,24 @@ export const serverMachine = setup({
               target: '#server.starting',
               actions: [given('noteRetry'), given('wake')],
             },
+            REINSTALL: { target: '#server.installing', actions: given('beginInstall') },
+            UP: { target: 'clearing', actions: given('takePlace') },
+          },
+        },
+        /**
+         * No machine has room for it: it waits among the players in line, where it is started at its turn. Nothing of it is left
+         * to be cleared away. ALARM: its time is up, or something else is against it by now.
+         */
+        inLine: {
+          tags: ['start_failed', 'at-rest'],
+          invoke: { id: 'room', src: 'alarm', input: ({ context }) => ({ at: context.deadlineAt ?? 0 }) },
+          on: {
+            STOP: { target: 'cleared', actions: 'leaveLine' },
+            KILL: { target: 'cleared', actions: 'leaveLine' },
+            ALARM: { target: 'cleared', actions: given('giveUpRoom') },
+            START: { target: '#server.starting', actions: given('wake') },
+            JOIN: { target: '#server.starting', actions: given('wake') },
+            MAINTAIN: { target: '#server.maintaining', actions: given('beginMaintenance') },
             REINSTALL: { target: '#server.installing', actions: given('beginInstall') },
             UP: { target: 'clearing', actions: given('takePlace') },
           },

@@ -96,6 +96,8 @@ export type EngineErrorCode =
   | 'install_failed'
   | 'port_in_use'
   | 'wrong_port'
+  /** Of several machines none has room now. */
+  | 'no_room'
   | 'unknown';
 
 /** What an engine rejects with: a stable code, a sentence for the owner, the raw cause for the log. */

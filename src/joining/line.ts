@@ -1,6 +1,6 @@
 /**
  * Promises: whoever comes for a server that the node has no room for waits in line, comes in as soon as there is room, and knows its
- * place until then. Never stores anything, and never does more to a server than its players do by joining.
+ * place until then. Never stores anything, and never does more to a server than who waits for it does.
  */
 import { isTagged } from '../../machines/server.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -9,11 +9,13 @@ import { StatusError } from '../kernel/status.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 
-/** A player who may wait in line. */
+/** A player who may wait in line; or a server, for itself. */
 export interface Waiter {
   serverId: string;
   /** When the player came, epoch ms; goes by it. */
   since: number;
+  /** The longest wait; default: ten minutes. Infinity: somebody else ends it. */
+  patienceMs?: number;
   /** The player has gone. */
   signal: AbortSignal;
   /** Wakes the server for this player. Rejects with NODE_CAPACITY as long as there is no room, and with what else refuses it. */
@@ -102,7 +104,7 @@ export class Line {
   }
 
   #wait(waiter: Waiter, needs: Pick<Place, 'ramMb' | 'region'>, refusal: StatusError): Promise<void> {
-    const { serverId, signal, since } = waiter;
+    const { serverId, signal, since, patienceMs = PATIENCE_MS } = waiter;
     const place = this.#places.get(serverId) ?? { ...needs, since, tickets: [] };
     place.since = Math.min(place.since, since);
     this.#places.set(serverId, place);
@@ -121,7 +123,8 @@ export class Line {
           else reject(outcome);
         },
       };
-      const cancel = this.#clock.at(since + PATIENCE_MS, () => ticket.leave(ticket.refusal));
+      const expire = (): void => ticket.leave(ticket.refusal);
+      const cancel = patienceMs === Infinity ? () => {} : this.#clock.at(since + patienceMs, expire);
       signal.addEventListener('abort', onAbort, { once: true });
       place.tickets.push(ticket);
       this.#players++;

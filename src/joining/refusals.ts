@@ -29,6 +29,11 @@ export function lostWords(name: string): Words {
   };
 }
 
+/** What players are told who waited for a start that has found no room. */
+export function roomWords(name: string): string {
+  return `There is no room for ${name} right now.\nIt starts by itself as soon as there is. Try again in a few minutes.`;
+}
+
 /** What a player is told of a reason that has a name; undefined: it has none here. */
 export function kickOf(reason: string): string | undefined {
   return REFUSALS[reason]?.kick;

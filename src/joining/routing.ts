@@ -18,13 +18,14 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { RouteRow } from '../servers/rows.ts';
-import type { ServerNow } from '../servers/server-now.ts';
+import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import { etaSeconds } from '../servers/start-time.ts';
 import type { JoinPolicy } from './join-policy.ts';
 import { Line } from './line.ts';
 import type { RouteFeed } from './link/teller.ts';
-import { kickOf, lostWords, refusalOf } from './refusals.ts';
+import { queueServers } from './queued-servers.ts';
+import { kickOf, lostWords, refusalOf, roomWords } from './refusals.ts';
 import type { WakePolicy } from './wake-policies.ts';
 import { watchWakeability } from './wakeability.ts';
 
@@ -136,6 +137,8 @@ export function createRouting({
   });
 
   const line = new Line({ servers, clock });
+  const entered = (now: ServerNow) => set(nameOf(now.row.hostname), currentRoute(now));
+  const unqueue = queueServers({ servers, line, entered, clock, log });
 
   /** Wakes it, if need be. Rejects with JoinRefused, and with StatusError where a rule is against it. */
   async function knock(serverId: string, player: Player): Promise<void> {
@@ -212,6 +215,7 @@ export function createRouting({
       unobserve();
       unfollow?.();
       wakeability.close();
+      unqueue();
       line.close();
     },
   };
@@ -224,7 +228,9 @@ function settled(now: ServerNow | null): boolean {
   return now.context.queued === null;
 }
 
-function kickText({ row, state, context }: ServerNow): string {
+function kickText(now: ServerNow): string {
+  const { row, state, context } = now;
+  if (waitsForRoom(now)) return roomWords(row.name);
   if (state === 'start_failed') {
     const title = context.startFailure?.summary.split('\n')[0] ?? '';
     return `${row.name} could not start.\n${title}\nIts owner can see why and start it again.`;
@@ -262,7 +268,7 @@ function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
 
 function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
   const { row, context } = now;
-  const state = now.state === 'deleting' ? 'stopping' : now.state;
+  const state = stateFor(now);
   const preparing = isTagged(state, 'preparing');
   return {
     serverId: row.id,
@@ -282,6 +288,12 @@ function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
     ...asleep(policy, state),
     ...refused(now, at),
   };
+}
+
+/** As players meet it. One that stands in line for room is woken by them like one that sleeps, if there is any. */
+function stateFor(now: ServerNow): Route['state'] {
+  if (waitsForRoom(now)) return 'hibernated';
+  return now.state === 'deleting' ? 'stopping' : now.state;
 }
 
 /** What of the policy players meet before they knock. */

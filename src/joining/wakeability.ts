@@ -7,6 +7,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
 import type { Log } from '../kernel/log.ts';
 import type { StatusError } from '../kernel/status.ts';
+import { waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import { refusalLine } from './refusals.ts';
 
@@ -82,7 +83,7 @@ export function watchWakeability(options: WakeabilityOptions): Wakeability {
   const cancel = every(clock, LOOK_MS, () => void look(inTurn()));
   const unobserve = servers.observe((id, now) => {
     if (now === null || isTagged(now.state, 'awake')) return set(id, undefined);
-    if (now.state !== 'hibernated') return;
+    if (now.state !== 'hibernated' && !waitsForRoom(now)) return;
     if (soon.size < MOST_A_ROUND) soon.add(id);
     void look([]);
   });

@@ -24,6 +24,7 @@ const INVOKES: Record<string, string> = {
   halt: 'the engine to save and end the game',
   erase: 'everything that belongs to the server to be removed',
   pause: 'a few seconds to pass before the next try',
+  room: 'a machine with room for it: it stands in line',
   watch: 'the next reading of the running game',
 };
 const JOBS: Record<Job['kind'], string> = {

@@ -307,7 +307,8 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
           }
           const level = isExplained(error) ? 'debug' : 'warn';
           log[level]({ server: id, err: error }, `${id} could not start: what follows says how that came`);
-          throw await failed(error, 'start', rowOf(id));
+          const failure = await failed(error, 'start', rowOf(id));
+          throw failure.code === 'no_room' ? { ...failure, at: clock.now() } : failure;
         }
       }),
 

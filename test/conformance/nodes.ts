@@ -37,7 +37,7 @@ export async function nodesHold(
   t.like(now(), { state: 'ready', takesStarts: false, drained: true });
   t.true((await engine.inspect(serverId))?.up, 'what runs there goes on');
   await engine.halt(serverId, 1_000);
-  await t.throwsAsync(engine.boot(spec, never), { message: /No node of the swarm has room/ });
+  await t.throwsAsync(engine.boot(spec, never), { message: /No node of the swarm has room/, code: 'no_room' });
   await nodes.setStarts(id, true);
   t.like(now(), { takesStarts: true, drained: false });
   t.true((await engine.boot(spec, never)).up);

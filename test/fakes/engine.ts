@@ -46,6 +46,8 @@ export interface FakeEngine extends Omit<Engine, 'nodes'> {
   /** From now on boots of the server wait; the returned function lets them go on. */
   hold(serverId: string): () => void;
   print(serverId: string, ...lines: string[]): void;
+  /** The running game has ended with its machine, and nobody has told: watchers get `resync`. */
+  vanish(serverId: string): void;
   /** The running game or installer ends by itself. */
   crash(serverId: string, exit?: { code?: number | null; oomKilled?: boolean }): void;
   /** The engine is out of reach: every method rejects, events are lost, games go on; watchers get `away`. */
@@ -138,10 +140,10 @@ function engineOn(world: World, options: Required<FakeEngineOptions>): FakeEngin
     bus.emit('change');
   }
 
-  function end(run: Run | undefined, exit: Exit): void {
+  function end(run: Run | undefined, exit: Exit, isSeen = true): void {
     if (!run?.game.up) return;
     run.game = { ...run.game, up: false, game: null, rcon: null, management: null, exit };
-    tell({ type: 'down', game: run.game });
+    tell(isSeen ? { type: 'down', game: run.game } : { type: 'resync' });
   }
 
   function begin(spec: GameSpec, installer: boolean): Run {
@@ -183,6 +185,9 @@ function engineOn(world: World, options: Required<FakeEngineOptions>): FakeEngin
         world.held.delete(serverId);
         resolve();
       };
+    },
+    vanish(serverId) {
+      end(runs.get(serverId), { code: null, oomKilled: false, at: clock.now() }, false);
     },
     crash(serverId, { code = 1, oomKilled = false } = {}) {
       end(runs.get(serverId), { code, oomKilled, at: clock.now() });

@@ -72,7 +72,7 @@ export function onNodes(
       const [first] = free.toSorted((one, other) => one.games - other.games);
       const runs = (await engine.inspect(spec.serverId))?.up;
       if (!runs && first === undefined)
-        throw new EngineError('unknown', 'No node of the swarm has room for this server now.');
+        throw new EngineError('no_room', 'No node of the swarm has room for this server now.');
       if (!runs) games.set(spec.serverId, { node: first!.id, ramMb });
       return engine.boot(spec, signal);
     },
@@ -85,7 +85,7 @@ export function onNodes(
         for (const [serverId, { node }] of games) {
           if (node !== id) continue;
           games.delete(serverId);
-          engine.crash(serverId, { code: null });
+          engine.vanish(serverId);
         }
         return true;
       },

@@ -8,7 +8,7 @@ import {
   getInitialSnapshot,
   getNextSnapshot,
 } from 'xstate';
-import { FALSE_WAKE_MS, KNOCK_MS } from '../../machines/server-context.ts';
+import { FALSE_WAKE_MS, KNOCK_MS, ROOM_MS, UNCLAIMED_ROOM_MS } from '../../machines/server-context.ts';
 import {
   type Booted,
   type Cause,
@@ -52,6 +52,10 @@ const silent = (at: number, silentMs: number | null) =>
 const down = (at: number, how: Ending = 'crashed') => ({ type: 'DOWN', at, how, failure: FAILURE }) as const;
 const up = (at: number) => ({ type: 'UP', at, address: ADDRESS, rcon: null }) as const;
 
+/** No machine has room for its game. */
+const noRoom = (at = 5_000) =>
+  failed('boot', { code: 'no_room', summary: 'No room: none.', suggestion: 'x', raw: '', at });
+
 const ALL: Step[] = [
   ...(['START', 'JOIN', 'STOP', 'RESTART', 'KILL', 'DELETE', 'REINSTALL', 'RETRY_INSTALL'] as const).map((type) =>
     command(type),
@@ -74,6 +78,7 @@ const ALL: Step[] = [
   { type: 'ALARM', at: 700_000 },
   booted(),
   failed('boot'),
+  noRoom(),
   done('halt'),
   failed('halt'),
   done('install'),
@@ -114,7 +119,13 @@ function invariants(snapshot: ServerSnapshot): string[] {
   expect(context.job === null || maintaining || tags[0] === 'stopping', 'a job waits only for the stop before it');
   expect(tags[0] !== 'starting' || context.installFailure === null, 'nothing starts that is not installed');
   const atRest = ['hibernated', 'start_failed', 'install_failed'].includes(tags[0] ?? '');
-  const holds = Object.keys(snapshot.children).length > 0 && !maintaining;
+  const stands = snapshot.matches({ startFailed: 'inLine' });
+  expect(
+    !stands || (context.noRoom !== null && context.deadlineAt !== null),
+    'who stands in line is there since and until',
+  );
+  expect(context.noRoom === null || stands || tags[0] === 'starting', 'nobody else is in the line');
+  const holds = Object.keys(snapshot.children).length > 0 && !maintaining && !stands;
   expect(!atRest || (context.wokenAt !== null) === holds, 'at rest it holds a place until nothing of it can run');
   expect(atRest || tags[0] === 'deleting' || context.wokenAt !== null || tags[0] === 'stopping', 'awake it holds one');
   expect(context.hangs.length <= 2, 'hangs are not counted for ever');
@@ -145,6 +156,7 @@ const ways = shortestWays({
       context.maintained?.failure === null,
       context.answered,
       context.hangs.length,
+      context.noRoom !== null,
     ];
     return JSON.stringify([value, facts, cause.kind, keepAwakeUntil > 0]);
   },
@@ -190,6 +202,9 @@ test(reaches, [command('JOIN')], 'starting');
 test(reaches, [command('START'), booted()], 'running');
 test(reaches, [command('START'), failed('boot')], 'start_failed');
 test(reaches, [command('START'), { type: 'ALARM', at: 601_000 }], 'start_failed');
+test(reaches, [command('START'), noRoom(), command('START')], 'starting');
+test(reaches, [command('START'), noRoom(), command('DELETE')], 'deleting');
+test(reaches, [command('START'), noRoom(), up(6_000)], 'start_failed');
 test(reaches, [command('START'), down(5_000, 'lost')], 'starting');
 test(reaches, [command('START'), down(6_000, 'crashed')], 'starting');
 test(reaches, [command('START'), command('STOP')], 'stopping');
@@ -274,6 +289,45 @@ test('a start whose machine was lost begins anew, for whoever asked for it, with
   t.like(context, { wokenAt: 400_000, deadlineAt: 1_000_000, played: true });
   t.deepEqual(run(command('START'), down(400_000, 'crashed')).context, run(command('START')).context);
   t.deepEqual(run(command('START'), down(400_000, 'lost')).context.crashes, []);
+});
+
+test('a start that finds no room stands in line from then on, for an hour; nobody counts it as a failed one', (t) => {
+  const now = run(command('START'), booted(10_000), down(20_000, 'lost'), noRoom(30_000));
+  t.deepEqual(now.value, { startFailed: 'inLine' });
+  t.like(now.context, { wokenAt: null, noRoom: { foundAt: 30_000, tryAt: 30_000 }, deadlineAt: 30_000 + ROOM_MS });
+  t.like(now.context.cause, { kind: 'system', id: 'lost' });
+  t.like(now.context.startFailure, { code: 'no_room', summary: 'No room: none.' });
+  t.regex(now.context.startFailure!.suggestion, /starts by itself as soon as there is room/);
+  for (const type of ['START', 'JOIN'] as const) {
+    const again = next(now, command(type, 90_000));
+    t.is(serverState(again), 'starting');
+    t.is(again.context.startFailure, null);
+    t.deepEqual(again.context.retries, []);
+    t.is(next(again, booted(95_000)).context.noRoom, null);
+    const missed = next(again, noRoom(100_000));
+    t.deepEqual(missed.context.noRoom, { foundAt: 30_000, tryAt: 170_000 }, 'its place stays, tries become rarer');
+    t.is(serverState(next(missed, down(110_000, 'lost'))), 'start_failed');
+  }
+  const over = next(now, { type: 'ALARM', at: 30_000 + ROOM_MS });
+  t.deepEqual(over.value, { startFailed: 'cleared' });
+  t.like(over.context, { noRoom: null, deadlineAt: null });
+  t.is(over.context.startFailure?.code, 'no_room_found', 'another one than while it waits');
+  t.regex(over.context.startFailure!.summary, /^No room: .* for 60 minutes, so it is tried no more\.$/);
+  const refused = next(now, { type: 'ALARM', at: 40_000, failure: FAILURE });
+  t.deepEqual(refused.context.startFailure, FAILURE);
+  for (const type of ['STOP', 'KILL'] as const) {
+    const left = next(now, command(type, 40_000));
+    t.deepEqual(left.value, { startFailed: 'cleared' }, type);
+    t.is(left.context.noRoom, null);
+    t.notRegex(left.context.startFailure!.suggestion, /by itself/);
+  }
+});
+
+test('what a player woke and nobody has entered stands in line no longer than players do', (t) => {
+  const woken = run(command('JOIN'), noRoom(30_000));
+  t.is(woken.context.deadlineAt, 30_000 + UNCLAIMED_ROOM_MS);
+  const wanted = run(command('JOIN'), command('START', 10_000), noRoom(30_000));
+  t.is(wanted.context.deadlineAt, 30_000 + ROOM_MS);
 });
 
 test('commands that a state does not allow are refused', (t) => {

@@ -27,7 +27,7 @@ export function refusedTask(task: Task, node: string): EngineError | undefined {
 /** Why Swarm finds no node for a task; undefined where it has one. */
 export function unplaced({ Status: { State: state, Err: reason = '' } }: Task): EngineError | undefined {
   if (state !== 'pending') return undefined;
-  return new EngineError('unknown', `No node of the swarm has room for this server now: ${reason || 'none answers'}.`, {
+  return new EngineError('no_room', `No node of the swarm has room for this server now: ${reason || 'none answers'}.`, {
     suggestion: 'Try again when another server sleeps, or ask the operator for another node.',
     cause: reason,
   });

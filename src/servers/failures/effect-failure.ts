@@ -15,6 +15,7 @@ const TITLES: Partial<Record<EngineError['code'], string>> = {
   download_failed: 'Download failed',
   port_in_use: 'Port in use',
   wrong_port: 'Wrong port',
+  no_room: 'No room',
 };
 
 export interface FailedEffect {

@@ -1,0 +1,81 @@
+/**
+ * Promises: a server whose start has found no room stands in the line of players, at the place of when that was found, and is started at
+ * its turn, over restarts of this process too. Whether it still wants that, and for how long, is its machine's to say.
+ */
+import type { Failure } from '../../machines/server-types.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { every } from '../kernel/every.ts';
+import type { Log } from '../kernel/log.ts';
+import { StatusError } from '../kernel/status.ts';
+import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { Line } from './line.ts';
+
+export interface QueuedServersOptions {
+  servers: Pick<Servers, 'observe' | 'live' | 'get' | 'send' | 'tell'>;
+  line: Pick<Line, 'enter'>;
+  /** Told of each that enters the line: one that is restored has not been observed. */
+  entered: (now: ServerNow) => void;
+  clock: Clock;
+  log: Log;
+}
+
+/** Those that were in line when this process began, and those whose next try is only now, are looked for so often. */
+const LOOK_MS = 15_000;
+
+/** Returns the function that ends it: all leave the line, and stand in it again at their places when the next process begins. */
+export function queueServers({ servers, line, entered, clock, log }: QueuedServersOptions): () => void {
+  const standing = new Map<string, AbortController>();
+
+  function heed(id: string, now: ServerNow | null): void {
+    if (now !== null && waitsForRoom(now)) begin(now);
+    else standing.get(id)?.abort(new Error('it does not wait for room any more'));
+  }
+
+  function begin(now: ServerNow): void {
+    const { id } = now.row;
+    const { noRoom } = now.context;
+    if (noRoom === null || standing.has(id) || noRoom.tryAt > clock.now()) return;
+    const out = new AbortController();
+    standing.set(id, out);
+    entered(now);
+    const { signal } = out;
+    const tell = (place: number | null) => {
+      if (place !== null) log.info({ server: id, place }, `${id} waits for room: number ${place} in line`);
+    };
+    const waiting = line.enter({ serverId: id, since: noRoom.foundAt, patienceMs: Infinity, signal, wake, tell });
+    waiting
+      .catch((error: unknown) => (signal.aborted ? undefined : refused(id, error)))
+      .catch((err: unknown) => log.debug({ server: id, err }, 'a server in line is tried again'))
+      .finally(() => standing.delete(id));
+
+    async function wake(): Promise<void> {
+      const now = await servers.get(id);
+      if (now === undefined || !waitsForRoom(now)) return;
+      await servers.send(id, { type: 'START', at: clock.now(), cause: now.context.cause });
+    }
+  }
+
+  /** What waiting does not mend ends the wait; of all else the next look may find that it is over. */
+  async function refused(id: string, error: unknown): Promise<void> {
+    if (!(error instanceof StatusError) || !isLasting(error)) throw error;
+    await servers.tell(id, { type: 'ALARM', at: clock.now(), failure: failureOf(error) });
+  }
+
+  const unobserve = servers.observe(heed);
+  const cancel = every(clock, LOOK_MS, () => servers.live().forEach((now) => heed(now.row.id, now)));
+  return () => {
+    unobserve();
+    cancel();
+    for (const out of standing.values()) out.abort(new Error('closing'));
+  };
+}
+
+function isLasting({ code, reason, options: { metadata } }: StatusError): boolean {
+  if (metadata?.['fits'] === 'never') return true;
+  return code === 'FAILED_PRECONDITION' && reason !== 'NODE_DRAINED';
+}
+
+function failureOf({ reason, message }: StatusError): Failure {
+  return { code: reason.toLowerCase(), summary: `Not started: ${message}`, suggestion: '', raw: '' };
+}

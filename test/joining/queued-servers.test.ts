@@ -1,0 +1,162 @@
+import test, { type ExecutionContext } from 'ava';
+import type { Waiter } from '../../src/joining/line.ts';
+import { queueServers } from '../../src/joining/queued-servers.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { nodesSite } from '../support/nodes-site.ts';
+import { world } from '../support/world.ts';
+
+/** Two nodes on which games may have 3584 MB each; `small` is on the first, and `large` fills the second but for 512 MB. */
+async function lossSite(t: ExecutionContext) {
+  const it = await nodesSite(t, [
+    { id: 'n1', name: 'one', ramMb: 4_096 },
+    { id: 'n2', name: 'two', ramMb: 4_096 },
+  ]);
+  for (const [id, ramMb] of [
+    ['small', 1_536],
+    ['large', 3_072],
+  ] as const) {
+    await it.create(id, { ramMb });
+    await it.command(id, 'START');
+    await it.running(id);
+  }
+  t.deepEqual(
+    ['small', 'large'].map((id) => it.nodes.whereIs(id)?.id),
+    ['n1', 'n2'],
+  );
+  return it;
+}
+
+/** The first node is surely off, and its game finds no room on the other. */
+async function lost(it: Awaited<ReturnType<typeof lossSite>>) {
+  it.nodes.cut('n1');
+  await it.nodes.fence('n1');
+  await it.reach('small', 'start_failed');
+  await it.until(() => it.route('small')?.asleepLine === '§7Asleep: §fall places here are taken now');
+}
+
+const stateOf = async (it: Awaited<ReturnType<typeof lossSite>>, id: string) => (await it.servers.get(id))?.state;
+
+test('a lost game without room elsewhere stands in line, and starts by itself when another server sleeps', async (t) => {
+  const it = await lossSite(t);
+  await lost(it);
+  t.like(await it.ok('GET', '/v1/servers/small'), {
+    state: 'start_failed',
+    startErrorCode: 'no_room',
+    startErrorSummary: 'No room: No node of the swarm has room for this server now.',
+    startErrorSuggestion:
+      'It stands in line, and starts by itself as soon as there is room. Whoever stops it takes it out of the line.',
+  });
+  const { waitsFor } = (await it.operate('machines/small')).json as { waitsFor: object[] };
+  const until = new Date(it.clock.now() + 3_600_000).toISOString();
+  t.like(waitsFor, [{ name: 'room', what: 'a machine with room for it: it stands in line', until }]);
+  t.regex(await it.kicked('small'), /^All places here are taken right now/);
+  await it.clock.advance(120_000);
+  t.is(await stateOf(it, 'small'), 'start_failed');
+  t.is(it.engine.boots.filter((id) => id === 'small').length, 1);
+
+  await it.command('large', 'STOP');
+  await it.reach('large', 'hibernated');
+  const now = await it.reach('small', 'running');
+  t.is(it.nodes.whereIs('small')?.id, 'n2');
+  t.like(now?.context.cause, { kind: 'system', id: 'lost' }, 'who wanted it is who wanted it before');
+  t.is(now?.context.noRoom, null);
+  t.is(it.route('small')?.state, 'running');
+});
+
+test('it starts when a node comes back, or is added; not after somebody has stopped it, or an hour', async (t) => {
+  const it = await lossSite(t);
+  await lost(it);
+  it.nodes.back('n1');
+  await it.reach('small', 'running');
+  t.is(it.nodes.whereIs('small')?.id, 'n1');
+
+  await lost(it);
+  await it.command('small', 'STOP');
+  it.nodes.back('n1');
+  await it.clock.advance(60_000);
+  t.is(await stateOf(it, 'small'), 'start_failed');
+  const { startErrorSuggestion } = await it.ok('GET', '/v1/servers/small');
+  t.regex(String(startErrorSuggestion), /^Start it when another server sleeps/);
+  await it.command('small', 'START');
+  await it.reach('small', 'running');
+
+  await lost(it);
+  it.games.players.set('large', 1);
+  await it.clock.advance(3_700_000);
+  t.like(await it.ok('GET', '/v1/servers/small'), {
+    state: 'start_failed',
+    startErrorSummary: 'No room: no machine had room for it for 60 minutes, so it is tried no more.',
+  });
+  it.nodes.back('n1');
+  await it.clock.advance(60_000);
+  t.is(await stateOf(it, 'small'), 'start_failed');
+});
+
+test('it stands before players who came later and behind those who came sooner; its own players come in with it', async (t) => {
+  const it = await lossSite(t);
+  for (const id of ['sooner', 'later']) await it.create(id, { ramMb: 3_072 });
+  it.nodes.cut('n1');
+  const sooner = it.comes('sooner', 'Alex');
+  await it.until(() => sooner.places.length > 0);
+  await it.clock.advance(1_000);
+  await it.nodes.fence('n1');
+  await it.reach('small', 'start_failed');
+  await it.until(() => it.logged.some((line) => line.includes('small waits for room: number 2 in line')));
+  await it.clock.advance(1_000);
+  const [later, own] = [it.comes('later', 'Steve'), it.comes('small', 'Eve')];
+  await it.until(() => later.places.length > 0 && own.places.length > 0);
+  t.deepEqual([sooner.places, later.places, own.places], [[1], [3], [2]]);
+  await it.command('large', 'STOP');
+  await it.running('sooner');
+  await it.until(() => own.places.at(-1) === 1);
+  t.deepEqual(later.places, [3, 2]);
+  await it.command('sooner', 'STOP');
+  await it.running('small');
+  await it.until(() => own.outcome === 'small.game');
+  t.deepEqual(own.places.at(-1), null);
+  t.deepEqual(later.places, [3, 2, 1]);
+  t.is(later.outcome, 'waits');
+});
+
+test('what waiting does not mend ends the wait, with the reason', async (t) => {
+  const it = await lossSite(t);
+  await lost(it);
+  await it.servers.patchAtRest('small', { ramMb: 8_192 });
+  await it.until(async () => {
+    await it.clock.advance(5_000);
+    return (await it.servers.get('small'))?.context.noRoom === null;
+  });
+  t.like(await it.ok('GET', '/v1/servers/small'), {
+    state: 'start_failed',
+    startErrorCode: 'node_capacity',
+    startErrorSummary:
+      'Not started: The largest machine of region na has 3584 MB of RAM for games, and this server needs 8192 MB. Give it less.',
+  });
+});
+
+test('it stands in line again at its place when the service begins anew', async (t) => {
+  const w = await world(t, {
+    nodes: [
+      { id: 'n1', ramMb: 1_024 },
+      { id: 'n2', ramMb: 1_024 },
+    ],
+  });
+  for (const id of ['first', 'second']) {
+    await w.create(id, { ramMb: 1_024 });
+    await w.command(id, 'START');
+    await w.reach(id, 'running');
+  }
+  w.engine.nodes!.cut('n1');
+  await w.engine.nodes!.fence('n1');
+  const { context } = (await w.reach('first', 'start_failed'))!;
+  await w.clock.advance(60_000);
+  await w.killAndRestart();
+  const since: number[] = [];
+  const line = { enter: async ({ since: at, wake }: Waiter) => (since.push(at), await wake()) };
+  t.teardown(
+    queueServers({ servers: w.servers, line, entered: () => {}, clock: w.clock, log: createLog({ level: 'silent' }) }),
+  );
+  w.engine.nodes!.back('n1');
+  await w.reach('first', 'running');
+  t.deepEqual(since, [context.noRoom?.foundAt]);
+});
