@@ -74,6 +74,11 @@ export interface ActorKind<T extends ActorTypes> {
    * finds out that it is Outdated: they go by age alone. Absent: an actor stays as long as it invokes something.
    */
   keep?: { ms: number; most: number };
+  /**
+   * How many dormant ones are remembered as they are shown, from when they were first asked for, and for how long: what others
+   * change of a row is noticed after this time. Absent: each is read anew.
+   */
+  remembered?: { ms: number; most: number };
   read(id: string): Promise<T['row'] | undefined>;
   /** Its actor where the row has it, not yet started. Throws for a state that this version does not know. */
   revive(row: T['row'], inspect: (inspection: InspectionEvent) => void): HostedActor<T>;

@@ -1,4 +1,5 @@
 import type { AnyMachineSnapshot, EventObject, InspectionEvent } from 'xstate';
+import { type Cache, createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -53,6 +54,8 @@ export class DurableActors<T extends ActorTypes> {
   /** Of which it is not known yet what is stored. */
   readonly #undone = new Set<string>();
   readonly #observers = new Set<Observer<T['now']>>();
+  /** Dormant ones as they are stored. Forgotten with each change, and while one is in memory. */
+  readonly #dormant: Cache<T['now'] | undefined> | undefined;
   #closed = false;
 
   constructor({ store, clock, log, kind }: DurableActorsOptions<T>) {
@@ -60,6 +63,9 @@ export class DurableActors<T extends ActorTypes> {
     this.#clock = clock;
     this.#log = log;
     this.#kind = kind(this);
+    const { remembered } = this.#kind;
+    if (remembered !== undefined)
+      this.#dormant = createCache({ most: remembered.most, ttlMs: (now) => (now === undefined ? 0 : remembered.ms) });
   }
 
   /**
@@ -127,6 +133,7 @@ export class DurableActors<T extends ActorTypes> {
     if (loading !== undefined) loading.isOutdated = true;
     const live = this.#live.get(id);
     if (live !== undefined) live.row = { ...live.row, ...fields };
+    this.#dormant?.drop(id);
     const now = live === undefined ? await this.get(id) : this.show(live);
     if (now !== undefined) this.announce(id, now);
     return now;
@@ -136,13 +143,19 @@ export class DurableActors<T extends ActorTypes> {
   async get(id: string): Promise<T['now'] | undefined> {
     const live = this.#live.get(id);
     if (live === undefined) {
-      const row = await this.#kind.read(id);
-      return this.#live.has(id) ? this.get(id) : row && this.#kind.showDormant(row);
+      const read = () => this.#readDormant(id);
+      const dormant = await (this.#dormant?.get(id, this.#clock.now(), read) ?? read());
+      return this.#live.has(id) ? this.get(id) : dormant;
     }
     const now = this.show(live);
     const { snapshot } = live;
     await live.stored.catch(() => {});
     return live.phase !== 'gone' && live.snapshot === snapshot ? now : this.get(id);
+  }
+
+  async #readDormant(id: string): Promise<T['now'] | undefined> {
+    const row = await this.#kind.read(id);
+    return row && this.#kind.showDormant(row);
   }
 
   /** The actor in memory, for what takes effect in this turn. */
@@ -180,6 +193,7 @@ export class DurableActors<T extends ActorTypes> {
   }
 
   announce(id: string, now: T['now'] | null): void {
+    this.#dormant?.drop(id);
     for (const observer of this.#observers) observer(id, now);
   }
 
@@ -231,6 +245,7 @@ export class DurableActors<T extends ActorTypes> {
     };
     actor.subscribe({ error: (error) => this.#failed(live, error) });
     this.#live.set(row.id, live);
+    this.#dormant?.drop(row.id);
     this.#undone.delete(row.id);
     actor.start();
     return live;
@@ -308,6 +323,7 @@ export class DurableActors<T extends ActorTypes> {
   #letGo(live: LiveActor<T>): void {
     live.phase = 'gone';
     if (this.#live.get(live.row.id) === live) this.#live.delete(live.row.id);
+    this.#dormant?.drop(live.row.id);
     live.actor.stop();
   }
 

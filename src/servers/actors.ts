@@ -18,6 +18,9 @@ import type { ServerParts, ServersOptions } from './servers.ts';
 import { stepWords } from './step-words.ts';
 import { saveSnapshot } from './transition-rows.ts';
 
+/** So many sleeping servers that are asked about again and again are not read each time. */
+const REMEMBERED = { most: 256, ms: 10_000 };
+
 /** The servers that are not at rest. Their machines live by the steady clock; `ServerNow` and what is stored show the wall's time. */
 export type ServerActors = DurableActors<ServerTypes>;
 
@@ -75,6 +78,7 @@ function serverKind(options: Options, actors: ServerActors): ActorKind<ServerTyp
 
   return {
     name: 'server',
+    remembered: REMEMBERED,
     read: (id) => getServer(store, id),
     revive: (row, inspect) =>
       createActor(machine(), {

@@ -195,6 +195,30 @@ test('a row that changes is shown at once, and is not loaded as it was', async (
   t.is(await tallies.changed('unknown', { note: '' }), undefined);
 });
 
+test('a dormant one that is asked for again is not read again before it changes', async (t) => {
+  const { disk, tallies } = bench();
+  const noteOf = async (id: string) => (await tallies.get(id))?.note;
+  t.is(await noteOf('a'), '');
+  disk.unreadable = 1;
+  t.is(await noteOf('a'), '');
+  disk.rows.set('a', { ...disk.rows.get('a')!, note: 'new' });
+  await t.throwsAsync(tallies.changed('a', { note: 'new' }), { message: 'unreadable' });
+  t.is(await noteOf('a'), 'new');
+  await add(tallies, 'a', 1);
+  await until(() => tallies.find('a') === undefined);
+  t.deepEqual((await tallies.get('a'))?.counted, [1]);
+});
+
+test('what is being read of a dormant one while it changes is not remembered', async (t) => {
+  const { disk, tallies } = bench();
+  const begun = tallies.get('a');
+  await turn();
+  disk.rows.set('a', { ...disk.rows.get('a')!, note: 'new' });
+  const [changed] = await Promise.all([tallies.changed('a', { note: 'new' }), begun]);
+  t.is(changed?.note, 'new');
+  t.is((await tallies.get('a'))?.note, 'new');
+});
+
 test('a machine that fails goes on from what is stored', async (t) => {
   const { clock, disk, tallies } = bench();
   const broken = tallies.use('a', (live) => tallies.give(live, { type: 'BREAK' }, async () => t.fail('stored')));

@@ -179,6 +179,8 @@ export function tallyProcess({ disk, clock, count, keep, isChecked = true }: Tal
   const kind = (actors: Tallies): ActorKind<TallyTypes> => ({
     name: 'server',
     ...(keep && { keep }),
+    // Nobody else changes a row; fewer than there are, so that some go.
+    remembered: { ms: 1_000_000_000, most: 2 },
     async read(id) {
       await alive();
       const row = disk.rows.get(id);

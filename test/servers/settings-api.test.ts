@@ -176,7 +176,7 @@ test('UpdateServerVersion: a server keeps its build from wake to wake; to name w
 test('UpdateServerVersion: a pack brings its own, and a small server takes no Java core', async (t) => {
   const small = await settings(t, { ramMb: 256 });
   await small.refused('updateVersion', { type: 'paper', version: '1.21.8' }, 'INVALID_FIELD', 'needs at least 512');
-  await small.store.write((tx) => tx.run(`UPDATE "servers" SET "modpackPlatform" = 'modrinth', "modpackRef" = 'x'`));
+  await small.servers.patch('abc', { modpackPlatform: 'modrinth', modpackRef: 'x' });
   await small.refused('updateVersion', { version: '1.21.4' }, 'MODPACK_DECIDES');
 });
 
