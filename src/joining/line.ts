@@ -199,10 +199,12 @@ export class Line {
     this.#isTelling = true;
     setImmediate(() => {
       this.#isTelling = false;
-      for (const [index, { tickets }] of this.#inOrder().entries()) {
-        for (const ticket of tickets) {
-          if (ticket.told !== index + 1) ticket.tell((ticket.told = index + 1));
-        }
+      const last = new Map<string | undefined, number>();
+      for (const { region, tickets } of this.#inOrder()) {
+        // Who waits in another region is not before anybody here.
+        const place = (last.get(region) ?? 0) + 1;
+        last.set(region, place);
+        for (const ticket of tickets) if (ticket.told !== place) ticket.tell((ticket.told = place));
       }
     });
   }

@@ -16,7 +16,7 @@ import { DEFAULT_MAX_PLAYERS } from '../game/properties/properties.ts';
 import type { LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
-import { StatusError } from '../kernel/status.ts';
+import { StatusError, quotaExceeded } from '../kernel/status.ts';
 import type { RouteRow } from '../servers/rows.ts';
 import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
@@ -145,6 +145,7 @@ export function createRouting({
     const cause: Cause = { kind: 'player', id: player.name, note: 'joined' };
     const known = await servers.get(serverId);
     if (known && !isTagged(known.state, 'awake')) await joinPolicy.mayWake(known.row, player);
+    if (known && waitsForRoom(known) && (known.context.noRoom?.tryAt ?? 0) > clock.now()) throw noRoomFor(known.row);
     try {
       await servers.send(serverId, { type: 'JOIN', at: clock.now(), cause });
     } catch (error) {
@@ -191,24 +192,24 @@ export function createRouting({
 
     async wake(serverId: string, player: Player, signal: AbortSignal, inLine?: InLine): Promise<Address> {
       const wake = () => knock(serverId, player);
-      try {
-        if (!inLine) await wake();
-        else {
-          const since = clock.now() - inLine.waitedMs;
-          await line.enter({ serverId, since, signal, wake, tell: (place) => inLine.tell(place) });
+      const since = clock.now() - (inLine?.waitedMs ?? 0);
+      const isFor = { server: serverId, player: player.name, protocol: player.protocol };
+      for (;;) {
+        try {
+          if (!inLine) await wake();
+          else await line.enter({ serverId, since, signal, wake, tell: (place) => inLine.tell(place) });
+        } catch (error) {
+          if (!(error instanceof StatusError)) throw error;
+          if (routes.get(names.get(serverId) ?? '')?.state === 'hibernated') wakeability.refused(serverId, error);
+          throw refusalOf(error);
         }
-      } catch (error) {
-        if (!(error instanceof StatusError)) throw error;
-        if (routes.get(names.get(serverId) ?? '')?.state === 'hibernated') wakeability.refused(serverId, error);
-        throw refusalOf(error);
+        log.info(isFor, `${player.name} waits for ${serverId}`);
+        const now = await servers.until(serverId, settled, signal);
+        if (now?.context.address) return now.context.address;
+        // The server is in line now, and its player with it.
+        if (now !== null && waitsForRoom(now) && inLine) continue;
+        throw new JoinRefused(now === null ? 'This server is no more.' : kickText(now));
       }
-      log.info(
-        { server: serverId, player: player.name, protocol: player.protocol },
-        `${player.name} waits for ${serverId}`,
-      );
-      const now = await servers.until(serverId, settled, signal);
-      if (now?.context.address) return now.context.address;
-      throw new JoinRefused(now === null ? 'This server is no more.' : kickText(now));
     },
 
     close() {
@@ -219,6 +220,12 @@ export function createRouting({
       line.close();
     },
   };
+}
+
+/** A moment ago the engine found no room for it, whatever the books say. */
+function noRoomFor({ id }: Pick<RouteRow, 'id'>): StatusError {
+  const message = 'No machine had room for this server a moment ago. Try again in a minute.';
+  return quotaExceeded('NODE_CAPACITY', `server:${id}`, message);
 }
 
 /** A wake has come to its end: the game is ready, or will not be. A stop and a job go on to the start queued behind them. */
