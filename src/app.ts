@@ -321,7 +321,7 @@ export async function startApp(
     const kept = { disk: quotas.quota, suspensions, publicStatuses, serverPorts, containerOf, nodes, lostGames };
     const serverView = createServerView({ ...kept, config, playersPort, clock });
     const shown = { servers, serverOperation, serverView, clock };
-    const room = { capacity, reachability, accountLimits, drain };
+    const room = { capacity, reachability, accountLimits, drain, suspensions, lostGames };
     const { testAlert } = webhooks;
     const serverRoom = serverFeature({ ...shown, ...room, testAlert, people, cores, playersPort, owner, settings });
     const profiles = createMojangProfiles({ apiUrl: config.mojangApiUrl, clock });

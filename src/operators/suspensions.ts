@@ -11,6 +11,8 @@ import { type SuspensionRow, deleteSuspension, listSuspensions, saveSuspension }
 /** The servers that operators keep from waking, in memory, so that a check needs no query. */
 export interface Suspensions {
   of(serverId: string): SuspensionRow | undefined;
+  /** Tells each server that is suspended, or is not any more. Returns the cancellation. */
+  follow(listener: (serverId: string) => void): () => void;
   /** Stores a suspension, in force from the commit on. `also` runs in the same write. */
   set(row: SuspensionRow, also: (tx: Tx) => Promise<void>): Promise<void>;
   /** Ends a suspension. `also` runs in the same write, if there was one. */
@@ -29,6 +31,8 @@ export interface SuspensionsOptions {
  */
 export async function openSuspensions({ store, clock, servers }: SuspensionsOptions): Promise<Suspensions> {
   const suspended = createRowCache(store, await listSuspensions(store), (row) => [row.serverId, row]);
+  const listeners = new Set<(serverId: string) => void>();
+  const tell = (serverId: string) => listeners.forEach((listener) => listener(serverId));
   servers.observe((id, now) => {
     if (now === null || now.state === 'deleting') suspended.forget(id);
   });
@@ -50,15 +54,23 @@ export async function openSuspensions({ store, clock, servers }: SuspensionsOpti
 
   return {
     of: (serverId) => suspended.of(serverId),
-    set: (row, also) =>
-      suspended.set(row.serverId, row, async (tx) => {
+    follow(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async set(row, also) {
+      await suspended.set(row.serverId, row, async (tx) => {
         await saveSuspension(tx, row);
         await also(tx);
-      }),
-    lift: (serverId, also) =>
-      suspended.delete(serverId, async (tx) => {
+      });
+      tell(row.serverId);
+    },
+    async lift(serverId, also) {
+      await suspended.delete(serverId, async (tx) => {
         if (await deleteSuspension(tx, serverId)) await also(tx);
-      }),
+      });
+      tell(serverId);
+    },
   };
 }
 

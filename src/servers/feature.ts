@@ -29,8 +29,9 @@ import { serverPageOperations } from './pages/streams.ts';
 import { mountServerSettings } from './pages/settings/settings.ts';
 import { type Creation, type CreationOptions, openCreation } from './creation.ts';
 import type { Servers } from './servers.ts';
+import { type StandingOptions, createStanding } from './standing.ts';
 
-export interface ServerFeatureOptions {
+export interface ServerFeatureOptions extends StandingOptions {
   servers: Servers;
   people: People;
   cores: CoreRules;
@@ -55,6 +56,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
   const { store, clock } = people;
   const { dataDir, publicHost, region, nodeLabel } = settings;
   const config = { region, nodeLabel };
+  const standing = createStanding(options);
   const around = { servers, clock, cores, capacity, accountLimits, drain, sandboxVersions: sandboxVersions(), config };
   const creation = openCreation(around);
   const needs = { ...around, creation, store, serverOperation, serverView };
@@ -77,9 +79,9 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     creation,
     feature: {
       operations,
-      pageOperations: serverPageOperations({ ...needs, accessChanges: people.accessChanges }),
+      pageOperations: serverPageOperations({ ...needs, standing, accessChanges: people.accessChanges }),
       panel(panel) {
-        mountServerList(panel);
+        mountServerList(panel, { servers, standing });
         // Before any server: `new` is none.
         mountCreate(panel);
         mountOverview(panel, settings);

@@ -191,16 +191,3 @@ test('the front page says after how long without players a server goes to sleep'
   await it.submit('/servers/castle/settings/game/idle', { idleTimeoutMinutes: '1' });
   t.regex((await it.get('/servers/castle')).text, /goes to sleep 1 minute after/);
 });
-
-test('a suspended server says so where it would say how to wake it, and has no button to start it', async (t) => {
-  const it = await openPanel(t);
-  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
-  await it.create('castle');
-  const start = /action="\/servers\/castle\/start"/;
-  t.regex((await it.get('/servers/castle')).text, start);
-  await it.submit('/operator/accounts/acc_test/suspend', { server: 'castle', reason: 'Too loud' });
-  const { text } = await it.get('/servers/castle');
-  t.regex(text, /<strong>Suspended<\/strong>: Too loud[^]*Ask the operator/);
-  t.notRegex(text, /press Start/);
-  t.notRegex(text, start);
-});

@@ -291,6 +291,8 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     capacity,
     accountLimits,
     drain,
+    suspensions,
+    lostGames,
     owner,
     settings,
   });

@@ -1,10 +1,11 @@
 import type { z } from 'zod';
-import type { Failure, ServerContext, ServerState } from '../../../machines/server-types.ts';
+import type { ServerContext, ServerState } from '../../../machines/server-types.ts';
 import type { EngineNodes } from '../../engines/engine.ts';
 import { type Role, isAtLeast } from '../../http/roles.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { ServerRow } from '../rows.ts';
 import type { ServerNow } from '../server-now.ts';
+import { type Standing, type StandingOptions, createStanding } from '../standing.ts';
 import { etaSeconds } from '../start-time.ts';
 import type { PortMapping, Server } from './messages.ts';
 
@@ -20,7 +21,7 @@ export function shownTo(role: Role, view: ReturnType<ServerView>): ReturnType<Se
 }
 
 /** What other rooms keep of a server. */
-export interface ServerViewParts {
+export interface ServerViewParts extends StandingOptions {
   config: { publicHost: string; nodeLabel: string };
   clock: Clock;
   /** The port players connect to; a function, as the proxy may be given any free one. */
@@ -30,26 +31,24 @@ export interface ServerViewParts {
       row: ServerRow,
     ): Pick<z.input<typeof Server>, (`disk${string}` & keyof z.input<typeof Server>) | 'quotaExceeded'>;
   };
-  suspensions: { of(serverId: string): { reason: string } | undefined };
   publicStatuses: { of(serverId: string): { enabled: boolean; showAddress: boolean; slug: string | null } };
   serverPorts: { of(serverId: string): readonly z.input<typeof PortMapping>[] };
   /** The machines that games run on, where they are several. */
   nodes?: Pick<EngineNodes, 'whereIs'> | undefined;
-  /** The machine that a server's game is on, where that does not answer and may still run it. */
-  lostGames?: { of(serverId: string): { node: string } | undefined } | undefined;
   /** What the engine calls a server's container; absent: games run in none. */
   containerOf?: ((serverId: string) => string) | undefined;
 }
 
 /** One view of servers for every reply that shows one. */
 export function createServerView(parts: ServerViewParts): ServerView {
-  return (now) => view(now, parts);
+  const known = { ...parts, standing: createStanding(parts) };
+  return (now) => view(now, known);
 }
 
-function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
+function view(now: ServerNow, parts: ServerViewParts & { standing: Standing }): z.input<typeof Server> {
   const { row, state, context } = now;
   const { installFailure } = context;
-  const startFailure = suspensionOf(row.id, parts) ?? lossOf(row.id, parts) ?? context.startFailure;
+  const startFailure = parts.standing.of(row.id) ?? context.startFailure;
   const publicStatus = parts.publicStatuses.of(row.id);
   return {
     id: row.id,
@@ -101,24 +100,6 @@ function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
     clientVersions: row.clientVersions,
     startupEtaSeconds: state === 'starting' ? (etaSeconds(now, parts.clock.now()) ?? 0) : 0,
   };
-}
-
-/** A suspended server cannot start, and why is said where other failures of a start are. */
-function suspensionOf(id: string, { suspensions }: ServerViewParts): Failure | undefined {
-  const found = suspensions.of(id);
-  if (found === undefined) return undefined;
-  const suggestion = 'Ask the operator of this installation.';
-  return { code: 'suspended', summary: `Suspended: ${found.reason}`, suggestion, raw: '' };
-}
-
-/** A game that can neither be reached nor started elsewhere yet. */
-function lossOf(id: string, { lostGames }: ServerViewParts): Failure | undefined {
-  const found = lostGames?.of(id);
-  if (found === undefined) return undefined;
-  const summary = `Its machine does not answer: ${found.node} may still run it, and two games on one world would ruin it.`;
-  const suggestion =
-    'It goes on by itself as soon as that machine is back, or is surely off. The operator can say that it is.';
-  return { code: 'node_lost', summary, suggestion, raw: '' };
 }
 
 /** Where players connect, with the port where it is not the game's own. */

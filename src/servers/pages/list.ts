@@ -1,3 +1,4 @@
+import type { Failure } from '../../../machines/server-types.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import { usdText } from '../../kernel/money.ts';
@@ -10,18 +11,27 @@ import { buttonsOf, stateTag } from '../../web/panel/state.ts';
 import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
+import { waitsForRoom } from '../server-now.ts';
+import type { Servers } from '../servers.ts';
+import type { Standing } from '../standing.ts';
 import { COMMANDS } from './commands.ts';
 import { createFirst, firstSteps } from './first-server.ts';
 import { softwareText } from './software.ts';
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
 
+/** What the list is not told by the API's own: why a server does not go on. */
+export interface ListOptions {
+  servers: Pick<Servers, 'live'>;
+  standing: Pick<Standing, 'of'>;
+}
+
 /** All servers that somebody reaches, as cards; the form for a first one where there is none. */
-export function mountServerList(panel: Panel): void {
+export function mountServerList(panel: Panel, options: ListOptions): void {
   panel.page({
     path: '/servers',
     stream: '/v1/me/servers/events/stream',
-    show: listPage,
+    show: (request) => listPage(request, options),
     forms: {
       ...cardForms(),
       first: createFirst,
@@ -43,7 +53,7 @@ function cardForms(): NonNullable<Parameters<Panel['page']>[0]['forms']> {
   );
 }
 
-async function listPage(request: PanelRequest): Promise<Page> {
+async function listPage(request: PanelRequest, { servers: { live }, standing }: ListOptions): Promise<Page> {
   const { accountId } = request.principal;
   const [{ my, shared }, spent] = await Promise.all([
     request.call('ListMyServers', {}),
@@ -51,6 +61,12 @@ async function listPage(request: PanelRequest): Promise<Page> {
   ]);
   const costs = new Map(spent.servers.map(({ serverId, spentMicros }) => [serverId, Number(spentMicros)]));
   const servers = [...my, ...shared];
+  const inLine = new Map(
+    live()
+      .filter(waitsForRoom)
+      .map(({ row, context }) => [row.id, context.startFailure]),
+  );
+  const whyOf = (id: string) => standing.of(id) ?? inLine.get(id) ?? undefined;
   const tour = await firstSteps(request, my, shared.length);
   const main = html`<div class="card head">
       <div class="heading">
@@ -63,14 +79,21 @@ async function listPage(request: PanelRequest): Promise<Page> {
       ${
         servers.length > 0 &&
         html`<ul class="cards">
-          ${servers.map((server) => serverCard(request, server, costs.get(server.id) ?? 0))}
+          ${servers.map((server) => serverCard(request, server, { micros: costs.get(server.id) ?? 0, why: whyOf(server.id) }))}
         </ul>`
       }
     </div>`;
   return { title: 'Servers', main, endsTour: tour.isOver && !request.tourOver };
 }
 
-function serverCard(request: PanelRequest, server: Summary, micros: number): Html {
+interface CardFacts {
+  /** What it has cost this month. */
+  micros: number;
+  /** Why it does not go on. */
+  why: Failure | undefined;
+}
+
+function serverCard(request: PanelRequest, server: Summary, { micros, why }: CardFacts): Html {
   const { id, address, state, type, version, playersOnline, role, ramMb = 0 } = server;
   const name = plainName(server.name ?? '') || id;
   return html`<li class="card server" id="server-${id}">
@@ -79,11 +102,15 @@ function serverCard(request: PanelRequest, server: Summary, micros: number): Htm
       <h2>
         <a href="/servers/${id}"><bdi>${name}</bdi></a>
       </h2>
-      ${stateTag(state)}
+      ${stateTag(state, why?.code)}
     </div>
     <p class="where"><code>${address}</code> ${copyButton(address, `the address of ${name}`)}</p>
     <p class="soft">
-      ${playersOnline !== undefined && html`<strong>${playersText(playersOnline)}</strong> · `}${awakeText(request, server)}
+      ${
+        why === undefined
+          ? html`${playersOnline !== undefined && html`<strong>${playersText(playersOnline)}</strong> · `}${awakeText(request, server)}`
+          : whyText(why)
+      }
     </p>
     <p class="soft">
       ${inFacts([
@@ -93,7 +120,7 @@ function serverCard(request: PanelRequest, server: Summary, micros: number): Htm
       ])}
     </p>
     <div class="actions">
-      ${buttonsOf(state).map(({ verb, label }) =>
+      ${buttonsOf(state, why?.code).map(({ verb, label }) =>
         buttonForm(request, verb, html`${label}<span class="unseen"> ${name}</span>`, { fields: { id } }),
       )}
     </div>
@@ -104,6 +131,13 @@ function awakeText(request: PanelRequest, { state, awakeSince, cause }: Summary)
   if (awakeSince === undefined || cause === undefined) return html`${IDLE[state] ?? 'Costs nothing now'}`;
   const since = sinceTime(Date.parse(awakeSince), request.now);
   return html`${state === 'running' ? 'awake' : 'woken'} for ${since}${wokenWords(cause, request.principal)}`;
+}
+
+/** As its own page says it, where there is room for a sentence. */
+function whyText({ code, summary }: Failure): Html {
+  const [title, ...rest] = summary.split(': ');
+  const sentence = code === 'no_room' ? 'it starts by itself as soon as there is some' : rest.join(': ');
+  return html`<strong>${title}</strong>: ${sentence}`;
 }
 
 const IDLE: Record<string, string> = {

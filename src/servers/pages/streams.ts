@@ -12,6 +12,7 @@ import { ServerParams } from '../api/messages.ts';
 import type { ServerOperation } from '../api/operation.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
+import type { Standing } from '../standing.ts';
 import { drawnIcon } from './icon.ts';
 
 /** What these operations work with. */
@@ -20,13 +21,14 @@ interface Needs {
   clock: Clock;
   serverOperation: ServerOperation;
   servers: Servers;
+  standing: Pick<Standing, 'follow'>;
   store: Store;
 }
 
 /** An icon changes with a run of its game at most. */
 const ICON_SECONDS = 300;
 
-const streamMyServers = ({ servers, store, clock, accessChanges }: Needs) =>
+const streamMyServers = ({ servers, standing, store, clock, accessChanges }: Needs) =>
   operation({
     answers: 'events',
     id: 'StreamMyServers',
@@ -66,9 +68,18 @@ const streamMyServers = ({ servers, store, clock, accessChanges }: Needs) =>
             seen.set(id, shown);
             changed();
           });
+          const ignoreStanding = standing.follow((id) => {
+            servers.get(id).then(
+              (now) => {
+                if (now?.row.accountId === principal.accountId || shared.has(id)) changed();
+              },
+              () => {},
+            );
+          });
           return () => {
             ignoreAccess();
             ignoreServers();
+            ignoreStanding();
           };
         },
         overflow: 'end',
@@ -115,13 +126,14 @@ export const serverPageOperations = (needs: Needs): readonly Operation[] => [
 ];
 
 /** All of a server that the list shows. */
-function shownOf({ row, state, context: { live, wokenAt, cause } }: ServerNow): string {
+function shownOf({ row, state, context: { live, wokenAt, cause, noRoom } }: ServerNow): string {
   const { name, hostname, version, ramMb } = row;
   return JSON.stringify([
     state,
     live.phase,
     live.percent,
     live.players,
+    noRoom !== null,
     wokenAt,
     cause,
     name,

@@ -69,7 +69,7 @@ export function serverFrame(request: Framed, page: Page, paths: ReadonlySet<stri
       <div data-live="head">
         <p class="kicker"><a href="/servers">Servers</a></p>
         <div class="heading">
-          <h1><bdi>${name}</bdi> ${stateTag(server.state)}</h1>
+          <h1><bdi>${name}</bdi> ${stateTag(server.state, server.startErrorCode)}</h1>
           ${actions(request)}
         </div>
         <p class="where">
@@ -102,9 +102,7 @@ function isIn(here: string, top: string, path: string): boolean {
 function actions(request: Framed): Html | false {
   const { server, csrf } = request;
   const back = addressOf(request);
-  // Nothing starts it before the operator allows it again; its front page says why.
-  const shown = buttonsOf(server.state).filter(({ verb }) => verb !== 'start' || server.startErrorCode !== 'suspended');
-  const buttons = shown.map(
+  const buttons = buttonsOf(server.state, server.startErrorCode).map(
     ({ verb, label, look }) =>
       html`<form method="post" action="/servers/${server.id}/${verb}" data-swap>
         ${csrfField(csrf)}${hidden('back', back)}<button class="${look}" type="submit">${label}</button>

@@ -20,9 +20,19 @@ const WORDS: Record<string, string> = {
   running: 'awake',
 };
 
-/** The state of a server as its owner reads it. */
-export function stateTag(state: string): Html {
-  return html`<span class="tag ${toneOf(state)}">${WORDS[state] ?? stateText(state)}</span>`;
+/** By the code of why a server does not go on: what is said in place of its state, and of which states; none named: of all. */
+const STANDINGS: Readonly<Record<string, { tone: string; words: string; states: readonly string[] }>> = {
+  node_lost: { tone: 'bad', words: 'waits', states: [] },
+  no_room: { tone: 'warn', words: 'in line', states: ['start_failed'] },
+  suspended: { tone: 'bad', words: 'suspended', states: ['hibernated', 'start_failed', 'install_failed'] },
+};
+
+/** The state of a server as its owner reads it. `code`: of why it does not go on (`startErrorCode`); '' for nothing. */
+export function stateTag(state: string, code = ''): Html {
+  const standing = STANDINGS[code];
+  const isSaid = standing !== undefined && (standing.states.length === 0 || standing.states.includes(state));
+  const [tone, words] = isSaid ? [standing.tone, standing.words] : [toneOf(state), WORDS[state] ?? stateText(state)];
+  return html`<span class="tag ${tone}">${words}</span>`;
 }
 
 /** How a state is coloured: `good`, `warn`, `bad` or `calm`. */
@@ -54,7 +64,10 @@ const BUTTONS: Readonly<Record<string, readonly StateButton[]>> = {
   install_failed: [{ verb: 'retry-install', label: 'Try again', look: '' }],
 };
 
-/** The buttons for a server's state; none where it is in passing. */
-export function buttonsOf(state: string): readonly StateButton[] {
-  return BUTTONS[state] ?? [];
+/** The buttons for a server's state; none where it is in passing. `code` as of `stateTag`. */
+export function buttonsOf(state: string, code = ''): readonly StateButton[] {
+  const buttons = BUTTONS[state] ?? [];
+  if (code === 'no_room') return [...buttons, STOP];
+  // Nothing starts it before the operator allows it again.
+  return code === 'suspended' ? buttons.filter(({ verb }) => verb !== 'start') : buttons;
 }
