@@ -59,8 +59,9 @@ const LOADED_BY_NAME = new Set(['pg', 'idiomorph', 'uplot', 'prismjs', '@koa/rou
 const READERS_OF_ENVIRONMENT = [
   'src/config.ts',
   'proxy/main.ts',
-  // Not for settings: a game's process inherits the search path and the locale.
+  // Not for settings: a game's process inherits the search path and the locale, others where Node keeps compiled code.
   'src/engines/process/process.ts',
+  'src/kernel/workers/process.ts',
   'src/joining/link/child-process.ts',
   'src/cli/main.ts',
   'src/sandbox/environment.ts',

@@ -2,13 +2,14 @@ import { chown, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { AccountDisk } from '../disk/account-disk.ts';
 import type { FreeDisk, Hold } from '../disk/free.ts';
-import { type Jail, type TreeEntry, openJail } from '../jail/jail.ts';
+import { type Jail, type OpenDirectory, openJail } from '../jail/jail.ts';
 import { removeTree } from '../jail/remove-tree.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { type WithKeyLock, createKeyedMutex, createMutex } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
+import { createWorkerPool } from '../kernel/workers/pool.ts';
 import type { Store } from '../store/store.ts';
 import { type Archive, writeArchive } from './archive.ts';
 import type { ArchiveFiles } from './archive-files.ts';
@@ -72,6 +73,8 @@ export type Ref = Pick<BackupRow, 'serverId' | 'id'>;
 export function createArchives(options: ArchivesOptions): Archives {
   const { store, dataDir, owner, disk, quotaBytes, free, key, files, withFilesLock = createKeyedMutex() } = options;
   const withMachineLock = createMutex();
+  // Of their own: a game that does not save meanwhile waits for nobody's downloads.
+  const workers = createWorkerPool({ streams: 1, trusted: true });
 
   async function archive({ serverId, id }: Ref, progress: Making['progress'], signal: AbortSignal): Promise<Made> {
     const root = siblingsOf(dataDir, serverId).root;
@@ -88,16 +91,15 @@ export function createArchives(options: ArchivesOptions): Archives {
       hold.landed(last);
       await hold.grow((last = bytes));
     };
-    const write = async (entries: AsyncIterable<TreeEntry>, tell: (bytes: number) => void): Promise<Made> => {
-      const made = await writeArchive(entries, target, { signal, grow, progress: tell, key });
+    const write = async (tree?: OpenDirectory): Promise<Made> => {
+      const made = await writeArchive(workers, tree, target, { signal, grow, progress: percents(progress), key });
       return { ...made, sealedBy: key?.id ?? '' };
     };
     try {
-      if (!(await exists(root))) return await write(nothing(), () => {});
+      if (!(await exists(root))) return await write();
       await using jail = await openJail(root, { owner });
-      const total = await treeBytes(jail, signal);
-      const entries = jail.tree('', { withLists: true });
-      return await write(entries, percents(total, progress));
+      await using tree = await jail.directory('');
+      return await write(tree);
     } finally {
       hold.release();
       account?.release();
@@ -139,8 +141,10 @@ export function createArchives(options: ArchivesOptions): Archives {
         // The disk needs room for both.
         landed(grown);
         const hold = await free.hold(staged, bytes);
+        const tell = percents(progress);
+        const ofAll = (done: number) => tell(done, bytes);
         try {
-          await extract(backup, staged, { signal, progress: told(hold, percents(bytes, progress)) });
+          await extract(backup, staged, { signal, progress: told(hold, ofAll) });
         } finally {
           hold.release();
         }
@@ -165,8 +169,6 @@ async function treeBytes(jail: Jail, signal: AbortSignal): Promise<number> {
   return bytes;
 }
 
-async function* nothing(): AsyncGenerator<TreeEntry> {}
-
 /** Tells of bytes that are about to be written, by when those before have been, but for a few small files. */
 function told(hold: Pick<Hold, 'landed'>, tell: (bytes: number) => void): (bytes: number) => void {
   let [landed, last] = [0, 0];
@@ -178,10 +180,10 @@ function told(hold: Pick<Hold, 'landed'>, tell: (bytes: number) => void): (bytes
   };
 }
 
-/** Bytes as whole percents, each told once. */
-function percents(total: number, tell: (percent: number) => void): (bytes: number) => void {
+/** Bytes as whole percents of all, each told once. */
+function percents(tell: (percent: number) => void): (bytes: number, total: number) => void {
   let told = 0;
-  return (bytes) => {
+  return (bytes, total) => {
     const percent = total === 0 ? 100 : Math.min(99, Math.floor((bytes / total) * 100));
     if (percent <= told) return;
     told = percent;

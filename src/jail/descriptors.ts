@@ -31,7 +31,7 @@ export function requireProc(platform: string = process.platform, descriptors = '
 }
 
 /** The path of a name in an open directory. Good for as long as the directory is open. */
-export function at(dir: FileHandle, name: Name): Name {
+export function at(dir: Pick<FileHandle, 'fd'>, name: Name): Name {
   const prefix = `/proc/self/fd/${dir.fd}/`;
   return typeof name === 'string' ? prefix + name : Buffer.concat([Buffer.from(prefix), name]);
 }

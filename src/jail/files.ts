@@ -1,7 +1,7 @@
 import { type Stats, constants } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { KIB, MIB } from '../kernel/units.ts';
+import { KIB } from '../kernel/units.ts';
 import {
   type Cell,
   type Entry,
@@ -16,13 +16,11 @@ import {
 import { type Name, SAFELY, at, look } from './descriptors.ts';
 import { refused } from './errors.ts';
 import { type Names, joinNames, splitLast } from './path.ts';
-import { maskProperties, protectedPath } from './secrets.ts';
+import { MAX_MASKED_BYTES, maskProperties, protectedPath } from './secrets.ts';
 import { makeFile } from './temps.ts';
 
 /** As much as is read from the disk at once, for streams. */
 const CHUNK_BYTES = 256 * KIB;
-/** A `server.properties` beyond this is none, and is not shown. */
-const MAX_MASKED_BYTES = MIB;
 const TRIES = 5;
 /** As `stat` counts them. */
 const BLOCK_BYTES = 512;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { StatusError } from '../kernel/status.ts';
-import type { Jail } from './jail.ts';
+import type { Jail, JailFile, TreeEntry } from './jail.ts';
 
 /** Size of a plain file; undefined where there is none. */
 export async function sizeIfThere(jail: Jail, path: string): Promise<number | undefined> {
@@ -57,3 +57,15 @@ export async function removeIfThere(jail: Jail, path: string): Promise<void> {
 function isGone(error: unknown): boolean {
   return error instanceof StatusError && (error.code === 'NOT_FOUND' || error.reason === 'NOT_A_DIRECTORY');
 }
+
+/** Opens what a walk has met; undefined where it has gone since, is something else now, or belongs to the service. */
+export async function openIfThere(open: TreeEntry['open']): Promise<JailFile | undefined> {
+  try {
+    return await open();
+  } catch (error) {
+    if (error instanceof StatusError && PASSED_OVER.has(error.reason)) return undefined;
+    throw error;
+  }
+}
+
+const PASSED_OVER = new Set(['PATH_NOT_FOUND', 'PATH_IS_LINK', 'NOT_A_FILE', 'NOT_A_DIRECTORY', 'PATH_PROTECTED']);

@@ -19,7 +19,7 @@ import { type ReplaceOptions, type Replacement, replaceFile } from './replace.ts
 import { guardOfName } from './secrets.ts';
 import { openStage } from './stage.ts';
 import { sweepTemps } from './temps.ts';
-import { type Met, type WalkOptions, walk } from './tree.ts';
+import { type Met, walk } from './tree.ts';
 
 export type { Entry } from './cell.ts';
 export type { Attributes, JailFile, OpenOptions } from './files.ts';
@@ -45,9 +45,6 @@ export interface TreeEntry extends Entry, Pick<Met, 'path' | 'bytes'> {
   /** Opens a file to read it. To be called before the next entry is asked for; it need not have resolved by then. */
   open(): Promise<JailFile>;
 }
-
-/** Whether the lists of this service (`secrets.ts`) are among what is met. */
-export type TreeOptions = Pick<WalkOptions, 'withLists'>;
 
 /** A directory that stays open until it is disposed of. */
 export interface OpenDirectory extends AsyncDisposable {
@@ -92,7 +89,7 @@ export interface Jail extends AsyncDisposable {
   rmdir(path: string): Promise<void>;
   setAttributes(path: string, attributes: Attributes): Promise<void>;
   /** All below a directory, each directory before what is in it. Links and the like are left out. */
-  tree(path: string, options?: TreeOptions): AsyncGenerator<TreeEntry>;
+  tree(path: string): AsyncGenerator<TreeEntry>;
   stage(): Promise<Staging>;
   close(): Promise<void>;
 }
@@ -158,7 +155,7 @@ function jailOf(cell: Cell): Jail {
     remove: (path) => changing(path, (names) => removePath(cell, names)),
     rmdir: (path) => changing(path, (names) => removeEmptyDirectory(cell, names)),
     setAttributes: (path, attributes) => changing(path, (names) => setAttributes(cell, names, attributes)),
-    tree: (path, options) => namedEach(path, () => treeAt(cell, parsePath(path), options)),
+    tree: (path) => namedEach(path, () => treeAt(cell, parsePath(path))),
     stage: () => named('', () => stagingOf(cell)),
     close,
     [Symbol.asyncDispose]: close,
@@ -209,13 +206,13 @@ async function directoryAt(cell: Cell, names: Names): Promise<OpenDirectory> {
   return { descriptor: dir.fd, guarded, [Symbol.asyncDispose]: () => dir.close() };
 }
 
-async function* treeAt(cell: Cell, names: Names, options: TreeOptions = {}): AsyncGenerator<TreeEntry> {
+async function* treeAt(cell: Cell, names: Names): AsyncGenerator<TreeEntry> {
   requireVisible(cell, names);
   await using dir = await openPath(cell.root, names);
   const guarded = cell.guarded && names.length === 0;
   const opening = new Set<Promise<unknown>>();
   const leaving = () => Promise.allSettled(opening);
-  for await (const { path, bytes, stats, dir: inside, name } of walk(dir, { ...options, guarded, leaving })) {
+  for await (const { path, bytes, stats, dir: inside, name } of walk(dir, { guarded, leaving })) {
     yield {
       ...entryOf(name.toString(), stats),
       path,

@@ -1,4 +1,5 @@
 import { StatusError } from '../kernel/status.ts';
+import { MIB } from '../kernel/units.ts';
 import { type Names, joinNames, shown } from './path.ts';
 
 /**
@@ -12,6 +13,9 @@ import { type Names, joinNames, shown } from './path.ts';
  * - plain: everything else, among it `eula.txt`, `ops.json` and the other lists, which are the owner's to edit.
  */
 export type Guard = 'hidden' | 'masked' | 'readOnly' | 'plain';
+
+/** A `server.properties` beyond this is none, and is not shown. */
+export const MAX_MASKED_BYTES = MIB;
 
 const GUARDED: readonly [RegExp, Guard][] = [
   [/^\.rcon-cli\./, 'hidden'],

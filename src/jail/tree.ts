@@ -5,7 +5,7 @@ import { StatusError } from '../kernel/status.ts';
 import { type Found, foundIn, kindOf, openDirectory } from './descriptors.ts';
 import { fileError } from './errors.ts';
 import { MAX_DEPTH, MAX_PATH_BYTES, type Names, shown } from './path.ts';
-import { guardOfName, isList } from './secrets.ts';
+import { guardOfName } from './secrets.ts';
 
 /** A file or directory met on a walk through a tree. */
 export interface Met {
@@ -24,14 +24,12 @@ export interface Met {
 export interface WalkOptions {
   /** The directory is a data root: its hidden files are passed over. */
   guarded?: boolean;
-  /** Lists the walk of a data root includes although they are hidden: those beside the files they speak of. */
-  withLists?: boolean;
   /** Awaited before any directory is closed: what still uses one is to have settled by then. Never rejects. */
   leaving?: () => Promise<unknown>;
 }
 
 /** A game can make directories deeper than anybody can name over the API. Each level takes two descriptors. */
-const MAX_LEVELS = 512;
+export const MAX_LEVELS = 512;
 
 interface Level {
   dir: FileHandle;
@@ -46,7 +44,7 @@ interface Level {
  * over, and so is what vanishes meanwhile. FAILED_PRECONDITION TREE_TOO_DEEP beyond 512 levels.
  */
 export async function* walk(root: FileHandle, options: WalkOptions = {}): AsyncGenerator<Met> {
-  const { guarded = false, withLists = false, leaving = async () => {} } = options;
+  const { guarded = false, leaving = async () => {} } = options;
   const levels: Level[] = [{ dir: root, found: eachIn(root), path: '', bytes: undefined }];
   try {
     for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
@@ -57,7 +55,7 @@ export async function* walk(root: FileHandle, options: WalkOptions = {}): AsyncG
         if (level.dir !== root) await level.dir.close();
         continue;
       }
-      if (guarded && level.dir === root && isHidden(found.name.toString(), withLists)) continue;
+      if (guarded && level.dir === root && guardOfName(found.name.toString()) === 'hidden') continue;
       const met = meet(level, found);
       if (met === undefined) continue;
       if (levels.length > MAX_LEVELS) throw tooDeep(met.path, MAX_LEVELS);
@@ -87,10 +85,6 @@ async function* eachIn(dir: FileHandle): AsyncGenerator<Found> {
   for await (const batch of foundIn(dir)) yield* batch;
 }
 
-function isHidden(name: string, withLists: boolean): boolean {
-  return guardOfName(name) === 'hidden' && !(withLists && isList(name));
-}
-
 function meet(level: Level, { name, stats }: Found): Met | undefined {
   const kind = kindOf(stats);
   if (kind !== 'file' && kind !== 'directory') return undefined;
@@ -112,7 +106,8 @@ async function enter({ dir, name, path, bytes }: Met): Promise<Level | undefined
   }
 }
 
-function tooDeep(path: string, levels: number): StatusError {
+/** A refusal of what lies below so many levels. */
+export function tooDeep(path: string, levels: number): StatusError {
   return unfit(path, `It would lie more than ${levels} levels deep.`);
 }
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, readFile, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
@@ -9,14 +9,17 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import * as fc from '../support/property.ts';
-import { type Archive, writeArchive } from '../../src/backups/archive.ts';
+import { type Archive, type ArchiveOptions, writeArchive } from '../../src/backups/archive.ts';
 import { ArchiveCorrupt } from '../../src/backups/errors.ts';
 import { extractArchive } from '../../src/backups/extract.ts';
 import { DEFAULT_RETENTION, expired } from '../../src/backups/retention.ts';
+import { tarOf } from '../../src/backups/tar.ts';
 import { inBlocks } from '../../src/files/archives/blocks.ts';
-import { type JailFile, type TreeEntry, openJail } from '../../src/jail/jail.ts';
+import { openJail } from '../../src/jail/jail.ts';
+import type { ReadEntry } from '../../src/jail/read-tree.ts';
 import { removeTree } from '../../src/jail/remove-tree.ts';
 import { KIB, MIB } from '../../src/kernel/units.ts';
+import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { plant, treeOf } from '../support/tree.ts';
 
 const run = promisify(execFile);
@@ -28,13 +31,13 @@ async function folder(t: ExecutionContext): Promise<string> {
   return path;
 }
 
-function archive(entries: AsyncIterable<TreeEntry>, target: string, maxBytes = Infinity): Promise<Archive> {
-  let left = maxBytes;
-  const grow = async (bytes: number) => {
-    left -= bytes;
-    if (left < 0) throw new Error('too large');
-  };
-  return writeArchive(entries, target, { signal, grow, progress() {} });
+const workers = createWorkerPool({ streams: 4, trusted: true });
+test.after.always(() => workers.close());
+
+async function archive(root: string, target: string, options: Partial<ArchiveOptions> = {}): Promise<Archive> {
+  await using jail = await openJail(root);
+  await using tree = await jail.directory('');
+  return await writeArchive(workers, tree, target, { signal, grow: async () => {}, progress() {}, ...options });
 }
 
 async function unpacked(t: ExecutionContext, path: string, facts: Archive): Promise<string> {
@@ -55,8 +58,7 @@ test('an archive gives back what went into it: odd names, empty files and folder
     'server.properties': 'motd=x\nrcon.password=geheim\n',
     '.rcon-cli.env': 'password=geheim',
   });
-  await using jail = await openJail(from);
-  const made = await archive(jail.tree(''), join(to, 'a.tar.zst'));
+  const made = await archive(from, join(to, 'a.tar.zst'));
   const out = await unpacked(t, join(to, 'a.tar.zst'), made);
   const [before, after] = [await treeOf(from), await treeOf(out)];
   t.regex(await readFile(join(out, 'server.properties'), 'utf8'), /^motd=x\nrcon\.password=\*{6}\n$/);
@@ -86,12 +88,11 @@ test('an archive gives back what no path can name: folders below folders, as far
   const [from, to] = [await folder(t), await folder(t)];
   const name = 'd'.repeat(100);
   await dug(from, name, 100);
-  await using jail = await openJail(from);
-  const made = await archive(jail.tree(''), join(to, 'a.tar.zst'));
+  const made = await archive(from, join(to, 'a.tar.zst'));
   t.is(await bottom(await unpacked(t, join(to, 'a.tar.zst'), made), name, 100), 'found');
 
   await dug(join(from, name), 'e', 512);
-  await t.throwsAsync(archive(jail.tree(''), join(to, 'b.tar.zst')), {
+  await t.throwsAsync(archive(from, join(to, 'b.tar.zst')), {
     message: /e…?: It would lie more than 512 levels/,
   });
 });
@@ -104,8 +105,7 @@ test('an archive gives back names that are no text, each its own', async (t) => 
   await writeFile(at(from, named(0xfe, '/ü')), 'in a folder');
   await writeFile(at(from, named(0xff)), 'one');
   await writeFile(at(from, named(0xfd)), 'another');
-  await using jail = await openJail(from);
-  const made = await archive(jail.tree(''), join(to, 'a.tar.zst'));
+  const made = await archive(from, join(to, 'a.tar.zst'));
   const out = await unpacked(t, join(to, 'a.tar.zst'), made);
   const read = (name: Buffer) => readFile(at(out, name), 'utf8');
   t.deepEqual(
@@ -115,35 +115,39 @@ test('an archive gives back names that are no text, each its own', async (t) => 
 });
 
 /** A file that is said to have one size and has another when it is read. */
-function changing(path: string, statBytes: number, content: Buffer): TreeEntry {
-  const entry = { name: path, kind: 'file', sizeBytes: statBytes, modifiedAt: 0, mode: 0o640, version: '' } as const;
-  const file: Partial<JailFile> = {
-    stat: async () => entry,
-    readInto: async (buffer, position) => content.subarray(position).copy(buffer),
-    close: async () => {},
-  };
-  return { ...entry, path, open: async () => file as JailFile };
+function changing(path: string, sizeBytes: number, content: Buffer): ReadEntry {
+  const read = (buffer: Buffer, offset: number, length: number, position: number) =>
+    content.subarray(position, position + length).copy(buffer, offset);
+  return { path, kind: 'file', sizeBytes, modifiedAt: 0, mode: 0o640, read };
 }
 
-test('R-08 a file that grows, shrinks or goes while it is read does not abort, and spoils no other', async (t) => {
-  const target = join(await folder(t), 'a.tar.zst');
-  await using empty = await openJail(await folder(t));
-  async function* entries(): AsyncGenerator<TreeEntry> {
-    yield changing('grows.log', 5, Buffer.from('0123456789'));
-    yield changing('shrinks.log', 1_500_000, Buffer.alloc(700_000, 1));
-    yield { ...changing('goes.log', 9, Buffer.alloc(0)), open: () => empty.open('goes.log') };
-    // Met when it was shorter, and opened late: as long as it is then.
-    yield { ...changing('replaced.json', 12, Buffer.from('{"whole":{}}')), sizeBytes: 2 };
-    yield changing('stays', 4, Buffer.from('same'));
-  }
-  const out = await unpacked(t, target, await archive(entries(), target));
+test('R-08 a file that grows or shrinks while it is read does not abort, and spoils no other', async (t) => {
+  const target = join(await folder(t), 'a.tar');
+  const entries = [
+    changing('grows.log', 5, Buffer.from('0123456789')),
+    changing('shrinks.log', 1_500_000, Buffer.alloc(700_000, 1)),
+    changing('shrinks.json', 9, Buffer.from('{}')),
+    changing('stays', 4, Buffer.from('same')),
+  ];
+  await writeFile(target, taken(entries));
+  const out = await folder(t);
+  await run('tar', ['-C', out, '-xf', target]);
   t.is(await readFile(join(out, 'grows.log'), 'utf8'), '01234');
   const shrunk = await readFile(join(out, 'shrinks.log'));
   t.deepEqual([shrunk.length, shrunk[699_999], shrunk[700_000]], [1_500_000, 1, 0]);
-  t.is(await readFile(join(out, 'replaced.json'), 'utf8'), '{"whole":{}}');
+  t.is(await readFile(join(out, 'shrinks.json'), 'utf8'), '{}\0\0\0\0\0\0\0');
   t.is(await readFile(join(out, 'stays'), 'utf8'), 'same');
-  t.false('goes.log' in (await treeOf(out)));
 });
+
+/** A tar as whoever takes its blocks one by one has it. */
+function taken(entries: Iterable<ReadEntry>): Buffer {
+  return Buffer.concat(
+    Array.from(
+      tarOf(entries, () => {}),
+      (block) => Buffer.from(block),
+    ),
+  );
+}
 
 test('small chunks come as blocks, large ones as they are, and the bytes are the same', async (t) => {
   await fc.assert(
@@ -151,7 +155,7 @@ test('small chunks come as blocks, large ones as they are, and the bytes are the
       const chunks = sizes.map((size, n) => Buffer.alloc(size, n));
       const blocks: Buffer[] = [];
       const sink = new Writable({ write: (block: Buffer, _, done) => (blocks.push(block), done()) });
-      await pipeline(Readable.from(chunks, { objectMode: false }), inBlocks(), sink);
+      await pipeline(Readable.from(chunks, { objectMode: false }), inBlocks, sink);
       t.true(Buffer.concat(blocks).equals(Buffer.concat(chunks)));
       const isLarge = ({ length }: Buffer) => length >= 256 * 1024;
       t.is(blocks.filter(isLarge).length, chunks.filter(isLarge).length);
@@ -162,14 +166,13 @@ test('small chunks come as blocks, large ones as they are, and the bytes are the
   );
 });
 
-test('memory that is used again for the next chunk is used no more by the one before, however slow the disk', async (t) => {
+test('memory that is used again for the next block is used no more by the one before, however slow the disk', async (t) => {
   const [from, to] = [await folder(t), await folder(t)];
   const sizes = [3 * MIB, 256 * KIB, 256 * KIB + 1, 130 * KIB, 5 * MIB + 7, MIB, 200 * KIB, 4 * MIB];
   await plant(from, Object.fromEntries(sizes.map((size, n) => [`region/r.${n}.mca`, randomBytes(size)])));
-  await using jail = await openJail(from);
   const target = join(to, 'a.tar.zst');
   const slow = async () => await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
-  const facts = await writeArchive(jail.tree(''), target, { signal, grow: slow, progress() {} });
+  const facts = await archive(from, target, { grow: slow });
   t.deepEqual(await treeOf(await unpacked(t, target, facts)), await treeOf(from));
 });
 
@@ -179,18 +182,24 @@ async function openBelow(root: string): Promise<string[]> {
   return paths.filter((path) => path.startsWith(root));
 }
 
-test('an archive that becomes too large, or whose source fails, leaves nothing behind', async (t) => {
+test('an archive that becomes too large, is stopped, or whose source fails, leaves nothing behind', async (t) => {
   const [from, to] = [await folder(t), await folder(t)];
-  await plant(from, Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`f${n}`, Buffer.alloc(n * 7_000, n)])));
-  await using jail = await openJail(from);
-  await t.throwsAsync(archive(jail.tree(''), join(to, 'a.tar.zst'), 200), { message: 'too large' });
-  t.deepEqual(await openBelow(from), [from], 'the jail itself, and none of its files');
-  async function* fails(): AsyncGenerator<TreeEntry> {
-    yield changing('one', 3, Buffer.from('one'));
-    throw new Error('the disk is gone');
-  }
-  await t.throwsAsync(archive(fails(), join(to, 'a.tar.zst')), { message: 'the disk is gone' });
+  await plant(from, Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`f${n}`, randomBytes(n * 70_000)])));
+  const target = join(to, 'a.tar.zst');
+  let left = 20 * MIB;
+  const full = async (bytes: number) => {
+    left -= bytes;
+    if (left < 0) throw new Error('too large');
+    t.is((await stat(`${target}.tmp`)).size + left, 20 * MIB - bytes, 'asked for before it is written');
+  };
+  await t.throwsAsync(archive(from, target, { grow: full }), { message: 'too large' });
+  const stop = new AbortController();
+  const stopped = archive(from, target, { signal: stop.signal, progress: () => stop.abort(new Error('stopped')) });
+  await t.throwsAsync(stopped, { message: 'stopped' });
+  await dug(from, 'd', 513);
+  await t.throwsAsync(archive(from, target), { code: 'FAILED_PRECONDITION', message: /more than 512 levels/ });
   t.deepEqual(await treeOf(to), {});
+  t.deepEqual([...(await openBelow(from)), ...(await openBelow(to))], []);
 });
 
 test('whatever is changed in an archive, it is not taken', async (t) => {
@@ -199,9 +208,8 @@ test('whatever is changed in an archive, it is not taken', async (t) => {
     'world/level.dat': 'x'.repeat(5_000),
     'world/r.mca': Buffer.from(Array.from({ length: 9_000 }, (_, n) => n * n)),
   });
-  await using jail = await openJail(from);
   const path = join(to, 'a.tar.zst');
-  const facts = await archive(jail.tree(''), path);
+  const facts = await archive(from, path);
   const good = await readFile(path);
   const change = fc.oneof(
     fc.record({ at: fc.nat(good.length - 1), bit: fc.nat(7) }).map(({ at, bit }) => {

@@ -52,6 +52,15 @@ export function cpuMs({ pid }: ChildProcess): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
+/** CPU time of this process and of those it started, as far as they have ended, in ms. */
+export function familyCpuMs(): number {
+  const [, , ...fields] = readFileSync('/proc/self/stat', 'utf8')
+    .replace(/\(.*\)/s, 'name')
+    .split(' ');
+  // proc(5): utime, stime, cutime, cstime.
+  return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) * TICK_MS;
+}
+
 /** Resident memory of a process now. */
 export function rssBytes({ pid }: ChildProcess): number {
   const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];

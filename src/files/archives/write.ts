@@ -1,7 +1,7 @@
 import { Readable, pipeline } from 'node:stream';
 import { type Pack, pack as tarPack } from 'tar-stream';
 import { ZipFile } from 'yazl';
-import { openIfThere } from '../../jail/sources.ts';
+import { openIfThere } from '../../jail/if-there.ts';
 import type { Jail, JailFile, TreeEntry } from '../../jail/jail.ts';
 import { KIB } from '../../kernel/units.ts';
 import { inBlocks } from './blocks.ts';
@@ -36,7 +36,7 @@ export function archiveStream(
     );
   const tar = Readable.from(pack, { objectMode: false });
   const compressing = compressor(format);
-  return quietly(compressing ? pipeline(tar, inBlocks(), compressing, () => {}) : tar);
+  return quietly(compressing ? pipeline(tar, inBlocks, compressing, () => {}) : tar);
 }
 
 /** Paths of a jail for an archive, with all below them. Their names there begin behind the directory they all lie in. */

@@ -20,9 +20,9 @@ export function job<Input, Output>(module: string, name: string, work: (input: I
   return { module, name, work };
 }
 
-/** What a worker is told. `taken`: one item of its stream has been taken. */
+/** What a worker is told. `ahead`: as many items of its stream may be on their way at once. `taken`: one of them has been taken. */
 export type ToWorker =
-  | { kind: 'run'; module: string; name: string; input: unknown; streamed: boolean }
+  | { kind: 'run'; module: string; name: string; input: unknown; ahead: number | undefined }
   | { kind: 'taken' };
 
 /** What a worker tells. */
@@ -30,9 +30,6 @@ export type FromWorker =
   | { kind: 'item'; item: unknown }
   | { kind: 'done'; result: unknown }
   | { kind: 'failed'; error: WireError };
-
-/** As many items of a stream as are on their way at once. */
-export const ITEMS_AHEAD = 16;
 
 /** An error that can be cloned. */
 export interface WireError {

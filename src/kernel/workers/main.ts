@@ -1,9 +1,10 @@
+import { flushCompileCache } from 'node:module';
 import process from 'node:process';
-import { type FromWorker, ITEMS_AHEAD, type Job, type ToWorker, toWire } from './job.ts';
+import { type FromWorker, type Job, type ToWorker, toWire } from './job.ts';
 
 /**
  * A worker's process: does one job after the other for the pool that started it, and ends with it. It must never write a
- * file, nor hold anything of one job when the next begins.
+ * file but one that it was given open for that, nor hold anything of one job when the next begins.
  */
 
 /** What is on its way of the stream that is passed on now. */
@@ -18,24 +19,26 @@ process.on('message', (message: ToWorker) => {
 });
 process.once('disconnect', () => process.exit());
 
-async function run({ module, name, input, streamed }: ToWorker & { kind: 'run' }): Promise<void> {
+async function run({ module, name, input, ahead }: ToWorker & { kind: 'run' }): Promise<void> {
   try {
     const { [name]: found } = (await import(module)) as Record<string, Job<unknown, unknown> | undefined>;
+    // It may be killed at the end of its job.
+    flushCompileCache();
     if (found?.name !== name) throw new Error(`${module} exports no job ${name}`);
     const result = found.work(input);
-    if (streamed) await passOn(result as AsyncIterable<unknown>);
-    tell({ kind: 'done', result: streamed ? undefined : await result });
+    if (ahead !== undefined) await passOn(result as AsyncIterable<unknown>, ahead);
+    tell({ kind: 'done', result: ahead === undefined ? await result : undefined });
   } catch (error) {
     tell({ kind: 'failed', error: toWire(error) });
   }
 }
 
-async function passOn(items: AsyncIterable<unknown>): Promise<void> {
+async function passOn(items: AsyncIterable<unknown>, ahead: number): Promise<void> {
   passing.ahead = 0;
   for await (const item of items) {
     tell({ kind: 'item', item });
     passing.ahead += 1;
-    if (passing.ahead >= ITEMS_AHEAD) await new Promise<void>((resolve) => (passing.taken = resolve));
+    if (passing.ahead >= ahead) await new Promise<void>((resolve) => (passing.taken = resolve));
   }
 }
 

@@ -4,7 +4,7 @@ import { StatusError } from '../status.ts';
 import { MINUTE_MS } from '../units.ts';
 import { WorkerEnded, converse, watchWorker } from './conversation.ts';
 import { type Job, fromWire } from './job.ts';
-import { startWorkerProcess, usageOf } from './process.ts';
+import { type WorkerProcessOptions, startWorkerProcess, usageOf } from './process.ts';
 
 /** What a job may take, and for whom it is done. */
 export interface JobOptions {
@@ -20,6 +20,8 @@ export interface JobOptions {
   files?: readonly number[];
   /** Of a stream: its reader waits for nothing else, so it takes its place among those with one result. */
   brief?: boolean;
+  /** Of a stream: as many items are made before they are asked for. Default: 16; with 1 the job rests until its last one is taken. */
+  ahead?: number;
 }
 
 /**
@@ -51,6 +53,11 @@ export interface WorkerPoolOptions {
   idleMs?: number;
   /** Folders that jobs' modules are read from beside the program's own. */
   modules?: readonly string[];
+  /**
+   * Its jobs read no bytes as anything that others could have made to mislead them, so they may do what the service may. Such
+   * a worker starts in a third of the computing time. Default: false.
+   */
+  trusted?: boolean;
 }
 
 interface Worker {
@@ -63,6 +70,7 @@ interface Worker {
 }
 
 const WAITING = { mostWaiting: 256, mostWaitingPerKey: 32 };
+const ITEMS_AHEAD = 16;
 const CPU_MS = 5_000;
 const MEMORY_MB = 128;
 /** What Node takes before it does anything. */
@@ -74,9 +82,9 @@ const KERNEL_FACTOR = 4;
 
 /** Makes a pool, which costs nothing until it has work. */
 export function createWorkerPool(options: WorkerPoolOptions = {}): WorkerPool {
-  const { runs = 2, streams = 3, idleMs = 20_000, modules = [] } = options;
+  const { runs = 2, streams = 3, idleMs = 20_000, modules = [], trusted = false } = options;
   const [forRuns, forStreams] = [slots(runs), slots(streams)];
-  const workers = createWorkers(idleMs, modules);
+  const workers = createWorkers(idleMs, { modules, trusted });
   return {
     async run<Input, Output>(job: Job<Input, Output>, input: Input, options: JobOptions): Promise<Awaited<Output>> {
       const leave = await forRuns.enter({ key: options.tenant }, options.signal);
@@ -108,7 +116,7 @@ async function* perform<Input>(
   workers: Workers,
   { module, name }: Job<Input, unknown>,
   input: Input,
-  { signal, cpuMs = CPU_MS, memoryMb = MEMORY_MB, files = [] }: JobOptions,
+  { signal, cpuMs = CPU_MS, memoryMb = MEMORY_MB, files = [], ahead = ITEMS_AHEAD }: JobOptions,
   streamed: boolean,
 ): AsyncGenerator<unknown, void> {
   signal?.throwIfAborted();
@@ -122,7 +130,7 @@ async function* perform<Input>(
   void watchWorker(child, budget, () => conversation.fail(tooLarge(name)), over.signal);
   let finished = false;
   try {
-    conversation.send({ kind: 'run', module, name, input, streamed });
+    conversation.send({ kind: 'run', module, name, input, ahead: streamed ? ahead : undefined });
     let message = await conversation.next();
     for (; message.kind === 'item'; message = await conversation.next()) {
       yield message.item;
@@ -150,14 +158,14 @@ interface Workers {
   close(): Promise<void>;
 }
 
-function createWorkers(idleMs: number, modules: readonly string[]): Workers {
+function createWorkers(idleMs: number, options: Pick<WorkerProcessOptions, 'modules' | 'trusted'>): Workers {
   const all = new Set<Worker>();
   const idle = new Set<Worker>();
   let closed = false;
 
   function start(files: readonly number[], cpuMs: number): Worker {
     if (closed) throw new StatusError('UNAVAILABLE', 'UNAVAILABLE', 'The service is stopping.');
-    const child = startWorkerProcess({ files, modules, mostCpuMs: KERNEL_FACTOR * Math.max(cpuMs, WORN_CPU_MS) });
+    const child = startWorkerProcess({ ...options, files, mostCpuMs: KERNEL_FACTOR * Math.max(cpuMs, WORN_CPU_MS) });
     const { promise: exited, resolve } = Promise.withResolvers<void>();
     const worker: Worker = { child, usedCpuMs: NODE_CPU_MS, idle: undefined, exited };
     all.add(worker);

@@ -26,21 +26,26 @@ export interface WorkerProcessOptions {
   files: readonly number[];
   /** Folders that it may read beside the program's own. */
   modules: readonly string[];
+  /** See `WorkerPoolOptions`. */
+  trusted: boolean;
   /** The kernel ends it after so much CPU time, also where the service has been killed meanwhile. */
   mostCpuMs: number;
 }
 
 /**
- * Starts a worker (`main.ts`). It sees neither the environment nor, where Node can see to that, any file but the
- * program's own and those it was given open, and it may not write.
+ * Starts a worker (`main.ts`). It sees neither the environment nor, unless it is trusted and where Node can see to that, any file
+ * but the program's own and those it was given open, and it may not write.
  */
-export function startWorkerProcess({ files, modules, mostCpuMs }: WorkerProcessOptions): ChildProcess {
-  const node = [process.execPath, `--max-old-space-size=${HEAP_MB}`, ...permissions(modules), MAIN];
+export function startWorkerProcess({ files, modules, mostCpuMs, trusted }: WorkerProcessOptions): ChildProcess {
+  const limits = trusted ? [] : permissions(modules);
+  const node = [process.execPath, `--max-old-space-size=${HEAP_MB}`, ...limits, MAIN];
+  // Node keeps code once compiled only where it may write.
+  const { NODE_COMPILE_CACHE: cache } = process.env;
   // A shell, for Node has no call for it; it makes way for Node at once.
   const child = spawn('/bin/sh', ['-c', 'ulimit -t "$0" && exec "$@"', String(Math.ceil(mostCpuMs / 1000)), ...node], {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc', ...files],
     serialization: 'advanced',
-    env: {},
+    env: trusted && cache !== undefined ? { NODE_COMPILE_CACHE: cache } : {},
   });
   const { pid } = child;
   // It may be gone already, and where neither can be had it works without.

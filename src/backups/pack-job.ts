@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { bytesOfTree, readTree } from '../jail/read-tree.ts';
+import { job } from '../kernel/workers/job.ts';
+import { compressed } from './compressed.ts';
+import { type SealKey, sealed } from './seal.ts';
+import { tarOf } from './tar.ts';
+
+/** A finished archive. */
+export interface Archive {
+  sizeBytes: number;
+  /** Of the files in it. */
+  treeBytes: number;
+  /** In hex. */
+  sha256: string;
+}
+
+export interface PackInput {
+  /** Whether there is a tree; an archive of none is empty. */
+  hasTree: boolean;
+  /** What it is encrypted with; undefined: nothing. */
+  key: SealKey | undefined;
+}
+
+/** Told before a piece is written: its bytes, how much of the files has been read, and how much there is of them. */
+export interface PackStep {
+  bytes: number;
+  treeBytes: number;
+  totalBytes: number;
+  /** At the end, when all is written. */
+  archive?: Archive;
+}
+
+/** The descriptors that the worker has of the job: the archive, open for writing, and the root of the tree. */
+const [ARCHIVE, TREE] = [4, 5];
+
+/** Writes a tree as a compressed tar. Each call for a file blocks: this process has nothing else to do. */
+export const packTree = job(
+  import.meta.url,
+  'packTree',
+  async function* packTree({ hasTree, key }: PackInput): AsyncGenerator<PackStep> {
+    const totalBytes = hasTree ? bytesOfTree(TREE) : 0;
+    const hash = createHash('sha256');
+    let [sizeBytes, treeBytes] = [0, 0];
+    const tar = tarOf(hasTree ? readTree(TREE) : [], (bytes) => (treeBytes += bytes));
+    async function* counted(): AsyncGenerator<Buffer> {
+      for await (const chunk of compressed(tar)) {
+        sizeBytes += chunk.length;
+        hash.update(chunk);
+        yield chunk;
+      }
+    }
+    for await (const piece of key ? sealed(counted(), key) : counted()) {
+      yield { bytes: piece.length, treeBytes, totalBytes };
+      writeFileSync(ARCHIVE, piece);
+    }
+    yield { bytes: 0, treeBytes, totalBytes, archive: { sizeBytes, treeBytes, sha256: hash.digest('hex') } };
+  },
+);
