@@ -23,10 +23,18 @@ if (!existsSync(path.join(ROOT, 'node_modules/xstate'))) {
   // For this process, and for those it starts.
   process.env.NODE_COMPILE_CACHE ??= cache;
   module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
-  await import(pathToFileURL(path.join(ROOT, 'src/quick-imports.js')).href);
   const other = { proxy: 'proxy/main.ts', 'sandbox-image': 'src/engines/docker/sandbox-image.ts' }[process.argv[2]];
   if (other !== undefined) process.argv.splice(2, 1);
-  const program = await import(pathToFileURL(path.join(ROOT, other ?? 'src/main.ts')).href);
+  const { currentBundle } = await import(pathToFileURL(path.join(ROOT, 'src/bundled.js')).href);
+  const bundle = other === undefined ? currentBundle() : undefined;
+  // Required: an import would search all of it for what it exports first.
+  if (bundle !== undefined) module.createRequire(import.meta.url)(bundle);
+  else await runSource(other ?? 'src/main.ts');
+}
+
+async function runSource(file) {
+  await import(pathToFileURL(path.join(ROOT, 'src/quick-imports.js')).href);
+  const program = await import(pathToFileURL(path.join(ROOT, file)).href);
   await program.main?.(process.argv.slice(2));
 }
 

@@ -29,7 +29,7 @@ async function run(docker: Docker, name: string, service: ComposeService, extra:
     name,
     Image: IMAGE,
     Entrypoint: ['/usr/bin/node'],
-    Cmd: service.entrypoint?.slice(1) ?? ['src/main.ts'],
+    Cmd: service.entrypoint?.slice(1) ?? ['src/start.js'],
     WorkingDir: HOME,
     User: service.user,
     Env: Object.entries({ ...extra, ...service.environment }).map(([key, value]) => `${key}=${value ?? ''}`),

@@ -156,7 +156,7 @@ test('killed at random, again and again: nothing that was acknowledged is lost, 
 
 test('a second service on the same data is refused in a sentence', async (t) => {
   const service = await startService(t);
-  const second = run(process.execPath, ['src/main.ts'], {
+  const second = run(process.execPath, ['src/start.js'], {
     env: { PATH: process.env['PATH'], DATA_DIR: service.dataDir, HTTP_PORT: '0', PROXY_PORT: '0', SFTP_PORT: '0' },
   });
   const error = await t.throwsAsync<Error & { stderr: string }>(second);
@@ -173,7 +173,7 @@ test('a service that is stopped for longer than its lease runs on afterwards, an
   await store.write((tx) => tx.run('UPDATE "leases" SET "expiresAt" = "expiresAt" - 40000'));
   const ports = { HTTP_PORT: new URL(service.baseUrl).port, PROXY_PORT: String(service.playersPort), SFTP_PORT: '0' };
   const env = { PATH: process.env['PATH'], DATA_DIR: service.dataDir, PROXY_HOST: '127.0.0.1', ...ports };
-  const error = await t.throwsAsync<Error & { stderr: string }>(run(process.execPath, ['src/main.ts'], { env }));
+  const error = await t.throwsAsync<Error & { stderr: string }>(run(process.execPath, ['src/start.js'], { env }));
   t.regex(error?.stderr ?? '', /^Another Dormouse .*stop that one first\.\n$/);
   process.kill(lease!.pid, 'SIGCONT');
   await service.create('still', '1.21.4');
@@ -181,7 +181,7 @@ test('a service that is stopped for longer than its lease runs on afterwards, an
   const stranger = createServer().listen(Number(ports.HTTP_PORT), '127.0.0.1');
   t.teardown(() => stranger.close());
   await once(stranger, 'listening');
-  const taken = await t.throwsAsync<Error & { stderr: string }>(run(process.execPath, ['src/main.ts'], { env }));
+  const taken = await t.throwsAsync<Error & { stderr: string }>(run(process.execPath, ['src/start.js'], { env }));
   t.regex(taken?.stderr ?? '', /^Port \d+, meant for .*, is in use already/);
   t.like(await store.query('SELECT "pid" FROM "leases"'), [{ pid: lease!.pid }]);
   stranger.close();

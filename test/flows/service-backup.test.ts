@@ -13,7 +13,7 @@ import { type Service, startService } from '../support/service.ts';
 import { plant, treeOf } from '../support/tree.ts';
 
 let s3: Promise<S3UnderTest> | undefined;
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
+const MAIN = join(import.meta.dirname, '../../src/start.js');
 
 test.after.always(async () => await (await s3)?.remove());
 
@@ -47,7 +47,7 @@ test('on an empty machine backups off site are found again, and restored with th
   t.regex(said, /BACKUP_ENCRYPTION_KEY/);
   t.is(await first.stop(), 0);
 
-  const second = await startService(t, settings, ['src/main.ts'], async (dataDir) => {
+  const second = await startService(t, settings, ['src/start.js'], async (dataDir) => {
     t.regex(await dormouse(dataDir, '--restore-service', archive), /store off site are found there/);
     return first.apiKey;
   });
@@ -71,7 +71,7 @@ test('a service is backed up while it runs, and its servers, keys and people are
   const archive = join(folder, 'service.tar.gz');
   t.true((await dormouse(first.dataDir, '--backup-service', archive)).includes(`${archive} holds the database`));
   await first.create('later', '1.21.4');
-  const second = await startService(t, {}, ['src/main.ts'], async (dataDir) => {
+  const second = await startService(t, {}, ['src/start.js'], async (dataDir) => {
     t.regex(await dormouse(dataDir, '--restore-service', archive), /^Restored as it was at 20/);
     return first.apiKey;
   });

@@ -75,7 +75,7 @@ export interface Place {
 export async function startService(
   t: FewTest & { timeout(ms: number): void },
   env: Record<string, string> = {},
-  program: string[] = ['src/main.ts'],
+  program: string[] = ['src/start.js'],
   furnish: (dataDir: string) => Promise<string> = async () => '',
   place?: Place,
 ): Promise<Service> {

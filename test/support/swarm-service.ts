@@ -69,7 +69,7 @@ export async function swarmService(t: Belongings, options: SwarmServiceOptions):
   };
   const baseUrl = `http://${home.address}:${HTTP_PORT}`;
   const timed = { ...t, timeout: () => {} };
-  const service = await startService(timed, settings, ['src/main.ts'], undefined, { command, baseUrl });
+  const service = await startService(timed, settings, ['src/start.js'], undefined, { command, baseUrl });
 
   const token = (await readFile(join(service.dataDir, 'proxy.token'), 'utf8')).trim();
   const proxies: SwarmProxy[] = [];

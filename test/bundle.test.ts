@@ -1,0 +1,51 @@
+import { spawnSync } from 'node:child_process';
+import { appendFile, cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import test, { type ExecutionContext } from 'ava';
+
+const ROOT = join(import.meta.dirname, '..');
+const BUNDLE = 'node_modules/.cache/dormouse-bundle/main.cjs';
+const FROM_BUNDLE = 'this is the bundle';
+
+/** A copy of this program with the same packages, and room for a bundle of its own. */
+async function copy(t: ExecutionContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'dormouse-bundle-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  for (const part of ['machines', 'migrations', 'proxy', 'src', 'package.json'])
+    await cp(join(ROOT, part), join(folder, part), { recursive: true, preserveTimestamps: true });
+  await mkdir(join(folder, 'node_modules/.cache'), { recursive: true });
+  for (const name of await readdir(join(ROOT, 'node_modules')))
+    if (name !== '.cache') await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+  return folder;
+}
+
+/** A bundle that tells itself from the files it is made of. */
+async function make(folder: string): Promise<void> {
+  const { status, stderr } = spawnSync(process.execPath, ['src/bundle.js'], { cwd: folder, encoding: 'utf8' });
+  if (status !== 0 || stderr !== '') throw new Error(stderr);
+  await appendFile(join(folder, BUNDLE), `process.stdout.write(${JSON.stringify(FROM_BUNDLE)});\n`);
+}
+
+/** What `npm start -- --version` says, and whether the bundle said it. */
+function version(folder: string): { said: string; isBundle: boolean } {
+  const { stdout, stderr } = spawnSync(process.execPath, [join(folder, 'src/start.js'), '--version'], {
+    encoding: 'utf8',
+  });
+  return { said: stdout.replace(FROM_BUNDLE, '').trim() + stderr, isBundle: stdout.includes(FROM_BUNDLE) };
+}
+
+test('the bundle runs while no file has changed, and the files themselves otherwise', async (t) => {
+  const folder = await copy(t);
+  const { said } = version(folder);
+  t.regex(said, /^\d+\.\d+\.\d+$/);
+  await make(folder);
+  t.deepEqual(version(folder), { said, isBundle: true });
+  await appendFile(join(folder, 'src/kernel/units.ts'), '\n');
+  t.deepEqual(version(folder), { said, isBundle: false });
+  await make(folder);
+  t.true(version(folder).isBundle);
+  await rm(join(folder, 'node_modules/.package-lock.json'));
+  t.deepEqual(version(folder), { said, isBundle: false }, 'packages have changed');
+});
