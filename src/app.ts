@@ -320,8 +320,8 @@ export async function startApp(
     const { containerOf } = gameHost;
     const kept = { disk: quotas.quota, suspensions, publicStatuses, serverPorts, containerOf, nodes, lostGames };
     const serverView = createServerView({ ...kept, config, playersPort, clock });
-    const shown = { servers, serverOperation, serverView, clock };
-    const room = { capacity, reachability, accountLimits, drain, suspensions, lostGames };
+    const shown = { servers, serverOperation, serverView, suspensions, lostGames, clock };
+    const room = { capacity, reachability, accountLimits, drain, wakePolicies };
     const { testAlert } = webhooks;
     const serverRoom = serverFeature({ ...shown, ...room, testAlert, people, cores, playersPort, owner, settings });
     const profiles = createMojangProfiles({ apiUrl: config.mojangApiUrl, clock });

@@ -9,8 +9,9 @@ const PLAIN_STEP = 10;
 /** Shows how far a start has come: one redrawn line on a terminal, otherwise a line per phase and per ten percent. */
 export function startProgress(terminal: Terminal): (server: Server) => void {
   const begun = Date.now();
-  return ({ id, state, startupPhase, startupPercent }) => {
-    const phase = words((state === 'starting' && startupPhase) || state);
+  return ({ id, state, startupPhase, startupPercent, startErrorCode }) => {
+    const isLost = startErrorCode === 'node_lost';
+    const phase = isLost ? 'its machine does not answer' : words((state === 'starting' && startupPhase) || state);
     const seconds = Math.floor((Date.now() - begun) / 1000);
     const percent = startupPercent > 0 ? `${String(startupPercent).padStart(3)} %` : '';
     const step = startupPercent - (startupPercent % PLAIN_STEP);

@@ -4,6 +4,7 @@ import { createKeyedMutex } from '../kernel/mutex.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import type { Servers } from '../servers/servers.ts';
+import { type StandingOptions, createStanding } from '../servers/standing.ts';
 import type { Feature } from '../web/feature.ts';
 import { mountStatus } from './pages.ts';
 import { createPublicStatusReader } from './public-server.ts';
@@ -15,7 +16,7 @@ import { mountJoiningSettings } from './settings-pages.ts';
 import type { WakePolicies } from './wake-policies.ts';
 import { wakePolicyOperations } from './wake-policy-api.ts';
 
-export interface JoiningFeatureOptions {
+export interface JoiningFeatureOptions extends StandingOptions {
   servers: Servers;
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
@@ -33,7 +34,7 @@ export function joiningFeature(options: JoiningFeatureOptions): Feature {
   const { servers, publicStatuses, wakePolicies, serverOperation, serverView, playersPort, clock } = options;
   const { clientAddress, settings } = options;
   const config = { baseUrl: settings.baseUrl, publicHost: settings.publicHost };
-  const read = { publicStatuses, wakePolicies, servers, config, playersPort, clock };
+  const read = { publicStatuses, wakePolicies, servers, standing: createStanding(options), config, playersPort, clock };
   const publicStatusReader = createPublicStatusReader(read);
   const withLock = createKeyedMutex();
   return {

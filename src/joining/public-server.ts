@@ -6,10 +6,11 @@ import type { Clock } from '../kernel/clock.ts';
 import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
 import { addressOf } from '../servers/api/view.ts';
-import type { ServerNow } from '../servers/server-now.ts';
+import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
+import type { Standing } from '../servers/standing.ts';
 import type { PublicStatuses } from './public-statuses.ts';
-import type { WakePolicies } from './wake-policies.ts';
+import type { WakePolicies, WakePolicy } from './wake-policies.ts';
 
 /** A server as strangers may see it. Nothing in here is an id, but for the slug they asked by. */
 export interface PublicServer {
@@ -24,6 +25,10 @@ export interface PublicServer {
   motd: string;
   /** The owner's text while they work on it; otherwise ''. */
   maintenance: string;
+  /** What is against it beside its machine: `suspended`, `node_lost` or `no_room`; '' for nothing. */
+  standing: string;
+  /** Who may wake it by joining, as of its WakePolicy. */
+  wakeMode: WakePolicy['mode'];
   /** '' unless the owner shows it. */
   address: string;
   /** The icon of the server list as PNG; undefined for none. */
@@ -43,6 +48,7 @@ const MOST_KEPT = 10_000;
 const RATE = { perSecond: 5, burst: 60 };
 
 export interface PublicStatusDeps {
+  standing: Pick<Standing, 'of'>;
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
   servers: Servers;
@@ -82,7 +88,9 @@ function notFound(): StatusError {
   return new StatusError('NOT_FOUND', 'STATUS_NOT_FOUND', 'There is no public status here.');
 }
 
-function publicServer(slug: string, { row, state, context }: ServerNow, deps: PublicStatusDeps): PublicServer {
+function publicServer(slug: string, now: ServerNow, deps: PublicStatusDeps): PublicServer {
+  const { row, state, context } = now;
+  const policy = deps.wakePolicies.of(row.id);
   return {
     slug,
     name: row.name,
@@ -91,7 +99,9 @@ function publicServer(slug: string, { row, state, context }: ServerNow, deps: Pu
     playersOnline: state === 'running' ? (context.live.players ?? undefined) : 0,
     playersMax: Number(row.properties['max-players']) || DEFAULT_MAX_PLAYERS,
     motd: row.motd || DEFAULT_MOTD,
-    maintenance: deps.wakePolicies.of(row.id).maintenanceText,
+    maintenance: policy.maintenanceText,
+    standing: deps.standing.of(row.id)?.code ?? (waitsForRoom(now) ? 'no_room' : ''),
+    wakeMode: policy.mode,
     address: addressOf(row.hostname, deps),
     icon: iconOf(row.lastStatus),
   };

@@ -1,4 +1,6 @@
+import { isTagged } from '../../machines/server.ts';
 import type { PublicServer } from './public-server.ts';
+import type { WakePolicy } from './wake-policies.ts';
 
 /** How a state looks and reads to strangers. */
 export interface StateWords {
@@ -9,15 +11,19 @@ export interface StateWords {
 }
 
 /** A state of a server as a player reads it. Nothing in it tells why a server failed. */
-export function stateWords({ state, maintenance, playersOnline, playersMax }: PublicServer): StateWords {
+export function stateWords(server: PublicServer): StateWords {
+  const { state, maintenance, standing, wakeMode, playersOnline, playersMax } = server;
+  if (standing === 'node_lost') return NOT_ANSWERING;
   if (maintenance !== '' && state !== 'running') return { label: 'Maintenance', tone: 'passing', hint: '' };
+  if (standing === 'no_room') return NO_ROOM;
+  if (standing === 'suspended' && isTagged(state, 'at-rest')) return CLOSED;
   switch (state) {
     case 'running': {
       const players = playersOnline === undefined ? '' : ` · ${playersOnline}/${playersMax}`;
       return { label: `Online${players}`, tone: 'up', hint: '' };
     }
     case 'hibernated':
-      return { label: 'Asleep', tone: 'asleep', hint: 'It sleeps while nobody plays. Joining wakes it.' };
+      return { label: 'Asleep', tone: 'asleep', hint: `It sleeps while nobody plays. ${WAKES[wakeMode]}` };
     case 'starting':
       return { label: 'Waking up', tone: 'passing', hint: 'Join now: you wait in line, and are let in when it is up.' };
     case 'stopping':
@@ -28,3 +34,23 @@ export function stateWords({ state, maintenance, playersOnline, playersMax }: Pu
       return { label: 'Needs its owner', tone: 'down', hint: 'Its owner can bring it back.' };
   }
 }
+
+const NOT_ANSWERING: StateWords = {
+  label: 'Does not answer',
+  tone: 'down',
+  hint: 'Its machine does not answer right now. It goes on as soon as it can.',
+};
+const NO_ROOM: StateWords = {
+  label: 'Waits for room',
+  tone: 'passing',
+  hint: 'There is no room for it right now. It starts by itself as soon as there is.',
+};
+const CLOSED: StateWords = { label: 'Closed', tone: 'down', hint: 'It is closed for now.' };
+
+const WAKES: Readonly<Record<WakePolicy['mode'], string>> = {
+  anyone: 'Joining wakes it.',
+  verified: 'Joining wakes it.',
+  known: 'Who has played there before wakes it by joining.',
+  whitelist: 'Who is on its whitelist wakes it by joining.',
+  nobody: 'Only its owner wakes it.',
+};

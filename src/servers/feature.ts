@@ -43,6 +43,8 @@ export interface ServerFeatureOptions extends StandingOptions {
   capacity: CreationOptions['capacity'];
   accountLimits: CreationOptions['accountLimits'];
   drain: CreationOptions['drain'];
+  /** Who may wake a server by joining. */
+  wakePolicies: { of(serverId: string): { mode: string; maintenanceText: string } };
   /** Puts a test alert down, to be sent to a server's webhook. */
   testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
   owner: FileOwner | undefined;
@@ -52,11 +54,15 @@ export interface ServerFeatureOptions extends StandingOptions {
 /** Servers over the API. `creation` is what others need who make servers. */
 export function serverFeature(options: ServerFeatureOptions): { creation: Creation; feature: Feature } {
   const { servers, people, cores, serverOperation, serverView, playersPort, owner, settings } = options;
-  const { capacity, accountLimits, drain, testAlert } = options;
+  const { capacity, accountLimits, drain, wakePolicies, testAlert } = options;
   const { store, clock } = people;
   const { dataDir, publicHost, region, nodeLabel } = settings;
   const config = { region, nodeLabel };
   const standing = createStanding(options);
+  const playersWake = (id: string) => {
+    const { mode, maintenanceText } = wakePolicies.of(id);
+    return mode !== 'nobody' && maintenanceText === '';
+  };
   const around = { servers, clock, cores, capacity, accountLimits, drain, sandboxVersions: sandboxVersions(), config };
   const creation = openCreation(around);
   const needs = { ...around, creation, store, serverOperation, serverView };
@@ -81,10 +87,10 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
       operations,
       pageOperations: serverPageOperations({ ...needs, standing, accessChanges: people.accessChanges }),
       panel(panel) {
-        mountServerList(panel, { servers, standing });
+        mountServerList(panel, { servers, standing, playersWake });
         // Before any server: `new` is none.
         mountCreate(panel);
-        mountOverview(panel, settings);
+        mountOverview(panel, { ...settings, playersWake });
         mountServerSettings(panel, settings);
         mountMachine(panel);
         mountMembers(panel);

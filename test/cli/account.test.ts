@@ -118,6 +118,8 @@ test('operators: invitations, accounts, nodes, machines; any operation by its ad
   await it.refuses(['accounts', 'limit', 'acc_test', '--ram=much'], /--ram must be a whole number/, 2);
   await says(['suspend', 'castle', 'abuse report 4711'], /^castle is suspended\./);
   await says(['accounts', 'show', 'acc_test'], /\ncastle +suspended: abuse report 4711 /);
+  await says(['stop', 'castle'], /^castle is hibernated\. Suspended: abuse report 4711\n$/);
+  await says(['servers'], /\ncastle: Suspended: abuse report 4711\n/);
   await says(['unsuspend', 'castle', 'another server'], /^castle may wake again/);
   await says(['quota', 'castle', '20480', 'a large pack'], /may take 20480 MB/);
   await says(['accounts', 'show', 'acc_test'], /castle .* of 20 GB/);

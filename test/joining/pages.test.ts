@@ -62,6 +62,35 @@ test('a server as strangers see it: asleep, awake, at work on', async (t) => {
   t.regex((await get(site, path)).text, /Maintenance[^]*Back at 8/);
 });
 
+test('what strangers read is what they would meet: who wakes it, and what is against that', async (t) => {
+  const site = await openSite(t, { world: { nodes: [{ id: 'n1', name: 'secret-node' }] } });
+  await site.create('castle');
+  const path = await show(site, 'castle');
+  const says = async (words: RegExp) => {
+    await site.clock.advance(3_000);
+    const { text } = await get(site, path);
+    t.regex(text, words);
+    t.notRegex(text, /secret-node|too loud/);
+    t.is((await get(site, `${path}/badge.svg`)).status, 200);
+  };
+  const policy = { maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' };
+  await site.wakePolicies.set('castle', { ...policy, mode: 'nobody' }, async () => {});
+  await says(/Asleep[^]*It sleeps while nobody plays\. Only its owner wakes it\./);
+  await site.wakePolicies.set('castle', { ...policy, mode: 'anyone' }, async () => {});
+  const suspension = { serverId: 'castle', reason: 'too loud', userId: 'usr_test', at: site.clock.now() };
+  await site.suspensions.set(suspension, async () => {});
+  await says(/Closed[^]*It is closed for now\./);
+  await site.suspensions.lift('castle', async () => {});
+  await site.command('castle', 'START');
+  await site.reach('castle', 'running');
+  const nodes = site.engine.nodes!;
+  nodes.cut('n1');
+  await says(/Does not answer[^]*Its machine does not answer right now\./);
+  await nodes.fence('n1');
+  await site.reach('castle', 'start_failed');
+  await says(/Waits for room[^]*It starts by itself as soon as there is\./);
+});
+
 test('P-05 names and descriptions as payloads stay text, on the page and in the badge', async (t) => {
   const site = await openSite(t);
   await site.create('evil', { name: EVIL, motd: EVIL, version: EVIL, lastStatus: JSON.stringify({ favicon: EVIL }) });

@@ -75,6 +75,19 @@ test('one that waits for room says that it starts by itself, and can be taken ou
   t.regex(await cardOf(it, 'castle'), /start failed[^]*Its last start failed/);
 });
 
+test('where players may not wake it, nothing says that joining does', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  t.regex((await it.get('/servers/castle')).text, /To wake it, join its address/);
+  const policy = { mode: 'nobody', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' } as const;
+  for (const closed of [policy, { ...policy, mode: 'anyone', maintenanceText: 'Back at 8' } as const]) {
+    await it.services.wakePolicies.set('castle', closed, async () => {});
+    t.regex(await cardOf(it, 'castle'), /Start wakes it, joining does not/);
+    t.regex((await it.get('/servers/castle')).text, /To wake it, press Start: players do not/);
+  }
+  t.notRegex((await it.get('/servers/castle/players')).text, /wakes it/);
+});
+
 test('the list says so live: what waits for its machine, and what is suspended', async (t) => {
   if (!(await needs(t, 'chromium'))) return;
   const it = await loses(t);

@@ -281,7 +281,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     nodes,
     lostGames,
   });
-  const shown = { servers, serverOperation, serverView, clock };
+  const shown = { servers, serverOperation, serverView, suspensions, lostGames, clock };
   const serverRoom = serverFeature({
     testAlert: async (_, id, at) => void notices.push([id, { event: 'test', at }]),
     ...shown,
@@ -291,8 +291,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     capacity,
     accountLimits,
     drain,
-    suspensions,
-    lostGames,
+    wakePolicies,
     owner,
     settings,
   });

@@ -2,6 +2,7 @@ import type { ExecutionContext } from 'ava';
 import { insertClient } from '../../src/people/apps/client-rows.ts';
 import type { SignUp } from '../../src/people/people.ts';
 import { api } from '../support/api-harness.ts';
+import type { WorldOptions } from '../support/world.ts';
 
 /** What a device learns when it asks to be let in. */
 export interface Started {
@@ -16,9 +17,9 @@ export type Site = Awaited<ReturnType<typeof openSite>>;
 
 export async function openSite(
   t: ExecutionContext,
-  { signup = 'open', host = '127.0.0.1' }: { signup?: SignUp; host?: string } = {},
+  { signup = 'open', host = '127.0.0.1', world }: { signup?: SignUp; host?: string; world?: WorldOptions } = {},
 ) {
-  const behind = await api(t, { site: host, config: { signup } });
+  const behind = await api(t, { site: host, config: { signup }, ...(world && { world }) });
   const { origin, store } = behind;
 
   return {

@@ -97,8 +97,10 @@ async function awaited(context: Context, id: string, doing: string, wait: () => 
 /** Prints the state of a server, in a sentence that says what to do next. */
 function told({ json, document, terminal: { out } }: Context, { reply, server }: Seen): void {
   if (json) return document(reply);
-  const { id, state, addr } = server;
+  const { id, state, addr, startErrorSummary } = server;
   const word = stateWord(state, out);
+  // It is suspended, say: nobody can do with it what is said else.
+  if (startErrorSummary !== '') return out.line(`${id} is ${word}. ${startErrorSummary}`);
   if (state === 'running') return out.line(`${id} is ${word}. Join it at ${out.style('bold', addr)}`);
   if (state === 'starting')
     return out.line(`${id} is ${word}. Players who join ${out.style('bold', addr)} are let in.`);

@@ -64,6 +64,7 @@ function percent({ state, startupPercent }: Server): string {
 }
 
 function failure({ id, state, startErrorSummary, installErrorSummary }: Server): string[] {
-  const summary = state === 'start_failed' ? startErrorSummary : state === 'install_failed' ? installErrorSummary : '';
+  // Also of one that is suspended, or whose machine does not answer.
+  const summary = startErrorSummary || (state === 'install_failed' ? installErrorSummary : '');
   return summary === '' ? [] : [`${id}: ${oneLine(summary)}`];
 }

@@ -49,7 +49,7 @@ async function consolePage(request: ServerRequest, said?: Said): Promise<Page> {
     <section class="card console">
       <div class="heading">
         <h2>Log</h2>
-        <p class="soft" data-live="console" data-state="${server.state}">${stateSentence(server.state)}</p>
+        <p class="soft" data-live="console" data-state="${server.state}">${stateSentence(server)}</p>
       </div>
       ${toolbar(request, find)} ${logBox(request, log, find)} ${isAtLeast(role, 'member') && commandForm(request)}
       <p class="unseen" role="status" data-said></p>
@@ -82,7 +82,9 @@ async function readLog(
   }
 }
 
-function stateSentence(state: string): string {
+function stateSentence({ state, startErrorCode }: ServerRequest['server']): string {
+  if (startErrorCode === 'node_lost') return 'Its machine does not answer: this is what is known of its log.';
+  if (startErrorCode === 'no_room') return 'It waits for room: this is the log of its last run.';
   switch (state) {
     case 'running':
       return 'Awake: what it prints now shows here.';

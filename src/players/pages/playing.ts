@@ -61,7 +61,7 @@ export function playingCard({ here, server }: ServerRequest, lists: Lists, mayCh
 
 function nobody(state: string, running: boolean): string {
   if (running) return 'Nobody is in.';
-  return state === 'hibernated' ? 'The server is asleep. Who joins wakes it.' : 'Nobody can be in right now.';
+  return state === 'hibernated' ? 'The server is asleep.' : 'Nobody can be in right now.';
 }
 
 /** Throws the player out whom the page was asked about. */

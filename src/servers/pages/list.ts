@@ -24,6 +24,8 @@ type Summary = ReplyOf<'ListMyServers'>['my'][number];
 export interface ListOptions {
   servers: Pick<Servers, 'live'>;
   standing: Pick<Standing, 'of'>;
+  /** Whether any player may wake it by joining. */
+  playersWake: (serverId: string) => boolean;
 }
 
 /** All servers that somebody reaches, as cards; the form for a first one where there is none. */
@@ -53,7 +55,10 @@ function cardForms(): NonNullable<Parameters<Panel['page']>[0]['forms']> {
   );
 }
 
-async function listPage(request: PanelRequest, { servers: { live }, standing }: ListOptions): Promise<Page> {
+async function listPage(
+  request: PanelRequest,
+  { servers: { live }, standing, playersWake }: ListOptions,
+): Promise<Page> {
   const { accountId } = request.principal;
   const [{ my, shared }, spent] = await Promise.all([
     request.call('ListMyServers', {}),
@@ -79,7 +84,7 @@ async function listPage(request: PanelRequest, { servers: { live }, standing }: 
       ${
         servers.length > 0 &&
         html`<ul class="cards">
-          ${servers.map((server) => serverCard(request, server, { micros: costs.get(server.id) ?? 0, why: whyOf(server.id) }))}
+          ${servers.map((server) => serverCard(request, server, { micros: costs.get(server.id) ?? 0, why: whyOf(server.id), playersWake: playersWake(server.id) }))}
         </ul>`
       }
     </div>`;
@@ -91,9 +96,10 @@ interface CardFacts {
   micros: number;
   /** Why it does not go on. */
   why: Failure | undefined;
+  playersWake: boolean;
 }
 
-function serverCard(request: PanelRequest, server: Summary, { micros, why }: CardFacts): Html {
+function serverCard(request: PanelRequest, server: Summary, { micros, why, playersWake }: CardFacts): Html {
   const { id, address, state, type, version, playersOnline, role, ramMb = 0 } = server;
   const name = plainName(server.name ?? '') || id;
   return html`<li class="card server" id="server-${id}">
@@ -108,7 +114,7 @@ function serverCard(request: PanelRequest, server: Summary, { micros, why }: Car
     <p class="soft">
       ${
         why === undefined
-          ? html`${playersOnline !== undefined && html`<strong>${playersText(playersOnline)}</strong> · `}${awakeText(request, server)}`
+          ? html`${playersOnline !== undefined && html`<strong>${playersText(playersOnline)}</strong> · `}${awakeText(request, server, playersWake)}`
           : whyText(why)
       }
     </p>
@@ -127,7 +133,8 @@ function serverCard(request: PanelRequest, server: Summary, { micros, why }: Car
   </li>`;
 }
 
-function awakeText(request: PanelRequest, { state, awakeSince, cause }: Summary): Html {
+function awakeText(request: PanelRequest, { state, awakeSince, cause }: Summary, playersWake: boolean): Html {
+  if (state === 'hibernated') return html`${playersWake ? 'Joining wakes it' : 'Start wakes it, joining does not'}`;
   if (awakeSince === undefined || cause === undefined) return html`${IDLE[state] ?? 'Costs nothing now'}`;
   const since = sinceTime(Date.parse(awakeSince), request.now);
   return html`${state === 'running' ? 'awake' : 'woken'} for ${since}${wokenWords(cause, request.principal)}`;
@@ -141,7 +148,6 @@ function whyText({ code, summary }: Failure): Html {
 }
 
 const IDLE: Record<string, string> = {
-  hibernated: 'Joining wakes it',
   installing: 'Its software is being fetched',
   install_failed: 'Its software could not be installed',
   start_failed: 'Its last start failed',

@@ -22,11 +22,18 @@ import { whatNow } from './what-now.ts';
 
 type Usage = ReplyOf<'GetServerUsage'>;
 
+interface OverviewSettings {
+  /** Of servers without their own. */
+  idleTimeoutMinutes: number;
+  /** Whether any player may wake it by joining. */
+  playersWake: (serverId: string) => boolean;
+}
+
 /** A server's front page: what it is doing, and what happens next. */
-export function mountOverview(panel: Panel, settings: { idleTimeoutMinutes: number }): void {
+export function mountOverview(panel: Panel, settings: OverviewSettings): void {
   panel.serverPage({
     path: '',
-    show: (request) => overviewPage(request, settings.idleTimeoutMinutes),
+    show: (request) => overviewPage(request, settings),
     forms: {
       ...commandForms(),
       async agree({ call, server }) {
@@ -48,7 +55,7 @@ export function mountOverview(panel: Panel, settings: { idleTimeoutMinutes: numb
   });
 }
 
-async function overviewPage(request: ServerRequest, idleTimeoutMinutes: number): Promise<Page> {
+async function overviewPage(request: ServerRequest, settings: OverviewSettings): Promise<Page> {
   const { server, role, call, now } = request;
   const { id } = server;
   const isOwner = isAtLeast(role, 'owner');
@@ -66,7 +73,8 @@ async function overviewPage(request: ServerRequest, idleTimeoutMinutes: number):
       <div>
         <section class="card" data-live="now">
           <h2>Now</h2>
-          ${whatNow(request, machine, idleTimeoutMinutes)} ${server.state === 'running' && figures(metrics)}
+          ${whatNow(request, machine, { ...settings, playersWake: settings.playersWake(id) })}
+          ${server.state === 'running' && figures(metrics)}
         </section>
         ${month && today && usageCard({ month, today, now, request })}
       </div>

@@ -21,8 +21,15 @@ const PHASES: Readonly<Record<string, string>> = {
   ready: 'It is ready.',
 };
 
-/** What a server is doing, what comes next, and what may be done about it now. `idleTimeoutMinutes`: of servers without their own. */
-export function whatNow(request: ServerRequest, machine: Machine, idleTimeoutMinutes: number): Html {
+interface Ways {
+  /** Of servers without their own. */
+  idleTimeoutMinutes: number;
+  /** Whether any player may wake it by joining. */
+  playersWake: boolean;
+}
+
+/** What a server is doing, what comes next, and what may be done about it now. */
+export function whatNow(request: ServerRequest, machine: Machine, { idleTimeoutMinutes, playersWake }: Ways): Html {
   const { server } = request;
   // Whatever the machine is about to do, it waits for that node.
   if (server.startErrorCode === 'node_lost') return startFailure(server, request);
@@ -49,8 +56,12 @@ export function whatNow(request: ServerRequest, machine: Machine, idleTimeoutMin
     default:
       return machine.job === null
         ? html`<p>
-            It sleeps and costs nothing. To wake it, join its address in Minecraft (Multiplayer → Direct Connection), or
-            press Start.
+            It sleeps and costs nothing.
+            ${
+              playersWake
+                ? 'To wake it, join its address in Minecraft (Multiplayer → Direct Connection), or press Start.'
+                : 'To wake it, press Start: players do not wake it by joining, as its settings say.'
+            }
           </p>`
         : html`<p>
             ${JOBS[machine.job.kind] ?? 'Its files are being worked on.'} It can be started once that is done.
