@@ -319,12 +319,11 @@ test('the events of a server: its state first, then each change, and behind the 
   t.like(eventsIn(await stream.until('\n\n'))[0], { event: 'state', data: { state: 'hibernated', error: null } });
   it.games.silent.add('abc');
   await it.command('abc', 'START');
-  for (let n = 0; !stream.text().includes('42') && n < 40; n++) await it.clock.advance(250);
+  await it.passUntil(() => stream.text().includes('42'), 250);
   it.games.silent.delete('abc');
   await it.reach('abc', 'running');
   it.games.players.set('abc', 2);
-  for (let n = 0; !stream.text().includes('"online":2') && n < 100; n++) await it.clock.advance(1_000);
-  await stream.until('"online":2');
+  await it.passUntil(() => stream.text().includes('"online":2'), 1_000);
   // A minute of figures may have come between; of these, only the newest is told again.
   const seen = eventsIn(stream.text()).filter(({ event }) => event !== 'tick');
   t.deepEqual(
@@ -390,10 +389,7 @@ test('the figures of each minute are an event, of which the newest is kept', asy
 test('who comes without an event learns all that is: players, quota, and the alert that is open', async (t) => {
   const it = await running(t);
   it.games.players.set('abc', 2);
-  await it.until(async () => {
-    await it.clock.advance(1_000);
-    return (await it.servers.get('abc'))?.context.live.players === 2;
-  });
+  await it.passUntil(async () => (await it.servers.get('abc'))?.context.live.players === 2, 1_000);
   const openedAt = it.clock.now();
   await it.store.write((tx) => insertIncident(tx, { serverId: 'abc', openedAt }));
   const fresh = async () => {
@@ -425,10 +421,7 @@ test('a server whose machine does not answer: that it waits, for which one and s
   const engine = it.engine.nodes!;
   const stream = await open(t, it, EVENTS);
   const told = async (part: string) => {
-    await it.until(async () => {
-      await it.clock.advance(1_000);
-      return stream.text().includes(part);
-    });
+    await it.passUntil(() => stream.text().includes(part), 1_000);
     return eventsIn(stream.text()).at(-1);
   };
   t.like(eventsIn(await stream.until('\n\n'))[0]?.data, { state: 'running', waits: null });
@@ -440,10 +433,7 @@ test('a server whose machine does not answer: that it waits, for which one and s
   t.like(eventsIn(await late.until('\n\n'))[0], { event: 'state', data: { waits } });
   const known = stream.text().length;
   engine.back('n1');
-  await it.until(async () => {
-    await it.clock.advance(1_000);
-    return stream.text().includes('"waits":null', known);
-  });
+  await it.passUntil(() => stream.text().includes('"waits":null', known), 1_000);
   t.like(eventsIn(stream.text()).at(-1), { event: 'state', data: { state: 'running', waits: null } });
 });
 

@@ -122,10 +122,7 @@ test('what waiting does not mend ends the wait, with the reason', async (t) => {
   const it = await lossSite(t);
   await lost(it);
   await it.servers.patchAtRest('small', { ramMb: 8_192 });
-  await it.until(async () => {
-    await it.clock.advance(5_000);
-    return (await it.servers.get('small'))?.context.noRoom === null;
-  });
+  await it.passUntil(async () => (await it.servers.get('small'))?.context.noRoom === null, 5_000);
   t.like(await it.ok('GET', '/v1/servers/small'), {
     state: 'start_failed',
     startErrorCode: 'node_capacity',

@@ -141,10 +141,10 @@ test('my servers and shared ones, without their owner and without a reading that
   await it.command('abc', 'START');
   t.false('playersOnline' in ((await list())['shared'] as object[])[0]!);
   await it.reach('abc', 'running');
-  await it.until(async () => {
-    await it.clock.advance(5_000);
-    return ((await list())['shared'] as { playersOnline?: number }[])[0]?.playersOnline === 3;
-  });
+  await it.passUntil(
+    async () => ((await list())['shared'] as { playersOnline?: number }[])[0]?.playersOnline === 3,
+    5_000,
+  );
   await it.command('abc', 'STOP');
   t.false('playersOnline' in ((await list())['shared'] as object[])[0]!);
   await it.reach('abc', 'hibernated');

@@ -72,10 +72,7 @@ test('a ban with an end lifts itself in a running game, and is none from its end
   t.like(await it.lists(), { banned: [{ name: 'Alex' }], bannedIps: [] });
   // A look may have been under way when the next one was due; and on a busy machine the next minute's may be, too.
   const told = () => [...new Set(it.told)];
-  await it.until(async () => {
-    await it.clock.advance(100);
-    return told().length === 2;
-  });
+  await it.passUntil(() => told().length === 2, 100);
   t.deepEqual(told(), ['pardon steve', 'pardon-ip 203.0.113.7']);
   t.like(await it.read('banned-players.json'), [{ name: 'Alex' }]);
   t.deepEqual(await it.read('banned-ips.json'), []);
@@ -107,17 +104,11 @@ test('a game that does not lift a ban is told again a minute later, whatever it 
     if (asked === 2) throw new ConsoleError('absent', 'The console is not there.');
     return '';
   };
-  await it.until(async () => {
-    await it.clock.advance(100);
-    return asked === 1;
-  });
+  await it.passUntil(() => asked === 1, 100);
   await it.clock.advance(30_000);
   t.is(asked, 1);
   await it.clock.advance(20_000);
-  await it.until(async () => {
-    await it.clock.advance(100);
-    return asked === 2;
-  });
+  await it.passUntil(() => asked === 2, 100);
 });
 
 test('the next start gives the game the ends that it was told of, and leaves all else as it is', async (t) => {

@@ -73,10 +73,7 @@ test('who has no server makes one in two fields, and is shown the way until some
   const awake = (await it.get('/servers')).text;
   t.regex(awake, /class="past">\s*<h3>It is awake[\s\S]*Nobody has come in yet/);
   it.games.players.set('my-castle', 1);
-  await it.until(async () => {
-    await it.clock.advance(5_000);
-    return !(await it.get('/servers')).text.includes('class="steps"');
-  });
+  await it.passUntil(async () => !(await it.get('/servers')).text.includes('class="steps"'), 5_000);
   // Its browser remembers it, whatever is forgotten of the server.
   const { headers } = await it.get('/servers');
   t.regex(headers.getSetCookie().join(), /^tour=usr_test; .*HttpOnly/);
@@ -169,10 +166,7 @@ test('the list is live in its place: a first server is made, started, and joined
   await page.getByRole('button', { name: 'Stop My castle' }).waitFor();
   t.is(await page.getByRole('button', { name: 'Start My castle', exact: true }).count(), 0);
   it.games.players.set('my-castle', 2);
-  await it.until(async () => {
-    await it.clock.advance(1_000);
-    return (await page.getByText('2 playing').count()) > 0;
-  });
+  await it.passUntil(async () => (await page.getByText('2 playing').count()) > 0, 1_000);
   t.true(await page.evaluate('window.stays'), 'it is still the same page');
   t.deepEqual(complaints, []);
   t.deepEqual(

@@ -40,10 +40,7 @@ test('SFTP is enabled, read, rotated and disabled by the owner; the password is 
   t.deepEqual([second.username, second.password === first.password], [first.username, false]);
   let isRefused = false;
   void t.throwsAsync(signIn(first)).then(() => (isRefused = true));
-  await it.until(async () => {
-    await it.clock.advance(100);
-    return isRefused;
-  });
+  await it.passUntil(() => isRefused, 100);
 
   const again = await signIn(second);
   const goneAgain = once(again, 'close');

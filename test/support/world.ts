@@ -67,6 +67,8 @@ export interface World {
   restarts(id: string, end: () => void): Promise<ServerNow | undefined>;
   /** Waits, the clock standing still, for something that takes real time (a file, a write). */
   until(holds: () => boolean | Promise<boolean>): Promise<void>;
+  /** Lets the clock go on in such steps until it holds. Work on the disk has its real time, however slow that is. */
+  passUntil(holds: () => boolean | Promise<boolean>, stepMs: number): Promise<void>;
   /** Lets the clock go on until some work has ended. */
   during<T>(work: Promise<T>): Promise<T>;
   /** This process dies without a word and starts again: same database, same engine, nothing else kept; or the machine does. */
@@ -126,6 +128,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     restarts,
     until,
     during,
+    passUntil,
     killAndRestart,
     room: () => room,
     lock,
@@ -220,6 +223,15 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
     for (const end = Date.now() + 120_000; !(await holds()); await clock.advance(0))
       if (Date.now() > end) throw new Error('waited in vain');
+  }
+
+  async function passUntil(holds: () => boolean | Promise<boolean>, stepMs: number): Promise<void> {
+    await until(async () => {
+      await filesSettle();
+      await store.write(async () => {});
+      await clock.advance(stepMs);
+      return holds();
+    });
   }
 
   async function during<T>(work: Promise<T>): Promise<T> {

@@ -44,10 +44,7 @@ async function far(t: ExecutionContext, free?: FreeDisk, passed?: OffSite['passe
     line,
     stored: () => readdir(folder).catch(() => []),
     async arrives(id) {
-      await it.until(async () => {
-        await it.clock.advance(1_000);
-        return (await find(it, 'lobby', id))?.offSite === true;
-      });
+      await it.passUntil(async () => (await find(it, 'lobby', id))?.offSite === true, 1_000);
       await it.until(async () => (await filesOf(it, 'lobby')).length === 0);
     },
     isUploadOpen: async () => (await s3.offSite(prefix).bucket(offSite.location).uploads('')).length > 0,
@@ -179,10 +176,7 @@ test('a backup that is deleted while it is brought off site leaves nothing there
   await it.ok('POST', `/v1/servers/lobby/backups/${id}:delete`);
   t.deepEqual(await backupsOf(it, 'lobby'), []);
   line.fault = () => undefined;
-  await it.until(async () => {
-    await it.clock.advance(1_000);
-    return (await it.store.query('SELECT 1 FROM "offsite_removals"')).length === 0;
-  });
+  await it.passUntil(async () => (await it.store.query('SELECT 1 FROM "offsite_removals"')).length === 0, 1_000);
   t.deepEqual(await there.stored(), []);
   t.false(await there.isUploadOpen());
   t.deepEqual(await filesOf(it, 'lobby'), []);
@@ -199,10 +193,7 @@ test('a backup that was damaged in the folder is not brought off site in place o
   bytes[9_000_000]! ^= 1;
   await writeFile(path, bytes);
   line.fault = () => undefined;
-  await it.until(async () => {
-    await it.clock.advance(1_000);
-    return (await it.store.query('SELECT 1 FROM "backup_uploads"')).length === 0;
-  });
+  await it.passUntil(async () => (await it.store.query('SELECT 1 FROM "backup_uploads"')).length === 0, 1_000);
   t.deepEqual(await there.stored(), []);
   t.false(await there.isUploadOpen());
   t.is((await find(it, 'lobby', id))?.offSite, false);
