@@ -1,6 +1,7 @@
 /*
- * Where `npm start`, `npm run proxy` and `npm run sandbox-image` begin. Plain JavaScript of any Node, in any shell: what is missing is
- * said in a sentence, where a program in TypeScript could not even be read. Code once compiled is kept, so the next start is quicker.
+ * Where `npm start`, `npm run proxy` and `npm run sandbox-image` begin. Plain JavaScript of any Node, in any shell: what is
+ * missing is said in a sentence, where a program in TypeScript could not even be read. Code once compiled is kept, so the next
+ * start is quicker.
  */
 import { existsSync } from 'node:fs';
 import module from 'node:module';

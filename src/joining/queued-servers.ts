@@ -1,6 +1,7 @@
 /**
- * Promises: a server whose start has found no room stands in the line of players, at the place of when that was found, and is started at
- * its turn, over restarts of this process too. Whether it still wants that, and for how long, is its machine's to say.
+ * Promises: a server whose start has found no room stands in the line of players, at the place of when that was found, and is
+ * started at its turn, over restarts of this process too. Whether it still wants that, and for how long, is its machine's to
+ * say.
  */
 import type { Failure } from '../../machines/server-types.ts';
 import type { Clock } from '../kernel/clock.ts';

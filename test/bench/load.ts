@@ -1,8 +1,8 @@
-import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { handshake, statusPing, statusRequest } from '../proxy/support.ts';
+import { bareHttp } from './bare-http.ts';
 import { quantile } from './figures.ts';
 
 /** What a load process is to do: so many a second, begun on time whether or not earlier ones have ended. */
@@ -29,18 +29,19 @@ const PROTOCOL = 767;
 const WRITE = 3;
 const LIST = 7;
 
-const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+const CONNECTIONS = 64;
 
 async function generate({ perSecond, seconds, ...plan }: Plan): Promise<Latency> {
   const times: number[] = [];
   const open = new Set<Promise<void>>();
+  const begin = plan.kind === 'calls' ? caller(plan) : (nth: number) => ping(plan, nth);
   let failed = 0;
   const begun = performance.now();
   for (let nth = 0; nth < perSecond * seconds; nth++) {
     const due = begun + (nth * 1_000) / perSecond;
     // A timer is late by a millisecond or two; whatever is due by then begins at once.
     if (due > performance.now()) await delay(Math.max(1, due - performance.now()));
-    const work = (plan.kind === 'calls' ? call(plan, nth) : ping(plan, nth))
+    const work = begin(nth)
       .then(() => void times.push(performance.now() - due))
       .catch(() => void failed++)
       .finally(() => open.delete(work));
@@ -52,24 +53,18 @@ async function generate({ perSecond, seconds, ...plan }: Plan): Promise<Latency>
 
 type Where = Pick<Plan, 'port' | 'servers' | 'keys'>;
 
-function call({ port, servers, keys }: Where, nth: number): Promise<void> {
-  const one = `/v1/servers/server-${(nth * 7919) % servers}`;
-  const write = JSON.stringify({ motd: `Line ${nth}` });
-  const [method, path, body] =
-    nth % 10 === WRITE
-      ? ['POST', `${one}:setMotd`, write]
-      : nth % 10 === LIST
-        ? ['GET', '/v1/servers?limit=50']
-        : ['GET', one];
-  const headers = { 'x-api-key': keys[nth % keys.length]!, 'content-type': 'application/json' };
-  return new Promise((resolve, reject) => {
-    const asked = request({ agent, port, host: '127.0.0.1', method, path, headers, timeout: TIME_OUT_MS }, (answer) => {
-      answer.on('error', reject).resume();
-      answer.on('end', () => (answer.statusCode === 200 ? resolve() : reject(new Error(`${answer.statusCode}`))));
-    });
-    asked.on('error', reject).on('timeout', () => asked.destroy(new Error('no answer')));
-    asked.end(body);
-  });
+function caller({ port, servers, keys }: Where): (nth: number) => Promise<void> {
+  const send = bareHttp(port, CONNECTIONS, TIME_OUT_MS);
+  return async (nth) => {
+    const one = `/v1/servers/server-${(nth * 7919) % servers}`;
+    const body = nth % 10 === WRITE ? JSON.stringify({ motd: `Line ${nth}` }) : '';
+    const line = body !== '' ? `POST ${one}:setMotd` : nth % 10 === LIST ? 'GET /v1/servers?limit=50' : `GET ${one}`;
+    const status = await send(
+      `${line} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nx-api-key: ${keys[nth % keys.length]}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    if (status !== 200) throw new Error(String(status));
+  };
 }
 
 /** A server list's whole exchange: status and ping, then it hangs up. */
