@@ -122,7 +122,7 @@ async function chunksOf(entry: Entry): Promise<Buffer[]> {
   return chunks;
 }
 
-/** Fills a file and closes it; it is on disk when this resolves. */
+/** Fills a file and closes it. */
 async function writeFile(
   opened: FileHandle,
   content: AsyncIterable<Buffer> | Iterable<Buffer>,
@@ -131,7 +131,6 @@ async function writeFile(
   await using file = opened;
   await file.writeFile(content);
   await file.utimes(modifiedAt, modifiedAt);
-  await file.sync();
 }
 
 /** What the disk says, rather than the archive: in an empty folder it is the archive's own fault where names clash. */

@@ -1,8 +1,10 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { openDirectory } from '../jail/descriptors.ts';
+import { SAFELY, at, openDirectory } from '../jail/descriptors.ts';
 import { makeDirectory, makeFile } from '../jail/temps.ts';
+import { walk } from '../jail/tree.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
+import { syncFileSystem } from '../kernel/sync-file-system.ts';
 
 /** Where a tree is written: an empty folder that nobody else uses. */
 export interface TargetDirectory {
@@ -19,7 +21,7 @@ export interface TreeMaker extends AsyncDisposable {
   folder(names: readonly string[]): Promise<void>;
   /** Open for writing; the caller closes it. */
   file(names: readonly string[], mode: number): Promise<FileHandle>;
-  /** Once it resolves, all folders are on disk with the names in them. */
+  /** Once it resolves, all that was made is on disk, with what is in it. All files are closed by then. */
   finish(): Promise<void>;
 }
 
@@ -32,7 +34,7 @@ interface Level {
  * Makes a tree in the order of a walk, each folder before its content. Only the folders above the last entry are open,
  * so each entry is reached by one name, however long its path is.
  */
-export async function openTree({ path, owner }: TargetDirectory): Promise<TreeMaker> {
+export async function openTree({ path, owner }: TargetDirectory, syncAll = syncFileSystem): Promise<TreeMaker> {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const levels: Level[] = [{ name: '', dir: await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW) }];
 
@@ -48,21 +50,29 @@ export async function openTree({ path, owner }: TargetDirectory): Promise<TreeMa
   }
 
   async function leave(kept: number): Promise<void> {
-    for (const { dir } of levels.splice(kept).toReversed()) {
-      await using left = dir;
-      await left.sync();
-    }
+    for (const { dir } of levels.splice(kept).toReversed()) await dir.close();
   }
 
   return {
     folder: async (names) => await makeDirectory(await above(names), bytesOf(names.at(-1)!), owner),
     file: async (names, mode) =>
       await makeFile(await above(names), bytesOf(names.at(-1)!), owner, (mode & 0o777) | 0o600),
-    finish: () => leave(0),
+    async finish() {
+      await leave(1);
+      if (!(await syncAll(path))) await syncEach(levels[0]!.dir);
+    },
     async [Symbol.asyncDispose]() {
       for (const { dir } of levels.splice(0)) await dir.close();
     },
   };
+}
+
+async function syncEach(root: FileHandle): Promise<void> {
+  for await (const { dir, name } of walk(root)) {
+    await using file = await open(at(dir, name), constants.O_RDONLY | SAFELY);
+    await file.sync();
+  }
+  await root.sync();
 }
 
 function bytesOf(name: string): Buffer {
