@@ -9,6 +9,8 @@ export interface Session {
   query(sql: string, parameters?: unknown[]): Promise<unknown[]>;
   /** An INSERT, UPDATE or DELETE; gives the number of rows it touched. */
   run(sql: string, parameters?: unknown[]): Promise<number>;
+  /** Several statements in one go, of which nothing is asked. */
+  script(sql: string): Promise<void>;
   /** Rejects where nothing was committed. */
   commit(): Promise<void>;
   /** Takes part in the transaction that has been begun. */
@@ -20,6 +22,7 @@ export interface Session {
 interface Sqlite {
   all(sql: string, values: unknown[], done: (error: Error | null, rows: unknown[]) => void): void;
   run(sql: string, values: unknown[], done: (this: { changes: number }, error: Error | null) => void): void;
+  exec(sql: string, done: (error: Error | null) => void): void;
 }
 
 interface PostgresClient {
@@ -43,6 +46,7 @@ export async function sqliteSession(source: DataSource): Promise<Session> {
   return {
     query: (sql, parameters) => askSqlite(source, sql, parameters),
     run: (sql, parameters = []) => changeSqlite(source, sql, parameters),
+    script: (sql) => scriptSqlite(source, sql),
     commit: async () => void (await askSqlite(source, 'COMMIT')),
     get manager() {
       return (runner ??= enlisted(source.createQueryRunner())).manager;
@@ -62,6 +66,7 @@ export async function postgresSession(source: DataSource): Promise<Session> {
   return {
     query: async (sql, parameters) => (await ask(sql, parameters)).rows,
     run: async (sql, parameters) => (await ask(sql, parameters)).rowCount ?? 0,
+    script: async (sql) => void (await ask(sql)),
     async commit() {
       // A transaction in which something failed is rolled back by it, and that is no error to PostgreSQL.
       if ((await ask('COMMIT')).command !== 'COMMIT')
@@ -77,6 +82,15 @@ function changeSqlite(source: DataSource, sql: string, parameters: unknown[]): P
   return new Promise((resolve, reject) => {
     connectionOf(source).run(sql, parameters, function done(error) {
       if (error === null) resolve(this.changes);
+      else reject(failed(sql, error));
+    });
+  });
+}
+
+function scriptSqlite(source: DataSource, sql: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    connectionOf(source).exec(sql, (error) => {
+      if (error === null) resolve();
       else reject(failed(sql, error));
     });
   });

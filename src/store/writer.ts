@@ -27,6 +27,7 @@ interface Job {
 /** As many queued writes as share one commit, and with it one sync of the disk. */
 const GROUP = 100;
 const BEGIN = { sqlite: 'BEGIN IMMEDIATE', postgres: 'START TRANSACTION' };
+const SAVEPOINT = 'SAVEPOINT job';
 
 /**
  * The one line in which all changes wait. Each write is atomic: its own failure undoes itself alone and the line goes
@@ -100,17 +101,18 @@ export class Writer {
 
   async #commit(waiting: Job[]): Promise<void> {
     // One that is alone is undone with the whole transaction.
-    const attempt = waiting.length === 1 ? attemptAlone : attemptBeside;
+    const isAlone = waiting.length === 1;
     let session: Session | undefined;
     const attempted: { job: Job; tell: () => void }[] = [];
     try {
       session = await this.#open();
-      await session.query(this.#begin);
+      if (isAlone) await session.query(this.#begin);
+      else await session.script(`${this.#begin}; ${SAVEPOINT}`);
       await this.#fence(lend(session).tx);
       for (let job = waiting.shift(); job; job = waiting.shift()) {
         const entry = { job, tell: () => {} };
         attempted.push(entry);
-        entry.tell = await attempt(session, job);
+        entry.tell = isAlone ? await attemptAlone(session, job) : await attemptBeside(session, job, waiting.length === 0);
       }
       await session.commit();
     } catch (error) {
@@ -151,17 +153,19 @@ async function attemptAlone(session: Session, job: Job): Promise<() => void> {
   }
 }
 
-/** The same behind a savepoint, so that it is undone by itself. Rejects if nothing can be saved. */
-async function attemptBeside(session: Session, job: Job): Promise<() => void> {
+/**
+ * The same behind the savepoint that is there, so that it is undone by itself, and leaves one for the next; the commit releases
+ * that of the last. Rejects if nothing can be saved.
+ */
+async function attemptBeside(session: Session, job: Job, isLast: boolean): Promise<() => void> {
   const { tx, end } = lend(session);
-  await session.query('SAVEPOINT job');
   try {
     const tell = await job.attempt(tx);
-    await session.query('RELEASE SAVEPOINT job');
+    if (!isLast) await session.script(`RELEASE ${SAVEPOINT}; ${SAVEPOINT}`);
     return tell;
   } catch (error) {
     // A full disk makes SQLite roll everything back by itself, and a lost connection does so too.
-    await session.query('ROLLBACK TO SAVEPOINT job').catch(() => Promise.reject(error));
+    await session.query(`ROLLBACK TO ${SAVEPOINT}`).catch(() => Promise.reject(error));
     return () => job.refuse(storeError(error));
   } finally {
     end();
