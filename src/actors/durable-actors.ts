@@ -135,7 +135,7 @@ export class DurableActors<T extends ActorTypes> {
     if (live !== undefined) live.row = { ...live.row, ...fields };
     this.#dormant?.drop(id);
     const now = live === undefined ? await this.get(id) : this.show(live);
-    if (now !== undefined) this.announce(id, now);
+    if (now !== undefined) this.#tell(id, now);
     return now;
   }
 
@@ -192,8 +192,13 @@ export class DurableActors<T extends ActorTypes> {
     return () => this.#observers.delete(observer);
   }
 
+  /** Shows observers one that a write of its own has made. */
   announce(id: string, now: T['now'] | null): void {
     this.#dormant?.drop(id);
+    this.#tell(id, now);
+  }
+
+  #tell(id: string, now: T['now'] | null): void {
     for (const observer of this.#observers) observer(id, now);
   }
 

@@ -46,7 +46,7 @@ onEach('migrations make exactly the tables of the entities, and take them away a
 
 onEachStore('servers: stored whole, found, listed, patched, removed', async (t, store) => {
   const row = serverRow('amber', {
-    motd: '§aHällo 🐭 \'";--',
+    motd: '§aHällo 🐭 \'";--\\ \n\u0001\u2028',
     properties: { 'level-seed': '42', motd: '"' },
     coldStartsMs: [1, 2],
     createdAt: Number.MAX_SAFE_INTEGER,
