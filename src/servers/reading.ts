@@ -37,7 +37,7 @@ export function createServerReading(
   async function* pagesByAccount(accountId: string, size: number, after?: ServerPlace): AsyncGenerator<ServerPage> {
     for (let place = after; ;) {
       const rows = await listServersByAccount(store, accountId, size, place);
-      const now = await Promise.all(rows.map((row) => (actors.find(row.id) ? get(row.id) : dormant(row))));
+      const now = await Promise.all(rows.map(async (row) => (actors.find(row.id) ? get(row.id) : dormant(row))));
       const servers = now.flatMap((each) => (each === undefined || each.state === 'deleting' ? [] : [each]));
       place = rows.length < size ? undefined : rows.at(-1);
       yield { servers, next: place && { createdAt: place.createdAt, id: place.id } };

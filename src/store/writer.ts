@@ -112,7 +112,9 @@ export class Writer {
       for (let job = waiting.shift(); job; job = waiting.shift()) {
         const entry = { job, tell: () => {} };
         attempted.push(entry);
-        entry.tell = isAlone ? await attemptAlone(session, job) : await attemptBeside(session, job, waiting.length === 0);
+        entry.tell = isAlone
+          ? await attemptAlone(session, job)
+          : await attemptBeside(session, job, waiting.length === 0);
       }
       await session.commit();
     } catch (error) {

@@ -57,13 +57,20 @@ async function examineIncome(t: ExecutionContext, store: Store, entries: LedgerR
 
 /** Every server is where its owner was told that it would be, or on its way. */
 async function examineStates(t: ExecutionContext, store: Store, { wishes, deleted }: Books): Promise<void> {
-  const rows = await store.query<{ id: string; state: string }>('SELECT "id", "state" FROM "servers"');
-  const states = new Map(rows.map(({ id, state }) => [id, state]));
+  const rows = await store.query<{ id: string; state: string; snapshot: string }>(
+    'SELECT "id", "state", "snapshot" FROM "servers"',
+  );
+  const states = new Map(rows.map(({ id, state, snapshot }) => [id, isStartQueued(snapshot) ? 'starting' : state]));
   for (const [id, wish] of wishes) {
     if (wish === 'awake') t.regex(states.get(id) ?? '', /^(starting|running|start_failed)$/, id);
     if (wish === 'asleep') t.regex(states.get(id) ?? '', /^(stopping|hibernated|start_failed)$/, id);
   }
   for (const id of deleted) t.is(states.get(id) ?? 'deleting', 'deleting', id);
+}
+
+/** A start that was asked for during a stop comes behind it. */
+function isStartQueued(snapshot: string): boolean {
+  return (JSON.parse(snapshot) as { context: { queued: unknown } }).context.queued !== null;
 }
 
 /** Each session costs what its full minutes cost, each of them charged once. Gives how many there are. */
