@@ -87,10 +87,12 @@ export function awakeningAnew(context: ServerContext, at: number) {
 export function withoutRoom(context: ServerContext, { at, ...failure }: NoRoom) {
   const foundAt = context.noRoom?.foundAt ?? at;
   const pauseMs = Math.min(LATEST_TRY_MS, Math.max(SOONEST_TRY_MS, at - foundAt));
+  // A player who joins meanwhile makes the wish of others no shorter.
+  const until = Math.max(context.noRoom?.until ?? 0, foundAt + (unclaimed(context) ? UNCLAIMED_ROOM_MS : ROOM_MS));
   return {
     startFailure: inLine(failure),
-    noRoom: { foundAt, tryAt: context.noRoom === null ? at : at + pauseMs },
-    deadlineAt: foundAt + (unclaimed(context) ? UNCLAIMED_ROOM_MS : ROOM_MS),
+    noRoom: { foundAt, tryAt: context.noRoom === null ? at : at + pauseMs, until },
+    deadlineAt: until,
     wokenAt: null,
     address: null,
     rcon: null,

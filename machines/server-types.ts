@@ -88,8 +88,11 @@ export interface ServerContext {
   answered: boolean;
   /** When its game last hung and was ended for it; of the last hour. */
   hangs: number[];
-  /** A start has found no room: when that was first so, and when it may be tried again. Null: nobody wants it, or it runs. */
-  noRoom: { foundAt: number; tryAt: number } | null;
+  /**
+   * A start has found no room: when that was first so, when it may be tried again, and until when it is. Null: nobody wants it, or
+   * it runs.
+   */
+  noRoom: { foundAt: number; tryAt: number; until: number } | null;
   /** When the present passing state is given up; null where there is no limit. */
   deadlineAt: number | null;
   /** No idle stop before. */

@@ -12,7 +12,7 @@ import { Server, ServerParams } from '../servers/api/messages.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import { warnPlayers } from '../servers/last-call.ts';
 import { notFound } from '../servers/refusals.ts';
-import type { ServerNow } from '../servers/server-now.ts';
+import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Sftp } from '../sftp/sftp.ts';
 import type { Tx } from '../store/store.ts';
@@ -73,7 +73,7 @@ const suspendServer = (needs: Needs) =>
       await needs.suspensions.set(row, record(needs, principal, now, 'server.suspend', reason));
       await needs.sftp.cut(id);
       const awake = await known(needs, id);
-      if (!reserves(awake)) return shown(needs, id);
+      if (!reserves(awake) && !waitsForRoom(awake)) return shown(needs, id);
       // Said before the game is told to save and stop; not awaited.
       if (awake.state === 'running')
         void warnPlayers([awake], 'This server is suspended. It saves and stops now.', needs);

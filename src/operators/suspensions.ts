@@ -2,6 +2,7 @@ import type { Cause } from '../../machines/server-types.ts';
 import { reserves } from '../billing/reservations.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError, preconditionFailure } from '../kernel/status.ts';
+import { waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import { INSTALLS, WAKES } from '../servers/wake-checks.ts';
 import { createRowCache } from '../store/row-cache.ts';
@@ -47,7 +48,7 @@ export async function openSuspensions({ store, clock, servers }: SuspensionsOpti
   for (const now of servers.live()) {
     const { row, state } = now;
     const found = suspended.of(row.id);
-    if (found === undefined || state === 'deleting' || !reserves(now)) continue;
+    if (found === undefined || state === 'deleting' || !(reserves(now) || waitsForRoom(now))) continue;
     const cause: Cause = { kind: 'operator', id: found.userId, note: `suspended: ${found.reason}` };
     await servers.send(row.id, { type: 'STOP', at: clock.now(), cause });
   }

@@ -118,6 +118,18 @@ test('it stands before players who came later and behind those who came sooner; 
   t.is(later.outcome, 'waits');
 });
 
+test('who is suspended stands in no line, and does not come back to it', async (t) => {
+  const it = await lossSite(t);
+  await lost(it);
+  t.like((await it.operate('servers/small:suspend', { reason: 'too loud' })).json, { startErrorCode: 'suspended' });
+  t.is((await it.servers.get('small'))?.context.noRoom, null);
+  await it.operate('servers/small:unsuspend', { reason: 'quiet' });
+  it.nodes.back('n1');
+  await it.clock.advance(60_000);
+  t.is(await stateOf(it, 'small'), 'start_failed');
+  t.is((await it.ok('GET', '/v1/servers/small'))['startErrorCode'], 'no_room_found');
+});
+
 test('what waiting does not mend ends the wait, with the reason', async (t) => {
   const it = await lossSite(t);
   await lost(it);

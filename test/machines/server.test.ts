@@ -294,7 +294,11 @@ test('a start whose machine was lost begins anew, for whoever asked for it, with
 test('a start that finds no room stands in line from then on, for an hour; nobody counts it as a failed one', (t) => {
   const now = run(command('START'), booted(10_000), down(20_000, 'lost'), noRoom(30_000));
   t.deepEqual(now.value, { startFailed: 'inLine' });
-  t.like(now.context, { wokenAt: null, noRoom: { foundAt: 30_000, tryAt: 30_000 }, deadlineAt: 30_000 + ROOM_MS });
+  t.like(now.context, {
+    wokenAt: null,
+    noRoom: { foundAt: 30_000, tryAt: 30_000, until: 30_000 + ROOM_MS },
+    deadlineAt: 30_000 + ROOM_MS,
+  });
   t.like(now.context.cause, { kind: 'system', id: 'lost' });
   t.like(now.context.startFailure, { code: 'no_room', summary: 'No room: none.' });
   t.regex(now.context.startFailure!.suggestion, /starts by itself as soon as there is room/);
@@ -305,7 +309,11 @@ test('a start that finds no room stands in line from then on, for an hour; nobod
     t.deepEqual(again.context.retries, []);
     t.is(next(again, booted(95_000)).context.noRoom, null);
     const missed = next(again, noRoom(100_000));
-    t.deepEqual(missed.context.noRoom, { foundAt: 30_000, tryAt: 170_000 }, 'its place stays, tries become rarer');
+    t.deepEqual(
+      missed.context.noRoom,
+      { foundAt: 30_000, tryAt: 170_000, until: 30_000 + ROOM_MS },
+      'its place stays, tries become rarer',
+    );
     t.is(serverState(next(missed, down(110_000, 'lost'))), 'start_failed');
   }
   const over = next(now, { type: 'ALARM', at: 30_000 + ROOM_MS });

@@ -17,7 +17,7 @@ test('a context with each instant set: all of them move, and no other number', (
     retries: [4],
     crashes: [5],
     hangs: [12],
-    noRoom: { foundAt: 14, tryAt: 15 },
+    noRoom: { foundAt: 14, tryAt: 15, until: 16 },
     deadlineAt: 6,
     keepAwakeUntil: 7,
     address: { host: 'a', port: 8 },
@@ -26,7 +26,7 @@ test('a context with each instant set: all of them move, and no other number', (
   };
   const moved = shifted(full, 100);
   const { limits, live, address, noRoom, ...rest } = moved;
-  t.deepEqual(noRoom, { foundAt: 114, tryAt: 115 });
+  t.deepEqual(noRoom, { foundAt: 114, tryAt: 115, until: 116 });
   t.deepEqual(limits, LIMITS);
   t.deepEqual(address, { host: 'a', port: 8 });
   t.deepEqual(live, { phase: 'ready', percent: 9, players: 10, lastActiveAt: 111, silentSince: 113 });
