@@ -126,6 +126,10 @@ function logRequests(log: Log, answered: (request: AnsweredRequest) => void = ()
     const operation = ctx.state.operation as Declared | undefined;
     const ms = performance.now() - begun;
     answered({ route: operation?.path ?? declaredRoute(ctx), method: ctx.method, status: ctx.status, ms });
+    // Who looks at something looks again and again: what was changed, and what was refused, is worth a line each.
+    const isNews = operation && !operation.routine && (ctx.method !== 'GET' || ctx.status >= 400);
+    const level = isNews ? 'info' : 'debug';
+    if (!log.isLevelEnabled(level)) return;
     const fields = {
       requestId: ctx.state.requestId as string,
       op: operation?.id,
@@ -138,9 +142,7 @@ function logRequests(log: Log, answered: (request: AnsweredRequest) => void = ()
     };
     const { method, path, status, reason } = fields;
     const answer = [status, reason].filter((part) => part !== undefined).join(' ');
-    // Who looks at something looks again and again: what was changed, and what was refused, is worth a line each.
-    const isNews = operation && !operation.routine && (method !== 'GET' || status >= 400);
-    log[isNews ? 'info' : 'debug'](
+    log[level](
       fields,
       `${operation?.id ?? 'request'}: ${method} ${path ?? ''} was answered ${answer} in ${fields.ms} ms`,
     );
@@ -158,8 +160,9 @@ function securityHeaders(baseUrl: string): Middleware {
     'X-Frame-Options': 'DENY',
     ...(baseUrl.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=31536000' }),
   };
+  const all = Object.entries(headers);
   return async function secure(ctx, next) {
-    ctx.set(headers);
+    for (const [name, value] of all) ctx.res.setHeader(name, value);
     await next();
   };
 }

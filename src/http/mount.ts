@@ -23,6 +23,8 @@ export interface Streams extends Watched {
   streamSlots: StreamSlots;
 }
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 /** Gives every operation its route. The router must be strict and sensitive. */
 export function mount(
   router: Router,
@@ -111,8 +113,10 @@ function answer(operation: AnsweringWith<'message'>, authorizer: Authorizer): Mi
   return async function serveMessage(ctx) {
     const principal = await admit(ctx, operation, authorizer);
     const reply = await operation.run(callOf(ctx, operation, principal));
-    if (reply instanceof WrittenReply) sendWritten(ctx, reply);
-    else ctx.body = reply;
+    if (reply instanceof WrittenReply) return sendWritten(ctx, reply);
+    // As text with its type, of which Koa finds out nothing more.
+    ctx.set('Content-Type', JSON_TYPE);
+    ctx.body = JSON.stringify(reply);
   };
 }
 
@@ -174,6 +178,7 @@ function sizeSaid(ctx: Context): number | undefined {
 
 // A parameter given twice stays a list, which no schema takes; unknown ones are dropped by the schema.
 function queryFields(querystring: string): object {
+  if (querystring === '') return {};
   const given = Object.groupBy(new URLSearchParams(querystring), ([name]) => name);
   return Object.fromEntries(
     Object.entries(given).map(([name, pairs = []]) => {
