@@ -25,7 +25,7 @@ COPY machines machines
 COPY migrations migrations
 COPY proxy proxy
 COPY src src
-RUN node src/bundle.js && rm -rf node_modules/esbuild node_modules/@esbuild
+RUN node src/bundle.js && rm -rf node_modules/esbuild node_modules/@esbuild node_modules/.bin/esbuild
 
 FROM node:24-bookworm-slim
 WORKDIR /opt/dormouse
