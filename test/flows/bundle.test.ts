@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 
-const ROOT = join(import.meta.dirname, '..');
+const ROOT = join(import.meta.dirname, '../..');
 const BUNDLE = 'node_modules/.cache/dormouse-bundle/main.cjs';
 const FROM_BUNDLE = 'this is the bundle';
 
