@@ -358,10 +358,9 @@ function textsOf(env: NodeJS.ProcessEnv, { envFile = '.env' }: ConfigOptions): N
 function refuseMistyped(texts: NodeJS.Dict<string>): void {
   const names = [...Object.values<Setting<unknown>>(settings).map(({ name }) => name), ...SECRETS.map(fileVariable)];
   const unset = names.filter((name) => texts[name] === undefined);
-  const bareNames = new Map(unset.map((name) => [bare(name), name]));
   for (const given of Object.keys(texts)) {
     if (names.includes(given)) continue;
-    const meant = bareNames.get(bare(given)) ?? unset.find((name) => name.length > 7 && distance(name, given) === 1);
+    const meant = unset.find((name) => bare(name) === bare(given) || (name.length > 7 && distance(name, given) === 1));
     if (meant !== undefined) throw new ConfigError(`${given} is no setting: did you mean ${meant}?`);
   }
 }
