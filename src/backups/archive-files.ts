@@ -20,6 +20,8 @@ export interface ArchiveFiles {
    * with a key that is not among ours, ArchiveCorrupt where it was encrypted and has been changed since.
    */
   read(row: BackupRow, range?: ByteRange): Readable;
+  /** The file of an archive that lies here as it was made, for its caller to close; any other can only be read by `read`. */
+  open(row: BackupRow): Promise<FileHandle | undefined>;
 }
 
 export interface ArchiveFilesOptions {
@@ -75,6 +77,9 @@ export function createArchiveFiles({ store, dataDir, offSite, keys }: ArchiveFil
       if (row.sealedBy !== '') keyOf(row);
       const expected = row.sealedBy === '' ? row.sizeBytes : sealedBytes(row.sizeBytes);
       if ((await storedSize(row)) !== expected) throw filesMissing(row.id);
+    },
+    async open({ location, sealedBy, serverId, id }) {
+      return location === '' && sealedBy === '' ? await opensFile(archivePath(dataDir, serverId, id)) : undefined;
     },
     read: (row, range = { start: 0, end: row.sizeBytes - 1 }) =>
       Readable.from(readWhole(row, range), { objectMode: false, highWaterMark: CHUNK_BYTES }),

@@ -13,7 +13,7 @@ import { createWorkerPool } from '../kernel/workers/pool.ts';
 import type { Store } from '../store/store.ts';
 import { type Archive, writeArchive } from './archive.ts';
 import type { ArchiveFiles } from './archive-files.ts';
-import { extractArchive } from './extract.ts';
+import { type ExtractOptions, extractArchive } from './extract.ts';
 import { archivePath, exists, siblingsOf } from './files.ts';
 import { type BackupRow, listBackups } from './rows.ts';
 import type { SealKey } from './seal.ts';
@@ -31,10 +31,13 @@ export interface ArchivesOptions {
   free: FreeDisk;
   /** What new archives are encrypted with; default: nothing. */
   key?: SealKey | undefined;
-  files: Pick<ArchiveFiles, 'read'>;
+  files: Pick<ArchiveFiles, 'read' | 'open'>;
   /** What a server's account may take. Default: as much as it likes. */
   accounts?: AccountDisk | undefined;
 }
+
+/** More than anybody asks for at the same time. */
+const RESTORES_AT_ONCE = 64;
 
 /** `signal` also ends the wait for the mutex. `progress` is in percent of the files' bytes. */
 export interface Making {
@@ -73,8 +76,8 @@ export type Ref = Pick<BackupRow, 'serverId' | 'id'>;
 export function createArchives(options: ArchivesOptions): Archives {
   const { store, dataDir, owner, disk, quotaBytes, free, key, files, withFilesLock = createKeyedMutex() } = options;
   const withMachineLock = createMutex();
-  // Of their own: a game that does not save meanwhile waits for nobody's downloads.
-  const workers = createWorkerPool({ streams: 1, trusted: true });
+  // Of their own: a game that does not save meanwhile, or is down, waits for nobody else's. Archives are made one at a time anyway.
+  const workers = createWorkerPool({ streams: RESTORES_AT_ONCE, trusted: true });
 
   async function archive({ serverId, id }: Ref, progress: Making['progress'], signal: AbortSignal): Promise<Made> {
     const root = siblingsOf(dataDir, serverId).root;
@@ -114,10 +117,11 @@ export function createArchives(options: ArchivesOptions): Archives {
     return Math.max(0, quotaBytes - used);
   }
 
-  async function extract(backup: BackupRow, staged: string, extracting: Parameters<typeof extractArchive>[3]) {
+  async function extract(backup: BackupRow, staged: string, extracting: ExtractOptions) {
     await mkdir(staged, { mode: 0o750 });
     if (owner) await chown(staged, owner.uid, owner.gid);
-    await extractArchive(files.read(backup), backup, { path: staged, owner }, extracting);
+    await using file = await files.open(backup);
+    await extractArchive(workers, file?.fd ?? files.read(backup), backup, { path: staged, owner }, extracting);
   }
 
   return {

@@ -1,78 +1,65 @@
-import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
-import { SAFELY, at, openDirectory } from '../jail/descriptors.ts';
-import { makeDirectory, makeFile } from '../jail/temps.ts';
-import { walk } from '../jail/tree.ts';
+import { closeSync, constants, fchownSync, mkdirSync, openSync } from 'node:fs';
+import { SAFELY, at } from '../jail/descriptors.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
-import { syncFileSystem } from '../kernel/sync-file-system.ts';
 
-/** Where a tree is written: an empty folder that nobody else uses. */
-export interface TargetDirectory {
-  path: string;
-  /** The owner of everything in it; undefined: this process's user. */
-  owner: FileOwner | undefined;
-}
+const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL, O_DIRECTORY } = constants;
 
 /**
- * A tree in the making. `names` is the path from its top, each character a byte. Rejects with the file system's error:
- * EEXIST where something is there already, ENOENT or ENOTDIR where the folder above is missing.
+ * A tree in the making, by calls that block. `names` is the path from its top, each character a byte. Throws the file system's
+ * error: EEXIST where something is there already, ENOENT or ENOTDIR where the folder above is missing.
  */
-export interface TreeMaker extends AsyncDisposable {
-  folder(names: readonly string[]): Promise<void>;
+export interface TreeMaker extends Disposable {
+  folder(names: readonly string[]): void;
   /** Open for writing; the caller closes it. */
-  file(names: readonly string[], mode: number): Promise<FileHandle>;
-  /** Once it resolves, all that was made is on disk, with what is in it. All files are closed by then. */
-  finish(): Promise<void>;
+  file(names: readonly string[], mode: number): number;
 }
 
 interface Level {
   name: string;
-  dir: FileHandle;
+  fd: number;
 }
 
 /**
- * Makes a tree in the order of a walk, each folder before its content. Only the folders above the last entry are open,
- * so each entry is reached by one name, however long its path is.
+ * Makes a tree in the order of a walk, each folder before its content, in an empty folder that is open and stays so. Only the
+ * folders above the last entry are open, so each entry is reached by one name, however long its path is.
  */
-export async function openTree({ path, owner }: TargetDirectory, syncAll = syncFileSystem): Promise<TreeMaker> {
-  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-  const levels: Level[] = [{ name: '', dir: await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW) }];
+export function openTree(root: number, owner: FileOwner | undefined): TreeMaker {
+  const levels: Level[] = [{ name: '', fd: root }];
 
-  /** The folder that holds the entry. */
-  async function above(names: readonly string[]): Promise<FileHandle> {
+  /** Where the entry is, by the folder that holds it. */
+  function placeOf(names: readonly string[]): string | Buffer {
     const folders = names.slice(0, -1);
     const apart = folders.findIndex((name, depth) => levels[depth + 1]?.name !== name);
-    await leave(1 + (apart === -1 ? folders.length : apart));
+    leave(1 + (apart === -1 ? folders.length : apart));
     for (const name of folders.slice(levels.length - 1)) {
-      levels.push({ name, dir: await openDirectory(levels.at(-1)!.dir, bytesOf(name)) });
+      levels.push({ name, fd: openSync(at(levels.at(-1)!, bytesOf(name)), O_RDONLY | O_DIRECTORY | SAFELY) });
     }
-    return levels.at(-1)!.dir;
+    return at(levels.at(-1)!, bytesOf(names.at(-1)!));
   }
 
-  async function leave(kept: number): Promise<void> {
-    for (const { dir } of levels.splice(kept).toReversed()) await dir.close();
+  function leave(kept: number): void {
+    for (const { fd } of levels.splice(kept).toReversed()) closeSync(fd);
+  }
+
+  function give(fd: number): number {
+    try {
+      if (owner) fchownSync(fd, owner.uid, owner.gid);
+      return fd;
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
   }
 
   return {
-    folder: async (names) => await makeDirectory(await above(names), bytesOf(names.at(-1)!), owner),
-    file: async (names, mode) =>
-      await makeFile(await above(names), bytesOf(names.at(-1)!), owner, (mode & 0o777) | 0o600),
-    async finish() {
-      await leave(1);
-      if (!(await syncAll(path))) await syncEach(levels[0]!.dir);
+    folder(names) {
+      const place = placeOf(names);
+      mkdirSync(place, 0o750);
+      if (owner) closeSync(give(openSync(place, O_RDONLY | O_DIRECTORY | SAFELY)));
     },
-    async [Symbol.asyncDispose]() {
-      for (const { dir } of levels.splice(0)) await dir.close();
-    },
+    file: (names, mode) => give(openSync(placeOf(names), O_RDWR | O_CREAT | O_EXCL | SAFELY, (mode & 0o777) | 0o600)),
+    [Symbol.dispose]: () => leave(1),
   };
-}
-
-async function syncEach(root: FileHandle): Promise<void> {
-  for await (const { dir, name } of walk(root)) {
-    await using file = await open(at(dir, name), constants.O_RDONLY | SAFELY);
-    await file.sync();
-  }
-  await root.sync();
 }
 
 function bytesOf(name: string): Buffer {

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, readFile, readdir, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readFile, readdir, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
@@ -11,13 +10,14 @@ import test, { type ExecutionContext } from 'ava';
 import * as fc from '../support/property.ts';
 import { type Archive, type ArchiveOptions, writeArchive } from '../../src/backups/archive.ts';
 import { ArchiveCorrupt } from '../../src/backups/errors.ts';
-import { extractArchive } from '../../src/backups/extract.ts';
+import { type ExtractOptions, extractArchive } from '../../src/backups/extract.ts';
 import { DEFAULT_RETENTION, expired } from '../../src/backups/retention.ts';
 import { tarOf } from '../../src/backups/tar.ts';
 import { inBlocks } from '../../src/files/archives/blocks.ts';
 import { openJail } from '../../src/jail/jail.ts';
 import type { ReadEntry } from '../../src/jail/read-tree.ts';
 import { removeTree } from '../../src/jail/remove-tree.ts';
+import { StatusError } from '../../src/kernel/status.ts';
 import { KIB, MIB } from '../../src/kernel/units.ts';
 import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { plant, treeOf } from '../support/tree.ts';
@@ -40,9 +40,21 @@ async function archive(root: string, target: string, options: Partial<ArchiveOpt
   return await writeArchive(workers, tree, target, { signal, grow: async () => {}, progress() {}, ...options });
 }
 
-async function unpacked(t: ExecutionContext, path: string, facts: Archive): Promise<string> {
+async function unpacked(
+  t: ExecutionContext,
+  path: string,
+  facts: Archive,
+  options: Partial<ExtractOptions> = {},
+): Promise<string> {
   const into = await folder(t);
-  await extractArchive(createReadStream(path), facts, { path: into, owner: undefined }, { signal, progress() {} });
+  await using file = await open(path);
+  await extractArchive(
+    workers,
+    file.fd,
+    facts,
+    { path: into, owner: undefined },
+    { signal, progress() {}, ...options },
+  );
   return into;
 }
 
@@ -200,6 +212,44 @@ test('an archive that becomes too large, is stopped, or whose source fails, leav
   await t.throwsAsync(archive(from, target), { code: 'FAILED_PRECONDITION', message: /more than 512 levels/ });
   t.deepEqual(await treeOf(to), {});
   t.deepEqual([...(await openBelow(from)), ...(await openBelow(to))], []);
+});
+
+test('what is unpacked is put on disk at the end: at once, else file by file', async (t) => {
+  const [from, to] = [await folder(t), await folder(t)];
+  await plant(from, { 'a/b/file': 'x', 'a/other': 'x', top: 'x' });
+  const path = join(to, 'a.tar.zst');
+  const facts = await archive(from, path);
+  for (const synced of [true, false]) {
+    let found: object | undefined;
+    const syncAll = async (root: string) => ((found = await treeOf(root)), synced);
+    await unpacked(t, path, facts, { syncAll });
+    t.deepEqual(found, await treeOf(from));
+  }
+});
+
+test('an archive that cannot be read to its end fails with what its store says, one that is stopped with the reason', async (t) => {
+  const [from, to] = [await folder(t), await folder(t)];
+  await plant(from, { large: randomBytes(3 * MIB) });
+  const facts = await archive(from, join(to, 'a.tar.zst'));
+  const bytes = await readFile(join(to, 'a.tar.zst'));
+  async function* fails(): AsyncGenerator<Buffer> {
+    yield bytes.subarray(0, MIB);
+    throw new StatusError('UNAVAILABLE', 'BACKUP_STORE_AWAY', 'The store is away.');
+  }
+  const target = { path: to, owner: undefined };
+  const quiet = { signal, progress() {} };
+  const away = await t.throwsAsync(extractArchive(workers, Readable.from(fails()), facts, target, quiet));
+  t.like(away, { reason: 'BACKUP_STORE_AWAY' });
+
+  const stop = new AbortController();
+  async function* stalls(): AsyncGenerator<Buffer> {
+    yield bytes.subarray(0, MIB);
+    stop.abort(new Error('stopped'));
+    yield await new Promise<Buffer>(() => {});
+  }
+  const stopped = extractArchive(workers, Readable.from(stalls()), facts, target, { ...quiet, signal: stop.signal });
+  await t.throwsAsync(stopped, { message: 'stopped' });
+  t.deepEqual(await openBelow(to), []);
 });
 
 test('whatever is changed in an archive, it is not taken', async (t) => {

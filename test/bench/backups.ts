@@ -1,8 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { type Archive, writeArchive } from '../../src/backups/archive.ts';
@@ -107,8 +106,9 @@ async function made(tree: string, archive: string): Promise<Archive> {
 }
 
 async function restored(archive: string, facts: Archive, path: string): Promise<void> {
-  const bytes = createReadStream(archive, { highWaterMark: 512 * 1024 });
-  await extractArchive(bytes, facts, { path, owner: undefined }, { signal, progress() {} });
+  await using file = await open(archive);
+  const workers = createWorkerPool({ streams: 1, trusted: true });
+  await extractArchive(workers, file.fd, facts, { path, owner: undefined }, { signal, progress() {} });
 }
 
 /** A folder of its own for each round: just after many files were removed, ext4 takes long to make others. */

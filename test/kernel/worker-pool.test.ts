@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import { StatusError } from '../../src/kernel/status.ts';
@@ -112,4 +113,37 @@ test('workers without work end, and those of a closed pool', async (t) => {
   const closing = createWorkerPool({ modules: [JOBS] });
   const working = closing.run(jobs.never, null, { tenant: TENANT });
   await Promise.all([t.throwsAsync(working), closing.close()]);
+});
+
+test('a job reads a stream or an open file as its input, and fails as the stream does', async (t) => {
+  const pool = poolOf(t);
+  const read = async (stdin: Readable | number) => {
+    let text = '';
+    for await (const part of pool.stream(jobs.readInput, null, { tenant: TENANT, stdin })) text += part;
+    return text;
+  };
+  t.is(await read(Readable.from(['to ', 'be ', 'read'])), 'to be read');
+  const path = join(await folder(t), 'file');
+  await writeFile(path, 'from a file');
+  await using file = await open(path);
+  t.is(await read(file.fd), 'from a file');
+  async function* fails() {
+    yield 'a part';
+    throw new StatusError('UNAVAILABLE', 'AWAY', 'It is away.');
+  }
+  const error = await t.throwsAsync(read(Readable.from(fails())), { instanceOf: StatusError });
+  t.is(error.reason, 'AWAY');
+});
+
+test('a stream goes on no further than its reader lets it', async (t) => {
+  const pool = poolOf(t);
+  const file = await open(join(await folder(t), 'steps'), 'w+');
+  t.teardown(() => file.close());
+  const items = pool.stream(jobs.writeSteps, 3, { tenant: TENANT, ahead: 1, files: [file.fd] });
+  for (let step = 0; step < 3; step++) {
+    t.is((await items.next()).value, step);
+    t.is((await file.stat()).size, step, 'what follows an item waits until the next is asked for');
+  }
+  t.true((await items.next()).done);
+  t.is((await file.stat()).size, 3);
 });

@@ -1,4 +1,4 @@
-import { readSync } from 'node:fs';
+import { readSync, writeSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StatusError } from '../../src/kernel/status.ts';
@@ -53,4 +53,17 @@ export const firstBytes = job(import.meta.url, 'firstBytes', (length: number) =>
 
 export const countTo = job(import.meta.url, 'countTo', async function* countTo(most: number) {
   for (let number = 1; number <= most; number++) yield number;
+});
+
+/** What it is given as its standard input, as text. */
+export const readInput = job(import.meta.url, 'readInput', async function* readInput() {
+  for await (const chunk of process.stdin) yield String(chunk);
+});
+
+/** Writes a byte into the file that it has open after each item. */
+export const writeSteps = job(import.meta.url, 'writeSteps', async function* writeSteps(steps: number) {
+  for (let step = 0; step < steps; step++) {
+    yield step;
+    writeSync(4, 'x');
+  }
 });

@@ -1,4 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { createSemaphore } from '../limits/semaphore.ts';
 import { StatusError } from '../status.ts';
 import { MINUTE_MS } from '../units.ts';
@@ -18,6 +20,8 @@ export interface JobOptions {
   memoryMb?: number;
   /** Open descriptors, which the job sees as 4, 5 and so on. They must stay open until it has ended. */
   files?: readonly number[];
+  /** What the job reads as its standard input: an open file, or a stream. Where that fails, so does the job, with its error. */
+  stdin?: Readable | number;
   /** Of a stream: its reader waits for nothing else, so it takes its place among those with one result. */
   brief?: boolean;
   /** Of a stream: as many items are made before they are asked for. Default: 16; with 1 the job rests until its last one is taken. */
@@ -116,11 +120,12 @@ async function* perform<Input>(
   workers: Workers,
   { module, name }: Job<Input, unknown>,
   input: Input,
-  { signal, cpuMs = CPU_MS, memoryMb = MEMORY_MB, files = [], ahead = ITEMS_AHEAD }: JobOptions,
+  { signal, cpuMs = CPU_MS, memoryMb = MEMORY_MB, files = [], stdin, ahead = ITEMS_AHEAD }: JobOptions,
   streamed: boolean,
 ): AsyncGenerator<unknown, void> {
   signal?.throwIfAborted();
-  const worker = workers.take(files, cpuMs);
+  const isOwn = files.length > 0 || stdin !== undefined;
+  const worker = workers.take(cpuMs, isOwn ? { files, stdin: stdinOf(stdin) } : undefined);
   const { child, usedCpuMs } = worker;
   const conversation = converse(child);
   const over = new AbortController();
@@ -130,6 +135,8 @@ async function* perform<Input>(
   void watchWorker(child, budget, () => conversation.fail(tooLarge(name)), over.signal);
   let finished = false;
   try {
+    if (typeof stdin === 'object' && child.stdin)
+      pipeline(stdin, child.stdin, { signal: over.signal }).catch((error: Error) => conversation.fail(error));
     conversation.send({ kind: 'run', module, name, input, ahead: streamed ? ahead : undefined });
     let message = await conversation.next();
     for (; message.kind === 'item'; message = await conversation.next()) {
@@ -146,13 +153,13 @@ async function* perform<Input>(
     over.abort();
     signal?.removeEventListener('abort', abort);
     conversation.close();
-    await (finished && files.length === 0 ? workers.giveBack(worker) : workers.end(worker));
+    await (finished && !isOwn ? workers.giveBack(worker) : workers.end(worker));
   }
 }
 
 interface Workers {
   /** One that waits for work, or a new one. Those with descriptors of a job are started for it. */
-  take(files: readonly number[], cpuMs: number): Worker;
+  take(cpuMs: number, own?: Pick<WorkerProcessOptions, 'files' | 'stdin'>): Worker;
   giveBack(worker: Worker): Promise<void>;
   end(worker: Worker): Promise<void>;
   close(): Promise<void>;
@@ -163,9 +170,9 @@ function createWorkers(idleMs: number, options: Pick<WorkerProcessOptions, 'modu
   const idle = new Set<Worker>();
   let closed = false;
 
-  function start(files: readonly number[], cpuMs: number): Worker {
+  function start(cpuMs: number, own: Pick<WorkerProcessOptions, 'files' | 'stdin'>): Worker {
     if (closed) throw new StatusError('UNAVAILABLE', 'UNAVAILABLE', 'The service is stopping.');
-    const child = startWorkerProcess({ ...options, files, mostCpuMs: KERNEL_FACTOR * Math.max(cpuMs, WORN_CPU_MS) });
+    const child = startWorkerProcess({ ...options, ...own, mostCpuMs: KERNEL_FACTOR * Math.max(cpuMs, WORN_CPU_MS) });
     const { promise: exited, resolve } = Promise.withResolvers<void>();
     const worker: Worker = { child, usedCpuMs: NODE_CPU_MS, idle: undefined, exited };
     all.add(worker);
@@ -188,9 +195,9 @@ function createWorkers(idleMs: number, options: Pick<WorkerProcessOptions, 'modu
   }
 
   return {
-    take(files, cpuMs) {
-      const [waiting] = files.length === 0 ? idle : [];
-      const worker = waiting ?? start(files, cpuMs);
+    take(cpuMs, own) {
+      const [waiting] = own ? [] : idle;
+      const worker = waiting ?? start(cpuMs, own ?? { files: [], stdin: 'ignore' });
       idle.delete(worker);
       clearTimeout(worker.idle);
       worker.child.ref();
@@ -212,6 +219,10 @@ function createWorkers(idleMs: number, options: Pick<WorkerProcessOptions, 'modu
       await Promise.all([...all].map(end));
     },
   };
+}
+
+function stdinOf(stdin: Readable | number | undefined): WorkerProcessOptions['stdin'] {
+  return typeof stdin === 'object' ? 'pipe' : (stdin ?? 'ignore');
 }
 
 function tooLarge(name: string, cause?: Error): StatusError {

@@ -24,6 +24,8 @@ const PAGE_BYTES = 4096;
 export interface WorkerProcessOptions {
   /** Descriptors that it has as 4, 5 and so on. */
   files: readonly number[];
+  /** What it reads as descriptor 0: a stream, an open file or nothing. */
+  stdin: 'pipe' | 'ignore' | number;
   /** Folders that it may read beside the program's own. */
   modules: readonly string[];
   /** See `WorkerPoolOptions`. */
@@ -36,14 +38,14 @@ export interface WorkerProcessOptions {
  * Starts a worker (`main.ts`). It sees neither the environment nor, unless it is trusted and where Node can see to that, any file
  * but the program's own and those it was given open, and it may not write.
  */
-export function startWorkerProcess({ files, modules, mostCpuMs, trusted }: WorkerProcessOptions): ChildProcess {
+export function startWorkerProcess({ files, stdin, modules, mostCpuMs, trusted }: WorkerProcessOptions): ChildProcess {
   const limits = trusted ? [] : permissions(modules);
   const node = [process.execPath, `--max-old-space-size=${HEAP_MB}`, ...limits, MAIN];
   // Node keeps code once compiled only where it may write.
   const { NODE_COMPILE_CACHE: cache } = process.env;
   // A shell, for Node has no call for it; it makes way for Node at once.
   const child = spawn('/bin/sh', ['-c', 'ulimit -t "$0" && exec "$@"', String(Math.ceil(mostCpuMs / 1000)), ...node], {
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc', ...files],
+    stdio: [stdin, 'ignore', 'ignore', 'ipc', ...files],
     serialization: 'advanced',
     env: trusted && cache !== undefined ? { NODE_COMPILE_CACHE: cache } : {},
   });

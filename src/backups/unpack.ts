@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { closeSync, futimesSync, writeFileSync } from 'node:fs';
+import { type Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createZstdDecompress } from 'node:zlib';
+import { type Extract, type Header, extract } from 'tar-stream';
+import { inBlocks } from '../files/archives/blocks.ts';
+import { ZSTD_WINDOW } from '../files/archives/format.ts';
+import { namesInArchive } from '../files/archives/names.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
+import { KIB, MIB } from '../kernel/units.ts';
+import { ArchiveCorrupt } from './errors.ts';
+import { type TreeMaker, openTree } from './tree.ts';
+
+/** A file or folder in an archive, with its bytes. */
+type Entry = AsyncIterable<Buffer> & { header: Header; resume(): void };
+
+const CHUNK_BYTES = 512 * KIB;
+/** Told of its bytes so often. */
+const STEP_BYTES = 8 * MIB;
+const NAMES_CLASH = new Set(['EEXIST', 'ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG']);
+
+/** What an archive must be, or it is not taken. */
+export interface ArchiveFacts {
+  /** In hex. */
+  sha256: string;
+  sizeBytes: number;
+  treeBytes: number;
+}
+
+/** Where a tree is written. */
+export interface Target {
+  /** The descriptor of an empty folder that nobody else uses. */
+  root: number;
+  /** The owner of everything in it; undefined: this process's user. */
+  owner: FileOwner | undefined;
+}
+
+/**
+ * Unpacks an archive, and tells now and then of how many bytes the files have that it has come to. For a worker: each call for a file
+ * blocks. At its end the archive was the one that was written, to the last bit; it throws ArchiveCorrupt, or what the file system
+ * says. Only files and folders are made, and no more bytes than went into it.
+ */
+export async function* unpack(archive: Readable, facts: ArchiveFacts, target: Target): AsyncGenerator<number> {
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  const hashed = new Transform({
+    transform(chunk: Buffer, _, done) {
+      sizeBytes += chunk.length;
+      hash.update(chunk);
+      done(null, chunk);
+    },
+  });
+  const tar = extract();
+  const zstd = createZstdDecompress({ ...ZSTD_WINDOW, chunkSize: CHUNK_BYTES });
+  const fed = pipeline(archive, inBlocks, hashed, zstd, tar);
+  // Looked at when all that came out of it has been.
+  fed.catch(() => {});
+  using tree = openTree(target.root, target.owner);
+  try {
+    yield* entriesInto(tar, tree, facts.treeBytes);
+    await fed;
+  } catch (error) {
+    tar.destroy(error as Error);
+    if (isOfFiles(error) || error instanceof ArchiveCorrupt) throw error;
+    throw new ArchiveCorrupt('The archive is damaged.', { cause: error });
+  }
+  if (sizeBytes !== facts.sizeBytes || hash.digest('hex') !== facts.sha256) {
+    throw new ArchiveCorrupt('The archive is not the one that was written.');
+  }
+}
+
+async function* entriesInto(tar: Extract, into: TreeMaker, treeBytes: number): AsyncGenerator<number> {
+  let [taken, told] = [0, 0];
+  for await (const entry of tar as AsyncIterable<Entry>) {
+    const { type, size, mode, mtime } = entry.header;
+    const names = namesInArchive(entry.header);
+    if (names === undefined) throw new ArchiveCorrupt('A name in the archive is none.');
+    if (type === 'directory') {
+      into.folder(names);
+      entry.resume();
+    } else if (type === 'file') {
+      taken += size;
+      if (taken > treeBytes) throw new ArchiveCorrupt('There is more in the archive than went into it.');
+      if (taken - told >= STEP_BYTES) yield (told = taken);
+      await writeEntry(into.file(names, mode), entry, mtime);
+    } else {
+      throw new ArchiveCorrupt(`There is a ${type} in the archive.`);
+    }
+  }
+  yield taken;
+}
+
+/** Fills a file and closes it. */
+async function writeEntry(file: number, entry: Entry, modifiedAt: Date): Promise<void> {
+  try {
+    for await (const chunk of entry) writeFileSync(file, chunk);
+    futimesSync(file, modifiedAt, modifiedAt);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** What the disk says, rather than the archive: in an empty folder it is the archive's own fault where names clash. */
+function isOfFiles(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && !NAMES_CLASH.has((error as NodeJS.ErrnoException).code ?? '');
+}
