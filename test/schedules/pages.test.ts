@@ -17,7 +17,7 @@ async function panel(t: Parameters<typeof openPanel>[0]) {
     ...it,
     text: async (query = '') => (await it.get(PATH + query)).text,
     form: async (form: string, fields: Record<string, string> = {}) => {
-      const answer = await it.during(it.submit(`${PATH}/${form}`, fields));
+      const answer = await it.submit(`${PATH}/${form}`, fields);
       return { status: answer.status, text: await answer.text(), to: answer.headers.get('location') ?? '' };
     },
     all: async () =>
