@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Server, createServer } from 'node:net';
 import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
@@ -78,9 +78,20 @@ async function main(flags: string[]): Promise<void> {
 function goFirst(): void {
   try {
     setPriority(PRIORITY);
+    // Linux may weigh sessions against each other, and priorities only within one (sched(7), autogroup).
+    if (hasOwnSession()) writeFileSync('/proc/self/autogroup', String(PRIORITY));
   } catch {
     // As everybody else, then.
   }
+}
+
+/** Whether this process leads its session, so that it is not that of a terminal or of other programs. */
+function hasOwnSession(): boolean {
+  // proc(5): pid, name, state, parent, group, session.
+  const [, , , session] = readFileSync('/proc/self/stat', 'latin1')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  return session === String(process.pid);
 }
 
 /** The two ways to end. */

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
@@ -24,6 +25,7 @@ interface View {
 /** A proxy started by hand. `said`: its log. */
 function startProxy(t: ExecutionContext, service: Service, env: Record<string, string>) {
   const child: ChildProcess = spawn(process.execPath, ['proxy/main.ts'], {
+    detached: true,
     cwd: ROOT,
     env: {
       PATH: process.env['PATH'],
@@ -67,13 +69,19 @@ test('several proxies of one service: one list of players, one wake, and each lo
     child: startProxy(t, service, { PROXY_TOKEN, PROXY_NAME: name }).child,
   }));
   await until('both listen', async () => (await views()).filter(({ listening }) => listening).length === 2);
-  t.is(await ready(), 200);
+  // Its answer is kept for a second.
+  await until('it is ready', async () => (await ready()) === 200);
   // What `nice` may here, as it says itself.
   const allowed = Number(execFileSync('nice', ['-n', '-7', 'nice'], { stdio: ['ignore', 'pipe', 'ignore'] }));
   t.deepEqual(
     proxies.map(({ child }) => getPriority(child.pid)),
     [allowed, allowed],
   );
+  // Where Linux weighs sessions, too: theirs are their own.
+  const groups = proxies.map(({ child }) => `/proc/${child.pid}/autogroup`);
+  for (const group of groups.filter((file) => existsSync(file))) {
+    t.regex(await readFile(group, 'utf8'), new RegExp(`nice ${allowed}$`, 'm'));
+  }
 
   // The system spreads connections over both, by their addresses.
   const players = Array.from({ length: 40 }, (_, n) => new EchoPlayer(service.playersPort, 'echo.localhost', `P${n}`));
