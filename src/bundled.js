@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), '..');
 /** With every change of packages it goes, or is of other packages than there are. */
 export const FOLDER = path.join(ROOT, 'node_modules/.cache/dormouse-bundle');
-export const BUNDLE = 'main.cjs';
+export const BUNDLE = 'main.mjs';
 /** What it was made of. */
 export const LIST = 'made-of.json';
 

@@ -28,8 +28,7 @@ if (!existsSync(path.join(ROOT, 'node_modules/xstate'))) {
   if (other !== undefined) process.argv.splice(2, 1);
   const { currentBundle } = await import(pathToFileURL(path.join(ROOT, 'src/bundled.js')).href);
   const bundle = other === undefined ? currentBundle() : undefined;
-  // Required: an import would search all of it for what it exports first.
-  if (bundle !== undefined) module.createRequire(import.meta.url)(bundle);
+  if (bundle !== undefined) await import(pathToFileURL(bundle).href);
   else await runSource(other ?? 'src/main.ts');
 }
 

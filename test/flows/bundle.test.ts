@@ -6,7 +6,7 @@ import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 
 const ROOT = join(import.meta.dirname, '../..');
-const BUNDLE = 'node_modules/.cache/dormouse-bundle/main.cjs';
+const BUNDLE = 'node_modules/.cache/dormouse-bundle/main.mjs';
 const FROM_BUNDLE = 'this is the bundle';
 
 /** A copy of this program with the same packages, and room for a bundle of its own. */
