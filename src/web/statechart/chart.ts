@@ -37,8 +37,9 @@ function drawn({ width, height, boxes, edges }: Drawing, path: string, form: 'br
         .toSorted((a, b) => Number(isIn(a.from, path)) - Number(isIn(b.from, path)))
         .map(
           ({ from, to, line, head }) =>
+            // Its way, and its head.
             html`<g class="${lit('edge', isIn(from, path))}" data-from="${from}" data-to="${to}">
-              <path class="way" d="${line}" /><path class="head" d="${head}" />
+              <path d="${line}" /><path d="${head}" />
             </g>`,
         )}
     </g>
@@ -52,13 +53,11 @@ function frame({ state, x, y, width, height, textX, lines }: Box, path: string):
   return html`<g class="${lit(kind, isIn(state.path, path))}" data-state="${state.path}">
     <rect x="${x}" y="${y}" width="${width}" height="${height}" rx="9" />
     ${state.initial && html`<circle class="initial" cx="${textX + 4}" cy="${y + 14}" r="4" />`}
-    <text class="name" x="${state.initial ? textX + 14 : textX}" y="${y + 18}">${state.name}</text>
-    ${lines.map(
-      (line) =>
-        html`<text class="${line.kind}" x="${textX}" y="${line.y + 4}">
-          ${line.text}${line.target !== '' && html`<tspan class="to"> ${line.target}</tspan>`}
-        </text>`,
-    )}
+    <text x="${state.initial ? textX + 14 : textX}" y="${y + 18}">${state.name}</text>
+    ${lines.map((line) => {
+      const words = html`${line.text}${line.target !== '' && html`<tspan class="to"> ${line.target}</tspan>`}`;
+      return html`<text class="${line.kind}" x="${textX}" y="${line.y + 4}">${words}</text>`;
+    })}
   </g>`;
 }
 
