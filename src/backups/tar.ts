@@ -58,10 +58,10 @@ function fill(entry: ReadEntry, position: number, block: Buffer, offset: number,
 
 /** What precedes the content of an entry. A name that no header holds is in a record of its own before it. */
 function headersOf(entry: ReadEntry): Buffer {
-  const { name, pax = {} } = namedInArchive(entry);
+  const { name, pax } = namedInArchive(entry);
   const records = Object.entries(pax ?? {});
-  const isShort = records.length === 0 && placed(name) !== undefined;
-  if (isShort) return header(entry, name, entry.kind === 'directory' ? '5' : '0', entry.sizeBytes);
+  const type = entry.kind === 'directory' ? '5' : '0';
+  if (records.length === 0 && placed(name) !== undefined) return header(entry, name, type, entry.sizeBytes);
   const extended = Buffer.from(
     [['path', name], ...records].map(([key, value]) => record(` ${key}=${value}\n`)).join(''),
   );
@@ -70,7 +70,7 @@ function headersOf(entry: ReadEntry): Buffer {
   return Buffer.concat([
     header(entry, 'PaxHeader', 'x', extended.length),
     padded,
-    header(entry, 'PaxHeader', entry.kind === 'directory' ? '5' : '0', entry.sizeBytes),
+    header(entry, 'PaxHeader', type, entry.sizeBytes),
   ]);
 }
 

@@ -19,13 +19,15 @@ interface Shape {
 class IndexedRouter extends Router {
   /** By `keyOf`, each in the order in which the routes were added. */
   readonly #routes = new Map<string, Layer[]>();
+  /** Those that may have any number of segments. */
+  #others: readonly Layer[] = [];
   #indexed = 0;
 
   override match(path: string, method: string): KoaRouter.MatchResult {
     if (this.#indexed !== this.stack.length) this.#index();
     const found: KoaRouter.MatchResult = { path: [], pathAndMethod: [], route: false };
     const shape = shapeOf(path);
-    const routes = this.#routes.get(keyOf(shape)) ?? this.#routes.get(keyOf({ ...shape, verb: '' })) ?? this.#others();
+    const routes = this.#routes.get(keyOf(shape)) ?? this.#routes.get(keyOf({ ...shape, verb: '' })) ?? this.#others;
     for (const route of routes) {
       if (!route.match(path)) continue;
       found.path.push(route);
@@ -40,20 +42,14 @@ class IndexedRouter extends Router {
     this.#routes.clear();
     this.#indexed = this.stack.length;
     const shapes = this.stack.map((route) => shapeOfRoute(route));
+    this.#others = this.stack.filter((_, nth) => shapes[nth] === undefined);
     const known = shapes.flatMap((shape) => (shape ? [shape, { ...shape, verb: '' }] : []));
-    for (const of of known) {
+    for (const [key, of] of new Map(known.map((shape) => [keyOf(shape), shape]))) {
       const isMeant = (shape: Shape | undefined) =>
         !shape || (shape.segments === of.segments && (shape.verb === '' || shape.verb === of.verb));
-      this.#routes.set(
-        keyOf(of),
-        this.stack.filter((_, nth) => isMeant(shapes[nth])),
-      );
+      const meant = this.stack.filter((_, nth) => isMeant(shapes[nth]));
+      this.#routes.set(key, meant);
     }
-  }
-
-  /** Those that may have any number of segments. */
-  #others(): Layer[] {
-    return this.stack.filter((route) => shapeOfRoute(route) === undefined);
   }
 }
 

@@ -27,9 +27,9 @@ export function bareHttp(port: number, most: number, timeoutMs: number) {
   function begin(request: string): Promise<number> {
     return new Promise((resolve, reject) => {
       const pending = { received: [], bytes: 0, length: undefined, status: 0, resolve, reject };
-      const kept = idle.pop();
-      if (kept === undefined && open >= most) line.push(() => write(idle.pop()!, request, pending));
-      else write(kept ?? connection(), request, pending);
+      const go = (): void => write(idle.pop() ?? connection(), request, pending);
+      if (idle.length === 0 && open >= most) line.push(go);
+      else go();
     });
   }
 
@@ -49,6 +49,7 @@ export function bareHttp(port: number, most: number, timeoutMs: number) {
       pendings.get(socket)?.reject(new Error('cut off'));
       const nth = idle.indexOf(socket);
       if (nth >= 0) idle.splice(nth, 1);
+      line.shift()?.();
     });
     return socket;
   }
