@@ -10,14 +10,18 @@ export class Deadlines {
   readonly #watched = new Set<Watched>();
   readonly #now: () => number;
   readonly #timer: NodeJS.Timeout;
+  #isClosed = false;
 
   /** Calls `alsoEach` with each pass. */
   constructor(options: { now: () => number; sweepMs: number; alsoEach: () => void }) {
     this.#now = options.now;
-    this.#timer = setInterval(() => {
+    // After a pause of the whole process, what has arrived meanwhile is read first: nobody is cut off for the proxy's own delay.
+    this.#timer = setInterval(() => setImmediate(pass), options.sweepMs).unref();
+    const pass = (): void => {
+      if (this.#isClosed) return;
       this.#sweep();
       options.alsoEach();
-    }, options.sweepMs).unref();
+    };
   }
 
   add(watched: Watched): void {
@@ -29,6 +33,7 @@ export class Deadlines {
   }
 
   close(): void {
+    this.#isClosed = true;
     clearInterval(this.#timer);
   }
 

@@ -133,15 +133,16 @@ test('a server whose container somebody has paused can be stopped, and saves', a
   t.deepEqual(entries, []);
 });
 
-/** On a busy machine the kernel does not always freeze a container at the first try. */
+/** The kernel freezes no container while one of its threads waits for the disk: then once more. */
 async function pause(id: string): Promise<void> {
   const container = new Docker({ socketPath: ENGINE }).getContainer(id);
-  for (let tries = 1; ; tries++) {
-    try {
-      await container.pause();
-      return;
-    } catch (error) {
-      if (tries === 10 || !/unable to freeze/.test(String(error))) throw error;
-    }
-  }
+  const isFrozen = () =>
+    container.pause().then(
+      () => true,
+      (error: unknown) => {
+        if (/unable to freeze/.test(String(error))) return false;
+        throw error;
+      },
+    );
+  await until(isFrozen, 250);
 }

@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { pingStatus } from '../support/bot.ts';
+import { isKnown, pingStatus } from '../support/bot.ts';
 import { EchoPlayer } from '../support/echo-player.ts';
 import { otherRelease } from '../support/other-release.ts';
 import { runningProxies } from '../support/running-proxies.ts';
@@ -33,12 +33,7 @@ async function startEcho(t: ExecutionContext): Promise<Service> {
 async function create(service: Service, name: string): Promise<void> {
   await service.create(name, '1.20.4');
   const ping = { port: service.playersPort, fakeHost: `${name}.localhost`, timeoutMs: PATIENCE_MS };
-  await until('it is known', async () =>
-    pingStatus(ping).then(
-      () => true,
-      () => false,
-    ),
-  );
+  await until('it is known', async () => pingStatus(ping).then(isKnown, () => false));
 }
 
 async function enter(t: ExecutionContext, service: Service, names: string[]): Promise<EchoPlayer[]> {

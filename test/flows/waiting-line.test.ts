@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { joinRaw, joinRoom, pingStatus } from '../support/bot.ts';
+import { isKnown, joinRaw, joinRoom, pingStatus } from '../support/bot.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { type Service, freePort, startService } from '../support/service.ts';
 
@@ -43,7 +43,7 @@ test('players in line come in as places become free, first come first served, ov
     { ...at(service.playersPort, 'first'), name: 'Alex' },
     { ...at(other, 'second'), name: 'Steve' },
   ];
-  for (const player of [alex, steve]) await until(async () => pingStatus(player).then(isThere, isNot));
+  for (const player of [alex, steve]) await until(async () => pingStatus(player).then(isKnown, isNot));
 
   const inFirst = joinRoom(alex);
   await until(() => shown(inFirst.dialogs).includes('You are 1st in line'));
@@ -80,7 +80,6 @@ function shown(dialogs: readonly string[]): string {
   return dialogs.at(-1) ?? '';
 }
 
-const isThere = () => true;
 const isNot = () => false;
 
 /** Looks until the condition holds, for as long as the test may take. */

@@ -371,6 +371,15 @@ test('a slow loris is cut off in time, though it keeps sending', async (t) => {
   await idle.gone();
 });
 
+test('nobody is cut off for a pause of the proxy itself: what came meanwhile is read first', async (t) => {
+  const { port, proxy } = await startProxy(t, { timings: { firstByteMs: 300, openingMs: 600, sweepMs: 20 } });
+  const client = await RawClient.open(t, port);
+  await until(() => proxy.stats().accepted === 1);
+  client.send(handshake(767, 'status'), statusRequest);
+  for (const resumesAt = performance.now() + 400; performance.now() < resumesAt; );
+  t.is((await client.packet()).id, 0);
+});
+
 test('an address that connects too often, or holds too many sockets, is turned away; others are not', async (t) => {
   const limits = { exempt: [], connections: { burst: 4, perSecond: 0.001 }, unroutedPerAddress: 3 };
   const { port, proxy } = await startProxy(t, { limits });

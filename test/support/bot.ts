@@ -3,6 +3,7 @@ import mc, { type Client, createClient } from 'minecraft-protocol';
 import { type Bot, createBot } from 'mineflayer';
 import prismarineItem from 'prismarine-item';
 import { Vec3 } from 'vec3';
+import { TEXTS } from '../../proxy/texts.ts';
 import { findVersion } from '../../src/sandbox/versions.ts';
 
 /** Where and as whom to join. */
@@ -147,6 +148,11 @@ export interface StatusAnswer {
   players: { max: number; online: number; sample?: { name: string; id: string }[] };
   description: unknown;
   favicon?: string;
+}
+
+/** Whether the proxy knows the server it was asked about: neighbours are told where it does not. */
+export function isKnown({ description }: StatusAnswer): boolean {
+  return !JSON.stringify(description).includes(TEXTS.unknown);
 }
 
 interface PingOptions {
@@ -321,9 +327,11 @@ async function joined(
   { ended }: { ended: Promise<string> },
   options: JoinOptions,
 ) {
+  const begun = performance.now();
   const arrived = new Promise<void>((resolve) => emitter.once(event, resolve));
   const refused = ended.then((reason) => {
-    throw new Error(`${options.name} could not join: ${reason}`);
+    const so = `after ${Math.round(performance.now() - begun)} ms, ${client.socket?.bytesRead ?? 0} bytes received`;
+    throw new Error(`${options.name} could not join: ${reason} (${so}, state ${client.state})`);
   });
   // Once the bot is in, its end is no longer an error of joining.
   refused.catch(() => undefined);
