@@ -286,6 +286,7 @@ export async function startApp(
     onClose(() => quotas.close());
     const suspensions = await openSuspensions({ store, clock, servers });
     sftp.keepShut((id) => suspensions.of(id) !== undefined);
+    serverEvents.heedSuspensions(suspensions);
     const drain = await openNodeDrain({ store, servers, nodes, settings });
     // A player is held while the engine comes back; who asks over the API is told.
     const reachability = createReachability(engine, clock);

@@ -25,6 +25,10 @@ export const SERVER_EVENTS = {
         .object({ node: z.string(), since: at })
         .nullable()
         .describe('Set while its machine does not answer: since when, and which. Null again once it goes on.'),
+      suspended: z
+        .object({ reason: z.string(), since: at })
+        .nullable()
+        .describe('Set while an operator has suspended it, whatever its state. Null again once it may wake.'),
       quota: z.object(Quota).optional().describe('With the first event of a stream.'),
       alert: z.object({ alert: z.string(), at }).nullish().describe('With the first: the open one.'),
     })

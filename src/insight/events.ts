@@ -3,6 +3,7 @@ import type { LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
+import type { Told } from '../servers/standing.ts';
 
 /** The kinds of events that a server's watchers are told. */
 export type ServerEventType = 'gap' | 'state' | 'progress' | 'players' | 'tick' | 'quota' | 'backup' | 'alert';
@@ -23,10 +24,18 @@ export interface Besides {
   alert: { alert: string; at: string } | null;
 }
 
+/** Why a server is suspended, and since when (epoch ms). */
+interface Suspended {
+  reason: string;
+  at: number;
+}
+
 /** The events of servers, live and kept for a while for watchers who come back. In memory only. */
 export interface ServerEvents {
   /** Publishes an event that does not come from the machine. */
   publish(serverId: string, type: ServerEventType, data: object): void;
+  /** Tells from now on of each server whether an operator has suspended it; to be called once. */
+  heedSuspensions(suspensions: Told<Suspended>): void;
   /**
    * Replays what came after the event of that id or, where that id is unknown, a `gap` and the server's state with
    * `besides`; then tells everything new, and null once the server is gone. `now` and `besides` may be a moment old.
@@ -58,7 +67,7 @@ interface History {
 }
 
 export interface ServerEventsOptions {
-  servers: Pick<Servers, 'observe' | 'live'>;
+  servers: Pick<Servers, 'observe' | 'get'>;
   /** Of games on several machines: which are on one that does not answer. */
   lostGames?: LostGames | undefined;
   clock: Clock;
@@ -75,15 +84,28 @@ export function createServerEvents({ servers, lostGames, clock }: ServerEventsOp
   const unobserve = servers.observe((id, now) =>
     now === null || now.state === 'deleting' ? remove(id) : compare(now),
   );
-  const unfollow = lostGames?.follow((id) => {
-    const now = servers.live().find(({ row }) => row.id === id);
-    if (now && now.state !== 'deleting') publish(id, 'state', stateNow(now));
-  });
+  const unfollow = lostGames?.follow(tellAgain);
+  let suspensions: Told<Suspended> | undefined;
+  let ignoreSuspensions: (() => void) | undefined;
 
-  /** With what the machine does not know: whether its game can be reached at all. */
+  /** Of a server for which something has changed that its machine does not know. */
+  function tellAgain(id: string): void {
+    servers.get(id).then(
+      (now) => now && publish(id, 'state', stateNow(histories.get(id)?.now ?? now)),
+      // Its watchers read it with the next change.
+      () => {},
+    );
+  }
+
+  /** With what the machine does not know: whether its game can be reached at all, and whether it may wake. */
   function stateNow(now: ServerNow): object {
     const lost = lostGames?.of(now.row.id);
-    return { ...stateOf(now), waits: lost === undefined ? null : { node: lost.node, since: instant(lost.since) } };
+    const suspended = suspensions?.of(now.row.id);
+    return {
+      ...stateOf(now),
+      waits: lost === undefined ? null : { node: lost.node, since: instant(lost.since) },
+      suspended: suspended === undefined ? null : { reason: suspended.reason, since: instant(suspended.at) },
+    };
   }
 
   /** The history of a server. The one unused for longest is dropped first. */
@@ -141,6 +163,10 @@ export function createServerEvents({ servers, lostGames, clock }: ServerEventsOp
 
   return {
     publish,
+    heedSuspensions(given) {
+      suspensions = given;
+      ignoreSuspensions = given.follow(tellAgain);
+    },
     follow(given, besides, lastEventId, listener) {
       const { id } = given.row;
       const history = historyOf(id);
@@ -163,6 +189,7 @@ export function createServerEvents({ servers, lostGames, clock }: ServerEventsOp
     close() {
       unobserve();
       unfollow?.();
+      ignoreSuspensions?.();
     },
   };
 }

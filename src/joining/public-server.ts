@@ -6,7 +6,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
 import { addressOf } from '../servers/api/view.ts';
-import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
+import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Standing } from '../servers/standing.ts';
 import type { PublicStatuses } from './public-statuses.ts';
@@ -100,7 +100,7 @@ function publicServer(slug: string, now: ServerNow, deps: PublicStatusDeps): Pub
     playersMax: Number(row.properties['max-players']) || DEFAULT_MAX_PLAYERS,
     motd: row.motd || DEFAULT_MOTD,
     maintenance: policy.maintenanceText,
-    standing: deps.standing.of(row.id)?.code ?? (waitsForRoom(now) ? 'no_room' : ''),
+    standing: deps.standing.of(row.id, now)?.code ?? '',
     wakeMode: policy.mode,
     address: addressOf(row.hostname, deps),
     icon: iconOf(row.lastStatus),

@@ -1,16 +1,21 @@
 import type { Failure } from '../../machines/server-types.ts';
+import { type ServerNow, waitsForRoom } from './server-now.ts';
 
-/** What is against servers beside their own machines: an operator, or a node that does not answer. */
+/** What is against servers that would go on otherwise: an operator, a node that does not answer, or that there is no room. */
 export interface Standing {
-  /** Why a server does not go on; undefined: nothing of that is against it. */
-  of(serverId: string): Failure | undefined;
-  /** Tells each server for which that has changed. Returns the cancellation. */
+  /** Why a server does not go on; undefined: nothing of that is against it. `now`: the server; undefined for one that sleeps. */
+  of(serverId: string, now: Run | undefined): Failure | undefined;
+  /** Tells each server for which that has changed by something else than a change of its own. Returns the cancellation. */
   follow(listener: (serverId: string) => void): () => void;
 }
 
-/** Follows what it tells of. */
-interface Told<Found> {
+type Run = Pick<ServerNow, 'state' | 'context'>;
+
+/** Something known of servers that tells when it changes. */
+export interface Told<Found> {
+  /** Undefined: that is not so of this server. */
   of(serverId: string): Found | undefined;
+  /** Tells each server for which it has become another. Returns the cancellation. */
   follow(listener: (serverId: string) => void): () => void;
 }
 
@@ -22,11 +27,12 @@ export interface StandingOptions {
 
 export function createStanding({ suspensions, lostGames }: StandingOptions): Standing {
   return {
-    of(serverId) {
+    of(serverId, now) {
       const suspended = suspensions.of(serverId);
       if (suspended !== undefined) return suspension(suspended);
       const lost = lostGames?.of(serverId);
-      return lost && loss(lost);
+      if (lost !== undefined) return loss(lost);
+      return now && waitsForRoom(now) ? (now.context.startFailure ?? undefined) : undefined;
     },
     follow(listener) {
       const all = [suspensions.follow(listener), lostGames?.follow(listener)];

@@ -437,6 +437,24 @@ test('a server whose machine does not answer: that it waits, for which one and s
   t.like(eventsIn(stream.text()).at(-1), { event: 'state', data: { state: 'running', waits: null } });
 });
 
+test('a sleeping server that an operator suspends: that it is, why and since when, and that it is not any more', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const stream = await open(t, it, EVENTS);
+  const suspended = { reason: 'Report 4711', since: new Date(it.clock.now()).toISOString() };
+  t.like(eventsIn(await stream.until('\n\n'))[0]?.data, { state: 'hibernated', suspended: null });
+  const row = { serverId: 'abc', reason: 'Report 4711', userId: 'usr_test', at: it.clock.now() };
+  await it.services.suspensions.set(row, async () => {});
+  await stream.until('Report 4711');
+  t.like(eventsIn(stream.text()).at(-1), { event: 'state', data: { state: 'hibernated', suspended } });
+  const late = await open(t, it, EVENTS);
+  t.like(eventsIn(await late.until('\n\n'))[0]?.data, { suspended });
+  const known = stream.text().length;
+  await it.services.suspensions.lift('abc', async () => {});
+  await it.passUntil(() => stream.text().includes('"suspended":null', known), 1_000);
+  t.like(eventsIn(stream.text()).at(-1), { event: 'state', data: { state: 'hibernated', suspended: null } });
+});
+
 test('a quota that is exceeded, and a backup on its way, are told', async (t) => {
   const it = await api(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 2 }] });
   await it.create('abc');

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { closeBrowser } from '../support/browser.ts';
 import { needs } from '../support/needs.ts';
-import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
+import { PHONE, type PanelUnderTest, accessible, legibleInTheDark, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
 
@@ -16,6 +16,18 @@ async function cardOf(it: PanelUnderTest, id: string): Promise<string> {
   return text.split(`id="server-${id}"`)[1]?.split('</li>')[0] ?? '';
 }
 
+/** What the way to a first join says: its headline, and its last step. */
+async function tourOf(it: PanelUnderTest): Promise<string> {
+  const { text } = await it.get('/servers');
+  const [, tour = ''] = /data-live="tour">([^]*?)<\/section>/.exec(text) ?? [];
+  return [/<h2>([^]*?)<\/h2>/.exec(tour)?.[1], /<h3>Join<\/h3>\s*<p>([^]*?)<\/p>/.exec(tour)?.[1]].join(' | ');
+}
+
+/** Makes `usr_test` an operator. */
+async function operates(it: PanelUnderTest): Promise<void> {
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+}
+
 /** `castle` runs on a node that does not answer any more, for longer than it takes to find that out. */
 async function loses(t: ExecutionContext): Promise<PanelUnderTest> {
   const it = await openPanel(t, { world: { nodes: NODES } });
@@ -27,19 +39,22 @@ async function loses(t: ExecutionContext): Promise<PanelUnderTest> {
 
 test('a suspended server says so where it would say how to wake it, and has no button to start it', async (t) => {
   const it = await openPanel(t);
-  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+  await operates(it);
   await it.create('castle');
   const start = /action="\/servers\/castle\/start"/;
   t.regex((await it.get('/servers/castle')).text, start);
   t.regex(await cardOf(it, 'castle'), /Joining wakes it[^]*action="\/servers\/start"/);
-  await it.submit('/operator/accounts/acc_test/suspend', { server: 'castle', reason: 'Too loud' });
+  await it.submit('/operator/accounts/acc_test/suspend', { server: 'castle', reason: 'Report 4711: too loud: twice' });
   const { text } = await it.get('/servers/castle');
   t.regex(text, /<span class="tag bad">suspended<\/span>/);
-  t.regex(text, /<strong>Suspended<\/strong>: Too loud[^]*Ask the operator/);
+  t.regex(text, /<strong>Suspended<\/strong>: Report 4711: too loud: twice<[^]*Ask the operator/);
   t.notRegex(text, /press Start/);
   t.notRegex(text, start);
   const card = await cardOf(it, 'castle');
-  t.regex(card, /<span class="tag bad">suspended<\/span>[^]*<strong>Suspended<\/strong>: Too loud/);
+  t.regex(
+    card,
+    /<span class="tag bad">suspended<\/span>[^]*<strong>Suspended<\/strong>: Report 4711: too loud: twice\s*</,
+  );
   t.notRegex(card, /asleep|wakes|action="\/servers\/start"/);
   await it.submit('/operator/accounts/acc_test/unsuspend', { server: 'castle', reason: 'Quiet again' });
   t.regex(await cardOf(it, 'castle'), /Joining wakes it/);
@@ -88,11 +103,87 @@ test('where players may not wake it, nothing says that joining does', async (t) 
   t.notRegex((await it.get('/servers/castle/players')).text, /wakes it/);
 });
 
+test('the way to a first join says what is true of the server: that joining wakes it, or what is against that', async (t) => {
+  const it = await openPanel(t);
+  await operates(it);
+  await it.create('castle');
+  t.regex(await tourOf(it), /^Your server is there. Now join it \| Joining wakes it\. You wait in the game/);
+  await it.submit('/operator/accounts/acc_test/suspend', { server: 'castle', reason: 'Too loud: twice' });
+  const barred = 'Your server is there, but cannot be joined now | ';
+  t.is(await tourOf(it), `${barred}<strong>Suspended</strong>: Too loud: twice`);
+  await it.submit('/operator/accounts/acc_test/unsuspend', { server: 'castle', reason: 'Quiet again' });
+  t.regex(await tourOf(it), /\| Joining wakes it/);
+  const policy = { mode: 'nobody', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' } as const;
+  for (const closed of [policy, { ...policy, mode: 'anyone', maintenanceText: 'Back at 8' } as const]) {
+    await it.services.wakePolicies.set('castle', closed, async () => {});
+    t.regex(await tourOf(it), /^Your server is there. Now start it \| Start wakes it, joining does not\./);
+  }
+});
+
+test('it says so too where a server is not ready for anybody, and offers nothing that would be refused', async (t) => {
+  const it = await openPanel(t);
+  await operates(it);
+  it.engine.script('pack', { exitCode: 1 });
+  await it.create('pack', { modpackPlatform: 'modrinth', modpackRef: 'cobblemon', type: 'fabric' });
+  await it.reach('pack', 'install_failed');
+  t.is(await tourOf(it), 'Your server is there, but cannot be joined now | Its software could not be installed');
+  await it.submit('/operator/accounts/acc_test/suspend', { server: 'pack', reason: 'Too loud' });
+  const { text } = await it.get('/servers/pack');
+  t.regex(text, /<strong>Suspended<\/strong>: Too loud/);
+  t.notRegex(text, /retry-install/);
+  t.notRegex(await cardOf(it, 'pack'), /retry-install/);
+});
+
+test('the way to a first join says that a server stands in line, or that its machine does not answer', async (t) => {
+  const it = await loses(t);
+  const barred = 'Your server is there, but cannot be joined now | ';
+  it.engine.nodes!.cut('n1');
+  await it.clock.advance(2_000);
+  const lost = 'one may still run it, and two games on one world would ruin it.';
+  t.is(await tourOf(it), `${barred}<strong>Its machine does not answer</strong>: ${lost}`);
+  await it.engine.nodes!.fence('n1');
+  await it.reach('castle', 'start_failed');
+  await it.clock.advance(2_000);
+  t.is(await tourOf(it), `${barred}<strong>No room</strong>: it starts by itself as soon as there is some`);
+  await it.submit('/servers/castle/stop');
+  t.is(await tourOf(it), `${barred}Its last start failed`);
+});
+
+test('a sleeping server is suspended, and is not any more, on its own page while that is open', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openPanel(t);
+  await operates(it);
+  await it.create('castle');
+  const { page, complaints } = await it.open('/servers/castle', PHONE);
+  // Without the look that is taken every now and then, whatever the stream tells.
+  await page.addInitScript({
+    content: `
+      const every = window.setInterval;
+      window.setInterval = (act, ms) => (ms < 10_000 ? every(act, ms) : 0);
+      document.addEventListener('dormouse:renewed', () => { window.renewed = true; });`,
+  });
+  await page.reload();
+  await page.waitForFunction(() => 'renewed' in globalThis);
+  await page.evaluate('window.stays = true');
+  await it.submit('/operator/accounts/acc_test/suspend', { server: 'castle', reason: 'Too loud' });
+  await page.getByText('suspended', { exact: true }).waitFor();
+  await page.getByText('Ask the operator of this installation').waitFor();
+  t.is(await page.getByRole('button', { name: 'Start' }).count(), 0);
+  await accessible(t, page);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await legibleInTheDark(t, page);
+  await it.submit('/operator/accounts/acc_test/unsuspend', { server: 'castle', reason: 'Quiet again' });
+  await page.getByText('asleep', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Start' }).waitFor();
+  t.true(await page.evaluate('window.stays'), 'it is still the same page');
+  t.deepEqual(complaints, []);
+});
+
 test('the list says so live: what waits for its machine, and what is suspended', async (t) => {
   if (!(await needs(t, 'chromium'))) return;
   const it = await loses(t);
   await it.create('asleep');
-  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+  await operates(it);
   const { page, complaints } = await it.open('/servers', PHONE);
   const open = await it.open('/servers', { colorScheme: 'dark' });
   await page.getByText('awake', { exact: true }).waitFor();

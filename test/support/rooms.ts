@@ -254,6 +254,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   onClose(() => quotas.close());
   const suspensions = await openSuspensions({ store, clock, servers });
   sftp.keepShut((id) => suspensions.of(id) !== undefined);
+  events.heedSuspensions(suspensions);
   const drain = await openNodeDrain({ store, servers, nodes, settings });
   const reachability = createReachability(engine, clock);
   servers.checkWakes(requireEngine(nodeLabel, reachability), ['START', 'RESTART']);

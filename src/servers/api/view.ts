@@ -48,7 +48,7 @@ export function createServerView(parts: ServerViewParts): ServerView {
 function view(now: ServerNow, parts: ServerViewParts & { standing: Standing }): z.input<typeof Server> {
   const { row, state, context } = now;
   const { installFailure } = context;
-  const startFailure = parts.standing.of(row.id) ?? context.startFailure;
+  const startFailure = parts.standing.of(row.id, now) ?? context.startFailure;
   const publicStatus = parts.publicStatuses.of(row.id);
   return {
     id: row.id,

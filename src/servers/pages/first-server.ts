@@ -6,6 +6,7 @@ import type { Outcome, PanelRequest } from '../../web/panel/panel.ts';
 import { copyButton } from '../../web/panel/parts.ts';
 import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
+import { type Outlook, UNREADY, wakeText, whyText } from './why.ts';
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
 type Transitions = ReplyOf<'InspectMachine'>['transitions'];
@@ -23,10 +24,18 @@ interface Tour {
   isOver: boolean;
 }
 
+/** What of the list the way goes by. */
+interface TourFacts {
+  /** How many servers of others its reader reaches. */
+  shared: number;
+  outlookOf: (server: Summary) => Outlook;
+}
+
 const NOTHING = html``;
 
 /** The way to a first join, until somebody has come in or its reader wants it no more; without a server the form for one. */
-export async function firstSteps(request: PanelRequest, my: readonly Summary[], shared: number): Promise<Tour> {
+export async function firstSteps(request: PanelRequest, my: readonly Summary[], facts: TourFacts): Promise<Tour> {
+  const { shared, outlookOf } = facts;
   const [server] = my;
   if (!server) {
     const isWelcome = shared === 0 || !request.tourOver;
@@ -35,7 +44,12 @@ export async function firstSteps(request: PanelRequest, my: readonly Summary[], 
   if (my.length > 1 || request.tourOver) return { shown: NOTHING, isOver: true };
   const { transitions } = await request.call('InspectMachine', { id: server.id });
   const isOver = await hasBeenJoined(request, server, transitions);
-  return { shown: html`<div data-live="tour">${!isOver && toFirstJoin(request, server, transitions)}</div>`, isOver };
+  return {
+    shown: html`<div data-live="tour">
+      ${!isOver && toFirstJoin(request, server, { transitions, outlook: outlookOf(server) })}
+    </div>`,
+    isOver,
+  };
 }
 
 async function toFirstServer(request: PanelRequest, canDismiss: boolean): Promise<Html> {
@@ -52,14 +66,20 @@ async function toFirstServer(request: PanelRequest, canDismiss: boolean): Promis
       </li>
       <li>
         <h3>Join</h3>
-        <p>${JOINING}</p>
+        <p>Joining wakes it. ${WAITING}</p>
       </li>
     </ol>
     ${canDismiss && dismissForm(request)}
   </section>`;
 }
 
-function toFirstJoin(request: PanelRequest, { address, state }: Summary, transitions: Transitions): Html {
+interface JoinFacts {
+  transitions: Transitions;
+  outlook: Outlook;
+}
+
+function toFirstJoin(request: PanelRequest, server: Summary, { transitions, outlook }: JoinFacts): Html {
+  const { address, state } = server;
   const wasWoken = transitions.some(({ to }) => to === 'starting');
   const steps = html`<ol class="steps">
     <li class="past">
@@ -75,17 +95,31 @@ function toFirstJoin(request: PanelRequest, { address, state }: Summary, transit
     </li>
     <li>
       <h3>Join</h3>
-      <p>${state === 'running' ? 'Nobody has come in yet. It goes back to sleep when everybody has left.' : JOINING}</p>
+      <p>${joinText(server, outlook)}</p>
     </li>
   </ol>`;
   return html`<section class="card">
-    <h2>${wasWoken ? 'Your server has been woken. Now come in' : 'Your server is there. Now join it'}</h2>
+    <h2>${headline(server, outlook, wasWoken)}</h2>
     ${steps} ${dismissForm(request)}
   </section>`;
 }
 
-const JOINING =
-  'Joining wakes it. You wait in the game until it is ready; when everybody has left it goes back to sleep.';
+function headline({ state }: Summary, { why, playersWake }: Outlook, wasWoken: boolean): string {
+  if (why !== undefined || UNREADY[state] !== undefined) return 'Your server is there, but cannot be joined now';
+  if (state === 'hibernated' && !playersWake) return 'Your server is there. Now start it';
+  return wasWoken ? 'Your server has been woken. Now come in' : 'Your server is there. Now join it';
+}
+
+/** What joining does now, in the words of the server's card. */
+function joinText({ state }: Summary, outlook: Outlook): Html | string {
+  if (outlook.why !== undefined) return whyText(outlook.why);
+  if (state === 'running') return 'Nobody has come in yet. It goes back to sleep when everybody has left.';
+  if (state === 'starting') return WAITING;
+  return UNREADY[state] ?? `${wakeText(outlook)}. ${outlook.playersWake ? WAITING : SLEEPING_AGAIN}`;
+}
+
+const WAITING = 'You wait in the game until it is ready; when everybody has left it goes back to sleep.';
+const SLEEPING_AGAIN = 'When everybody has left it goes back to sleep.';
 const WOKEN: Readonly<Record<string, string>> = { starting: 'It is waking up', running: 'It is awake' };
 
 function dismissForm(request: PanelRequest): Html {

@@ -1,4 +1,3 @@
-import type { Failure } from '../../../machines/server-types.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import { usdText } from '../../kernel/money.ts';
@@ -11,12 +10,12 @@ import { buttonsOf, stateTag } from '../../web/panel/state.ts';
 import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
-import { waitsForRoom } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
 import type { Standing } from '../standing.ts';
 import { COMMANDS } from './commands.ts';
 import { createFirst, firstSteps } from './first-server.ts';
 import { softwareText } from './software.ts';
+import { type Outlook, UNREADY, wakeText, whyText } from './why.ts';
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
 
@@ -66,13 +65,9 @@ async function listPage(
   ]);
   const costs = new Map(spent.servers.map(({ serverId, spentMicros }) => [serverId, Number(spentMicros)]));
   const servers = [...my, ...shared];
-  const inLine = new Map(
-    live()
-      .filter(waitsForRoom)
-      .map(({ row, context }) => [row.id, context.startFailure]),
-  );
-  const whyOf = (id: string) => standing.of(id) ?? inLine.get(id) ?? undefined;
-  const tour = await firstSteps(request, my, shared.length);
+  const awake = new Map(live().map((now) => [now.row.id, now]));
+  const outlookOf = ({ id }: Summary) => ({ why: standing.of(id, awake.get(id)), playersWake: playersWake(id) });
+  const tour = await firstSteps(request, my, { shared: shared.length, outlookOf });
   const main = html`<div class="card head">
       <div class="heading">
         <h1>Servers</h1>
@@ -84,22 +79,20 @@ async function listPage(
       ${
         servers.length > 0 &&
         html`<ul class="cards">
-          ${servers.map((server) => serverCard(request, server, { micros: costs.get(server.id) ?? 0, why: whyOf(server.id), playersWake: playersWake(server.id) }))}
+          ${servers.map((server) => serverCard(request, server, { micros: costs.get(server.id) ?? 0, ...outlookOf(server) }))}
         </ul>`
       }
     </div>`;
   return { title: 'Servers', main, endsTour: tour.isOver && !request.tourOver };
 }
 
-interface CardFacts {
+interface CardFacts extends Outlook {
   /** What it has cost this month. */
   micros: number;
-  /** Why it does not go on. */
-  why: Failure | undefined;
-  playersWake: boolean;
 }
 
-function serverCard(request: PanelRequest, server: Summary, { micros, why, playersWake }: CardFacts): Html {
+function serverCard(request: PanelRequest, server: Summary, { micros, ...outlook }: CardFacts): Html {
+  const { why } = outlook;
   const { id, address, state, type, version, playersOnline, role, ramMb = 0 } = server;
   const name = plainName(server.name ?? '') || id;
   return html`<li class="card server" id="server-${id}">
@@ -114,7 +107,7 @@ function serverCard(request: PanelRequest, server: Summary, { micros, why, playe
     <p class="soft">
       ${
         why === undefined
-          ? html`${playersOnline !== undefined && html`<strong>${playersText(playersOnline)}</strong> · `}${awakeText(request, server, playersWake)}`
+          ? html`${playersOnline !== undefined && html`<strong>${playersText(playersOnline)}</strong> · `}${awakeText(request, server, outlook)}`
           : whyText(why)
       }
     </p>
@@ -133,25 +126,12 @@ function serverCard(request: PanelRequest, server: Summary, { micros, why, playe
   </li>`;
 }
 
-function awakeText(request: PanelRequest, { state, awakeSince, cause }: Summary, playersWake: boolean): Html {
-  if (state === 'hibernated') return html`${playersWake ? 'Joining wakes it' : 'Start wakes it, joining does not'}`;
-  if (awakeSince === undefined || cause === undefined) return html`${IDLE[state] ?? 'Costs nothing now'}`;
+function awakeText(request: PanelRequest, { state, awakeSince, cause }: Summary, outlook: Outlook): Html {
+  if (state === 'hibernated') return html`${wakeText(outlook)}`;
+  if (awakeSince === undefined || cause === undefined) return html`${UNREADY[state] ?? 'Costs nothing now'}`;
   const since = sinceTime(Date.parse(awakeSince), request.now);
   return html`${state === 'running' ? 'awake' : 'woken'} for ${since}${wokenWords(cause, request.principal)}`;
 }
-
-/** As its own page says it, where there is room for a sentence. */
-function whyText({ code, summary }: Failure): Html {
-  const [title, ...rest] = summary.split(': ');
-  const sentence = code === 'no_room' ? 'it starts by itself as soon as there is some' : rest.join(': ');
-  return html`<strong>${title}</strong>: ${sentence}`;
-}
-
-const IDLE: Record<string, string> = {
-  installing: 'Its software is being fetched',
-  install_failed: 'Its software could not be installed',
-  start_failed: 'Its last start failed',
-};
 
 /** Short facts beside each other, each in one piece. */
 function inFacts(facts: readonly string[]): Html[] {

@@ -1,3 +1,4 @@
+import { isTagged } from '../../../machines/server.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import { isAtLeast } from '../../http/roles.ts';
 import { confirmed } from '../../web/form.ts';
@@ -7,6 +8,7 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 import { sinceTime, wokenWords } from '../../web/panel/words.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { countText } from '../../web/text.ts';
+import { summaryText } from './why.ts';
 
 type Machine = ReplyOf<'InspectMachine'>;
 type Server = ServerRequest['server'];
@@ -33,7 +35,7 @@ export function whatNow(request: ServerRequest, machine: Machine, { idleTimeoutM
   const { server } = request;
   // Whatever the machine is about to do, it waits for that node.
   if (server.startErrorCode === 'node_lost') return startFailure(server, request);
-  if (server.startErrorCode === 'suspended' && server.state === 'hibernated') return startFailure(server, request);
+  if (server.startErrorCode === 'suspended' && isTagged(server.state, 'at-rest')) return startFailure(server, request);
   switch (server.state) {
     case 'running':
       return running(request, machine, server.idleTimeoutMinutes || idleTimeoutMinutes);
@@ -164,10 +166,9 @@ interface Failed {
 }
 
 function failure({ server, role }: ServerRequest, { code, summary, suggestion, lines }: Failed): Html {
-  const [title = '', ...rest] = summary.split(': ');
   const [tab, label] = REMEDIES[code] ?? [];
   return html`<div class="note bad">
-      <p><strong>${title || 'It failed'}</strong>${rest.length > 0 && `: ${rest.join(': ')}`}</p>
+      <p>${summaryText(summary || 'It failed')}</p>
       ${suggestion !== '' && html`<p>${suggestion}</p>`}
     </div>
     ${

@@ -68,6 +68,6 @@ const BUTTONS: Readonly<Record<string, readonly StateButton[]>> = {
 export function buttonsOf(state: string, code = ''): readonly StateButton[] {
   const buttons = BUTTONS[state] ?? [];
   if (code === 'no_room') return [...buttons, STOP];
-  // Nothing starts it before the operator allows it again.
-  return code === 'suspended' ? buttons.filter(({ verb }) => verb !== 'start') : buttons;
+  // Nothing starts or installs it before the operator allows it again.
+  return code === 'suspended' ? buttons.filter(({ verb }) => verb === 'stop') : buttons;
 }

@@ -1,0 +1,33 @@
+import type { Failure } from '../../../machines/server-types.ts';
+import { type Html, html } from '../../web/html.ts';
+
+/** What is against a server's next join, as its pages say it. */
+export interface Outlook {
+  /** Why it does not go on; undefined: nothing is against it beside its own state. */
+  why: Failure | undefined;
+  /** Whether any player may wake it by joining. */
+  playersWake: boolean;
+}
+
+/** The summary of a failure (`Title: detail`): its title stands out. What follows the first colon is its detail, colons and all. */
+export function summaryText(summary: string): Html {
+  const [title = '', ...detail] = summary.split(': ');
+  return html`<strong>${title}</strong>${detail.length > 0 && `: ${detail.join(': ')}`}`;
+}
+
+/** Why a server does not go on, where there is room for a sentence; its own page says the rest. */
+export function whyText({ code, summary }: Failure): Html {
+  return summaryText(code === 'no_room' ? 'No room: it starts by itself as soon as there is some' : summary);
+}
+
+/** What wakes a sleeping server. */
+export function wakeText({ playersWake }: Outlook): string {
+  return playersWake ? 'Joining wakes it' : 'Start wakes it, joining does not';
+}
+
+/** What is the matter with a server that neither sleeps nor is awake, by its state. */
+export const UNREADY: Readonly<Record<string, string>> = {
+  installing: 'Its software is being fetched',
+  install_failed: 'Its software could not be installed',
+  start_failed: 'Its last start failed',
+};
