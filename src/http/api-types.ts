@@ -782,7 +782,8 @@ export interface paths {
          *
          *     `state`: `state`, `cause`, `players` (null: not known), and, while it starts, `phase` and `percent` as in `progress`; where
          *     it failed, `error` with `code`, `summary`, `suggestion`. `waits`, with `node` and `since`: that machine does not answer and may
-         *     still run it, so that it can be neither reached nor started elsewhere; null: it is not so, or not any more.
+         *     still run it, so that it can be neither reached nor started elsewhere; null: it is not so, or not any more. `suspended`, with
+         *     `reason` and `since`: an operator lets nothing wake it; null: it is not so, or not any more.
          *
          *     `progress` of a start: `phase` is `starting`, `loading_mods`, `generating_world` or `ready`; `percent` from 0 to 100.
          *     `players`: `online`. `tick`, each minute of a running server: the figures of GetServerMetrics, with `live`.
@@ -4455,6 +4456,12 @@ export interface components {
             /** @description Set while its machine does not answer: since when, and which. Null again once it goes on. */
             waits: {
                 node: string;
+                /** Format: date-time */
+                since: string;
+            } | null;
+            /** @description Set while an operator has suspended it, whatever its state. Null again once it may wake. */
+            suspended: {
+                reason: string;
                 /** Format: date-time */
                 since: string;
             } | null;
