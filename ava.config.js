@@ -61,5 +61,6 @@ export default {
   files: ['test/**/*.test.ts'],
   require: ['./test/support/before-each-file.ts'],
   sortTestFiles: (one, other) => (rank.get(one) ?? 0) - (rank.get(other) ?? 0),
-  timeout: '3m',
+  // Longer than a test waits for what never comes true (test/support/until.ts): that says what it is.
+  timeout: '5m',
 };

@@ -3,6 +3,8 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { Outdated } from '../../src/actors/actor-kind.ts';
 import { fakeClock } from '../fakes/clock.ts';
+import { turns } from '../support/turns.ts';
+import { until } from '../support/until.ts';
 import { Disk, type Fate, type Tallies, type TallyOptions, type TallyProcess, Unheard, tallyProcess } from './tally.ts';
 
 const IDS = ['a', 'b', 'c'];
@@ -22,13 +24,6 @@ const refuse = async () => {
   throw new Error('no room');
 };
 
-async function until(holds: () => boolean): Promise<void> {
-  for (let turns = 0; !holds(); turns++) {
-    if (turns > 100_000) throw new Error('waited in vain');
-    await turn();
-  }
-}
-
 test('an effect begins once its step is stored, and readers wait for that too', async (t) => {
   const { process, tallies, counted } = bench();
   const held = Promise.withResolvers<void>();
@@ -41,7 +36,7 @@ test('an effect begins once its step is stored, and readers wait for that too', 
   await until(() => shown.includes('counting'));
   let isRead = false;
   const read = tallies.get('a').then((now) => ((isRead = true), now));
-  for (let turns = 0; turns < 20; turns++) await turn();
+  await turns(20);
   t.false(isRead);
   t.deepEqual([counted, steps], [[], []]);
   held.resolve();
@@ -310,7 +305,7 @@ async function broken(acts: readonly Act[], isChecked: boolean): Promise<string[
         () => fates.set(added, 'acknowledged'),
         (error: unknown) => error instanceof Unheard || fates.set(added, 'refused'),
       );
-    } else if (each.do === 'wait') for (let turns = 0; turns < each.turns; turns++) await turn();
+    } else if (each.do === 'wait') await turns(each.turns);
     else if (each.do === 'spoil') disk.fates.push(isChecked || each.fate === 'unheard' ? each.fate : 'stored');
     else if (each.do === 'blind') disk.unreadable += 1;
     else if (each.do === 'advance') await clock.advance(1_000);
@@ -328,7 +323,7 @@ async function broken(acts: readonly Act[], isChecked: boolean): Promise<string[
   disk.unreadable = 0;
   for (let rounds = 0; rounds < 20 + 4 * n; rounds++) {
     await clock.advance(1_000);
-    for (let turns = 0; turns < 10; turns++) await turn();
+    await turns(10);
   }
   for (const id of IDS) {
     const { state, counted } = disk.now(id);

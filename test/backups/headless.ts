@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import process from 'node:process';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Cause } from '../../machines/server-types.ts';
 import { createBackupRoom } from '../../src/backups/backups-room.ts';
 import type { OffSite } from '../../src/backups/offsite/offsite.ts';
@@ -22,6 +21,7 @@ import { steadyOf } from '../fakes/clock.ts';
 import { fakeEngine } from '../fakes/engine.ts';
 import { serverRow } from '../support/store.ts';
 import { plant } from '../support/tree.ts';
+import { until } from '../support/until.ts';
 
 const ID = 'lobby';
 const BY: Cause = { kind: 'key', id: 'key_test', note: '' };
@@ -133,7 +133,7 @@ export async function headless(dataDir: string, what: string, dieAt = '', offSit
   );
   // What is to be done off site goes on by itself.
   const owed = 'SELECT 1 FROM "backup_uploads" UNION ALL SELECT 1 FROM "offsite_removals"';
-  while ((await store.query(owed)).length > 0) await delay(20);
+  await until(async () => (await store.query(owed)).length === 0);
   const { state, context, row } = now!;
   const list = (await backups.list(ID)).map(({ kind, state, error, version, location, sha256 }) => {
     return { kind, state, error, version, location, sha256 };

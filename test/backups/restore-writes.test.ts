@@ -1,6 +1,5 @@
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import type { SFTPWrapper } from 'ssh2';
@@ -8,15 +7,11 @@ import { connect, openSftp } from '../sftp/support.ts';
 import { type Answer, type ApiUnderTest, api } from '../support/api-harness.ts';
 import { chance } from '../support/random.ts';
 import { plant } from '../support/tree.ts';
+import { turns } from '../support/turns.ts';
 
 const LOBBY = '/v1/servers/lobby';
 /** Of a restore; those of the backup before it are others. */
 const STEPS = new Set(['asked', 'extracted', 'staged', 'aside', 'swapped', 'noted', 'cleaned']);
-
-/** Lets others go on for a while. */
-async function turns(count: number): Promise<void> {
-  for (let n = 0; n < count; n++) await turn();
-}
 
 interface Bench extends ApiUnderTest {
   root: string;

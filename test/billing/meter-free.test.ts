@@ -1,5 +1,6 @@
 import test from 'ava';
 import type { FakeNodes } from '../fakes/nodes.ts';
+import { turns } from '../support/turns.ts';
 import { STEVE } from '../support/world.ts';
 import { metered } from './metered.ts';
 import { CREDIT, RAM, awake, cost } from './meter-parts.ts';
@@ -159,9 +160,6 @@ test('B-13: RAM changed in the very turns of a start: session, game and row agre
   for (let round = 0; round < 26; round++) {
     const id = `race${round}`;
     await it.create(id);
-    const turns = async (count: number) => {
-      for (let turn = 0; turn < count; turn++) await new Promise((resolve) => void setImmediate(resolve));
-    };
     const order = Promise.withResolvers<void>();
     const wait = (isLast: boolean, count: number) => (isLast ? order.promise : turns(count));
     const change = wait(round === 25, round % 2 ? round : 0)

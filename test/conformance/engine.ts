@@ -15,6 +15,7 @@ import {
 import type { Address } from '../../src/kernel/address.ts';
 import { canonical } from '../../src/kernel/ip.ts';
 import { freePort } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /** What the program of a test does in place of a game. Absent: runs until it is asked to end. */
 export interface Behaviour {
@@ -402,17 +403,6 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
 
 function isDistant({ kind }: Engine): boolean {
   return kind === 'docker' || kind === 'swarm';
-}
-
-/** Polls until there is an answer; fails after two minutes. */
-export async function until<T>(ask: () => Promise<T | undefined | false>, everyMs = 20): Promise<T> {
-  const deadline = Date.now() + 120_000;
-  for (;;) {
-    const answer = await ask();
-    if (answer !== undefined && answer !== false) return answer;
-    if (Date.now() > deadline) throw new Error(`never came true: ${ask.toString()}`);
-    await sleep(everyMs);
-  }
 }
 
 export async function collect(lines: AsyncIterable<LogLine>): Promise<LogLine[]> {

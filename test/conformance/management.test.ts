@@ -12,7 +12,8 @@ import { writeProperties } from '../../src/game/properties/properties.ts';
 import type { Address } from '../../src/kernel/address.ts';
 import { joinRaw } from '../support/bot.ts';
 import { serverRow } from '../support/store.ts';
-import { collect, until } from './engine.ts';
+import { until } from '../support/until.ts';
+import { collect } from './engine.ts';
 
 // The port `Management` on real games, each made ready as hosting does it and run by the process engine.
 

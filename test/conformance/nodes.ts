@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { Engine, EngineNodes, GameSpec } from '../../src/engines/engine.ts';
-import { until } from './engine.ts';
+import { until } from '../support/until.ts';
 
 const never = new AbortController().signal;
 

@@ -14,7 +14,8 @@ import { writeProperties } from '../../src/game/properties/properties.ts';
 import { buildSandboxImage, DEFAULT_SANDBOX_IMAGE } from '../../src/engines/docker/sandbox-image.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
 import { needs } from '../support/needs.ts';
-import { collect, until } from './engine.ts';
+import { until } from '../support/until.ts';
+import { collect } from './engine.ts';
 
 // The core that ships with Dormouse, through each real engine, with what hosting makes of a row.
 
@@ -105,7 +106,7 @@ const plays = test.macro({
     const rcon = createRconConsole();
     t.teardown(() => rcon.close());
     // It begins to listen a moment after the game.
-    const players = await until(() => rcon.run(game.rcon!, RCON_PASSWORD, 'list').catch(() => undefined));
+    const players = await until({ despiteErrors: true }, () => rcon.run(game.rcon!, RCON_PASSWORD, 'list'));
     t.regex(players, /0 of a max of 7 players/);
     t.true((await rcon.run(game.rcon!, RCON_PASSWORD, 'help')).length > 0);
     await engine.halt('alpha', 20_000);
@@ -113,7 +114,7 @@ const plays = test.macro({
     t.regex(await readFile(join(spec.dataDir, 'logs/latest.log'), 'utf8'), /Stopping/);
     const again = await engine.boot(spec, never);
     t.true(again.up);
-    await until(() => rcon.run(again.rcon!, RCON_PASSWORD, 'list').catch(() => undefined));
+    await until({ despiteErrors: true }, () => rcon.run(again.rcon!, RCON_PASSWORD, 'list'));
     await rcon.run(again.rcon!, RCON_PASSWORD, 'stop');
     t.like(await until(async () => ended(await engine.inspect('alpha'))), { exit: { code: 0, oomKilled: false } });
   },

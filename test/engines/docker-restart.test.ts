@@ -7,8 +7,9 @@ import { createDockerEngine } from '../../src/engines/docker/docker.ts';
 import type { EngineError, EngineEvent } from '../../src/engines/engine.ts';
 import { IMAGE, busyboxImage } from '../conformance/busybox-image.ts';
 import { behaviourEnv } from '../conformance/docker-bench.ts';
-import { collect, until } from '../conformance/engine.ts';
+import { collect } from '../conformance/engine.ts';
 import { privateEngine } from '../support/private-engine.ts';
+import { until } from '../support/until.ts';
 
 const never = new AbortController().signal;
 

@@ -17,7 +17,8 @@ import type { EngineEvent, LogLine } from '../../src/engines/engine.ts';
 import { packOfImage } from '../../src/game/image-pack.ts';
 import { IMAGE } from '../conformance/busybox-image.ts';
 import { type DockerBench, dockerBench } from '../conformance/docker-bench.ts';
-import { answers, collect, until } from '../conformance/engine.ts';
+import { answers, collect } from '../conformance/engine.ts';
+import { until } from '../support/until.ts';
 
 const never = new AbortController().signal;
 const log = pino({ level: 'silent' });

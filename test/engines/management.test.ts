@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import { createManagement } from '../../src/engines/console/management.ts';
 import type { Address } from '../../src/kernel/address.ts';
+import { until } from '../support/until.ts';
 
 // What a game could answer that means no good. How the adapter fares with an honest one: test/conformance/management.test.ts.
 
@@ -108,7 +109,7 @@ for (const [what, act] of Object.entries(BAD)) {
     const fake = await port(t, (socket, id) => (isBad ? act : good)(socket, id));
     const asked = management(t);
     await t.throwsAsync(asked.players(fake.address, 'secret'), { name: 'ManagementError' });
-    while (fake.sockets.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => fake.sockets.size === 0);
     isBad = false;
     t.deepEqual(await asked.players(fake.address, 'secret'), [{ uuid: steve.id, name: 'Steve' }]);
     t.is(fake.connections, 2);

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { createProcessEngine } from '../../src/engines/process/process.ts';
-import { echoesTcp, echoesUdp, until } from '../conformance/engine.ts';
+import { echoesTcp, echoesUdp } from '../conformance/engine.ts';
 import { processBench } from '../conformance/process-bench.ts';
 import { freePort } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const never = new AbortController().signal;
 

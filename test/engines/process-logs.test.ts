@@ -9,7 +9,8 @@ import { ProcessLogFiles } from '../../src/engines/process/log-files.ts';
 import { readLog } from '../../src/engines/process/log-reader.ts';
 import { send } from '../../src/engines/process/signals.ts';
 import { processTable } from '../../src/engines/process/table.ts';
-import { collect, until } from '../conformance/engine.ts';
+import { collect } from '../conformance/engine.ts';
+import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 

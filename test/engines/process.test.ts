@@ -17,9 +17,10 @@ import { holdPorts } from '../../src/engines/process/ports.ts';
 import { createProcessEngine } from '../../src/engines/process/process.ts';
 import { newRun, runFiles } from '../../src/engines/process/runs.ts';
 import { processTable } from '../../src/engines/process/table.ts';
-import { collect, until } from '../conformance/engine.ts';
+import { collect } from '../conformance/engine.ts';
 import { type ProcessBench, processBench } from '../conformance/process-bench.ts';
 import { freePort } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const never = new AbortController().signal;
 

@@ -5,8 +5,9 @@ import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { serviceName } from '../../src/engines/swarm/service-spec.ts';
-import { answers, collect, connects, until } from '../conformance/engine.ts';
+import { answers, collect, connects } from '../conformance/engine.ts';
 import { type SwarmBench, swarmBenches } from '../conformance/swarm-bench.ts';
+import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 const never = new AbortController().signal;

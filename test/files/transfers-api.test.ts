@@ -20,6 +20,7 @@ import { streamBody } from '../../src/http/body.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { api } from '../support/api-harness.ts';
 import { tinyDisk } from '../support/tiny-disk.ts';
+import { turns } from '../support/turns.ts';
 import { filesApi } from './files-api.ts';
 
 test('F-07: an upload that breaks off, is refused or meets another leaves what was there', async (t) => {
@@ -221,7 +222,7 @@ test.serial('a download as large as you like is held in no memory, and let go wh
   await new Promise((resolve) => answer.once('readable', resolve));
   t.true(open() > 0);
   // Nothing is read of it for a while.
-  for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve));
+  await turns(200);
   t.true(process.memoryUsage().arrayBuffers - before < 64 * 1024 ** 2);
   asked.destroy();
   await until(() => open() === 0);

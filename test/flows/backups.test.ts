@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { startService, type Service } from '../support/service.ts';
 import { plant } from '../support/tree.ts';
+import { until } from '../support/until.ts';
 
 interface Backup {
   id: string;
@@ -21,18 +22,15 @@ const say = async (service: Service, command: string) =>
 const list = async (service: Service) =>
   (await service.call<{ backups: Backup[] }>('GET', '/v1/servers/lobby/backups')).backups;
 
-async function until(service: Service, id: string, ...states: string[]): Promise<Backup> {
-  for (let n = 0; n < 2_400; n++) {
-    const backup = (await list(service)).find((each) => each.id === id);
-    if (backup && states.includes(backup.state)) return backup;
-    await delay(50);
-  }
-  throw new Error(`backup ${id} is not ${states.join(' or ')}: ${JSON.stringify(await list(service))}`);
+function reach(service: Service, id: string, ...states: string[]): Promise<Backup> {
+  return until(`backup ${id} is ${states.join(' or ')}`, async () =>
+    (await list(service)).find((each) => each.id === id && states.includes(each.state)),
+  );
 }
 
 async function backUp(service: Service): Promise<Backup> {
   const { id } = await service.call<Backup>('POST', '/v1/servers/lobby/backups');
-  return until(service, id, 'ready');
+  return reach(service, id, 'ready');
 }
 
 async function running(t: Parameters<typeof startService>[0]): Promise<Service> {
@@ -62,14 +60,14 @@ test('R-02 a running game is backed up with what happened a moment ago; a restor
   await service.reach('lobby', 'hibernated');
   await service.call('POST', '/v1/servers/lobby:start');
   await service.reach('lobby', 'running');
-  for (let n = 0; n < 2_000 && (await list(service)).length > 1; n++) await delay(50);
+  await until(async () => (await list(service)).length <= 1);
   t.deepEqual(
     (await list(service)).map(({ id }) => id),
     [backup.id],
     'the next start has succeeded: what was aside is gone',
   );
   const folders = () => readdir(join(service.dataDir, 'servers'));
-  for (let n = 0; n < 2_000 && (await folders()).length > 1; n++) await delay(50);
+  await until(async () => (await folders()).length <= 1);
   t.deepEqual(await folders(), ['lobby']);
 
   const { worlds } = await service.call<{ worlds: object[] }>('POST', '/v1/servers/lobby/worlds:reset');
@@ -86,14 +84,14 @@ test('R-02 the service is killed while it backs a running game up: the game save
   await writeFile(big, '');
   await truncate(big, 20 * 2 ** 30);
   const { id } = await service.call<Backup>('POST', '/v1/servers/lobby/backups');
-  await until(service, id, 'running', 'ready');
-  for (let n = 0; n < 2_000 && !(await printed(service, 'Automatic saving is now disabled')); n++) await delay(10);
+  await reach(service, id, 'running', 'ready');
+  await until(() => printed(service, 'Automatic saving is now disabled'));
   await service.kill();
   await service.start();
   t.is((await service.call('GET', '/v1/servers/lobby')).state, 'running');
-  const failed = await until(service, id, 'failed');
+  const failed = await reach(service, id, 'failed');
   t.regex(failed.error, /restarted/);
-  for (let n = 0; n < 2_000 && !(await printed(service, 'Automatic saving is now enabled')); n++) await delay(50);
+  await until(() => printed(service, 'Automatic saving is now enabled'));
   t.is(await say(service, 'save-on'), 'Saving is already turned on');
   t.deepEqual(await readdir(join(service.dataDir, 'backups/lobby')).catch(() => []), []);
   await rm(big);

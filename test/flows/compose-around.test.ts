@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Agent, type RequestOptions, request } from 'node:https';
 import { text } from 'node:stream/consumers';
-import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import Docker from 'dockerode';
 import { LABEL } from '../../src/engines/docker/container.ts';
@@ -11,9 +10,9 @@ import { startMariadb } from '../support/mariadb.ts';
 import { needs } from '../support/needs.ts';
 import { startService } from '../support/service.ts';
 import { STAND_INS, buildStandIn } from '../support/stand-in-image.ts';
+import { until } from '../support/until.ts';
 
 const SOCKET = process.env['DOCKER_SOCKET'] ?? '/var/run/docker.sock';
-const PATIENCE_MS = 180_000;
 const NAME = 'dormouse.localhost';
 const SERVICES = composed({
   DATA_DIR: '/srv',
@@ -108,10 +107,14 @@ test('through compose.yaml’s Caddy: TLS, events as they come, and uploads that
     },
   });
   const host = (await service.inspect()).NetworkSettings.Networks['bridge']?.IPAddress ?? '';
-  const ca = await until('a certificate', () =>
+  const ca = await until({ what: 'a certificate', everyMs: 300, despiteErrors: true }, () =>
     printed(proxy, '/data/caddy/pki/authorities/local/root.crt', 'CERTIFICATE'),
   );
-  const { apiKey } = JSON.parse(await until('a key', () => printed(service, '/data/first-run.json', 'apiKey'))) as {
+  const { apiKey } = JSON.parse(
+    await until({ what: 'a key', everyMs: 300, despiteErrors: true }, () =>
+      printed(service, '/data/first-run.json', 'apiKey'),
+    ),
+  ) as {
     apiKey: string;
   };
   const agent = new Agent({ ca, servername: NAME, keepAlive: true });
@@ -126,7 +129,10 @@ test('through compose.yaml’s Caddy: TLS, events as they come, and uploads that
     return await answered.promise;
   }
 
-  await until('readiness', async () => ((await call('/readyz')).statusCode === 200 ? 'ready' : ''));
+  await until(
+    { what: 'readiness', everyMs: 300, despiteErrors: true },
+    async () => (await call('/readyz')).statusCode === 200,
+  );
   const plain = await fetch(`http://${host}/`, { redirect: 'manual' });
   t.true(plain.status >= 301 && plain.status <= 308);
   t.regex(await text(await call('/sign-in')), /Password/);
@@ -167,10 +173,10 @@ test('through compose.yaml’s Caddy: TLS, events as they come, and uploads that
   t.notRegex(log, new RegExp(`${apiKey}|secret`));
 });
 
-/** A file of the container, once it holds this; '' before. */
-async function printed(container: Docker.Container, path: string, holds: string): Promise<string> {
+/** A file of the container, once it holds this. */
+async function printed(container: Docker.Container, path: string, holds: string): Promise<string | false> {
   const all = await output(container, ['/bin/busybox', 'cat', path]);
-  return all.includes(holds) ? all : '';
+  return all.includes(holds) && all;
 }
 
 /** What a program in the container says. */
@@ -179,12 +185,4 @@ async function output(container: Docker.Container, command: string[]): Promise<s
   let all = '';
   for await (const chunk of await execution.start({ Tty: true })) all += String(chunk);
   return all;
-}
-
-async function until(what: string, find: () => Promise<string>): Promise<string> {
-  for (const end = performance.now() + PATIENCE_MS; ; await delay(300)) {
-    const found = await find().catch(() => '');
-    if (found !== '') return found;
-    if (performance.now() > end) throw new Error(`${what}: not within ${PATIENCE_MS} ms`);
-  }
 }

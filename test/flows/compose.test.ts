@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { chown, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import Docker from 'dockerode';
 import { joinRaw } from '../support/bot.ts';
 import { type ComposeService, composed } from '../support/compose.ts';
 import { freePort } from '../support/service.ts';
 import { needs } from '../support/needs.ts';
+import { until } from '../support/until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const SOCKET = process.env['DOCKER_SOCKET'] ?? '/var/run/docker.sock';
@@ -87,7 +87,7 @@ test('the proxy of compose.yaml is a container of its own: its players play on w
   ]);
   await run(docker, `dormouse-proxy-${tag}`, proxy, {});
   const first = await run(docker, `dormouse-service-${tag}`, dormouse, file);
-  await until('the service is ready', async () => (await fetch(`${origin}/readyz`)).ok);
+  await until({ what: 'the service is ready', despiteErrors: true }, async () => (await fetch(`${origin}/readyz`)).ok);
   key = (JSON.parse(await readFile(join(dataDir, 'first-run.json'), 'utf8')) as { apiKey: string }).apiKey;
 
   await call('POST', '/v1/servers', { name: 'Echo', version: '1.20.4', ramMb: 512 });
@@ -100,7 +100,7 @@ test('the proxy of compose.yaml is a container of its own: its players play on w
   steve.chat('still here, without a service');
   await alex.waitChat(/still here, without a service/, PATIENCE_MS);
   await run(docker, `dormouse-service-${tag}`, dormouse, file);
-  await until('the new one knows who plays', async () => {
+  await until({ what: 'the new one knows who plays', despiteErrors: true }, async () => {
     const { online } = (await call('GET', '/v1/servers/echo/players')) as { online: string[] };
     return online.toSorted().join() === 'Alex,Steve';
   });
@@ -108,7 +108,7 @@ test('the proxy of compose.yaml is a container of its own: its players play on w
   await steve.waitChat(/and with the next one/, PATIENCE_MS);
   await Promise.all([steve.end(), alex.end()]);
   await call('POST', '/v1/servers/echo:stop', {});
-  await until('the game is saved', async () => {
+  await until({ what: 'the game is saved', despiteErrors: true }, async () => {
     const { state } = (await call('GET', '/v1/servers/echo')) as { state: string };
     return state === 'hibernated';
   });
@@ -136,11 +136,4 @@ async function removed(docker: Docker, tag: string): Promise<void> {
       .getContainer(name)
       .remove({ force: true })
       .catch(() => undefined);
-}
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + PATIENCE_MS; ; await delay(200)) {
-    if (await holds().catch(() => false)) return;
-    if (performance.now() > end) throw new Error(`${what}: not within ${PATIENCE_MS} ms`);
-  }
 }

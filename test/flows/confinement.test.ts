@@ -2,9 +2,9 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { until } from '../conformance/engine.ts';
 import { needs } from '../support/needs.ts';
 import { startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /** In place of Java: a plugin that takes along whatever it can read, and says who it is and whom it sees. */
 const THIEF = `#!/bin/sh
@@ -52,7 +52,7 @@ test('uploaded code reads nothing of the service and of other servers, and is no
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'server.jar'), 'whatever');
   await service.call('POST', '/v1/servers/thief:start');
-  const loot = await until(() => readFile(join(folder, 'loot.txt'), 'utf8').catch(() => undefined));
+  const loot = await until({ despiteErrors: true }, () => readFile(join(folder, 'loot.txt'), 'utf8'));
   await service.call('POST', '/v1/servers/thief:kill');
   const own = process.getuid?.() ?? 0;
   const [uid = '', ...taken] = loot.trim().split('\n').toReversed();

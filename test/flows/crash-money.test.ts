@@ -10,6 +10,7 @@ import { TABLES } from '../../src/tables.ts';
 import { chance } from '../support/random.ts';
 import { runningGames } from '../support/running-games.ts';
 import { type ServerRecord, type Service, startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { type Books, SERVERS, customers, emptyBooks } from './customers.ts';
 import { examineBooks } from './examine-books.ts';
 
@@ -68,11 +69,10 @@ async function settle(t: ExecutionContext, service: Service): Promise<void> {
   const { servers } = await service.call<{ servers: ServerRecord[] }>('GET', '/v1/servers');
   const settled = /^(running|hibernated|start_failed)$/;
   for (const { id } of servers) {
-    let state = '';
-    for (const end = Date.now() + 120_000; !settled.test(state) && Date.now() < end; await delay(50)) {
-      ({ state } = await service.call('GET', `/v1/servers/${id}`));
-    }
-    t.regex(state, settled, id);
+    const state = await until(`${id} is settled`, async () => {
+      const server = await service.call('GET', `/v1/servers/${id}`);
+      return settled.test(server.state) && server.state;
+    });
     if (state === 'running') running.push(id);
   }
   for (const id of running) {
@@ -81,15 +81,12 @@ async function settle(t: ExecutionContext, service: Service): Promise<void> {
       return sessions.at(-1)?.minutes ?? 0;
     };
     const before = await minutes();
-    for (const end = Date.now() + 120_000; (await minutes()) === before; await delay(50)) {
-      if (Date.now() > end) throw new Error(`${id} is not charged any more`);
-    }
+    await until(`${id} is charged again`, async () => (await minutes()) !== before);
   }
   // The folder of a server comes with its first start.
   const known = new Set(servers.map(({ id }) => id));
   const left = async () => (await readdir(join(service.dataDir, 'servers'))).filter((name) => !known.has(name));
-  for (const end = Date.now() + 120_000; (await left()).length > 0 && Date.now() < end;) await delay(50);
-  t.deepEqual(await left(), [], 'nothing is left of a deleted server');
+  await until('nothing is left of a deleted server', async () => (await left()).length === 0);
   t.deepEqual((await runningGames(service)).map(({ serverId }) => serverId).toSorted(), running.toSorted());
 }
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { type RowDataPacket, createConnection } from 'mysql2/promise';
 import { startMariadb } from '../support/mariadb.ts';
 import { needs } from '../support/needs.ts';
 import { startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 interface Database {
   present: boolean;
@@ -42,10 +42,6 @@ async function hosting(t: ExecutionContext) {
     await (await createConnection({ host: '127.0.0.1', port, user: dbName, password, database: dbName })).end();
   }
   return { mariadb, service, admin, kept, signIn };
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await delay(50);
 }
 
 test('D-01 a server is deleted while MariaDB is down: it is gone at once, its database when MariaDB is back', async (t) => {

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import Docker from 'dockerode';
-import { until } from '../conformance/engine.ts';
 import { needs } from '../support/needs.ts';
 import { startService, type Service } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const ENGINE = process.env.DOCKER_SOCKET ?? '/var/run/docker.sock';
 
@@ -144,5 +144,5 @@ async function pause(id: string): Promise<void> {
         throw error;
       },
     );
-  await until(isFrozen, 250);
+  await until({ everyMs: 250 }, isFrozen);
 }

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import Docker from 'dockerode';
@@ -9,6 +8,7 @@ import { joinBot } from '../support/bot.ts';
 import { freePort } from '../support/service.ts';
 import { needs } from '../support/needs.ts';
 import { STAND_INS, buildStandIn } from '../support/stand-in-image.ts';
+import { until } from '../support/until.ts';
 
 const SOCKET = process.env['DOCKER_SOCKET'] ?? '/var/run/docker.sock';
 const PATIENCE_MS = 180_000;
@@ -27,7 +27,10 @@ test('the image runs by itself: healthy, joined, and started again on its volume
   const player = { port: ports.players, version: VERSION, timeoutMs: PATIENCE_MS };
 
   const first = await started(t, docker, tag, `${tag}-first`, ports);
-  await until('the first is healthy', async () => (await first.inspect()).State.Health?.Status === 'healthy');
+  await until(
+    { what: 'the first is healthy', despiteErrors: true },
+    async () => (await first.inspect()).State.Health?.Status === 'healthy',
+  );
   const { email, password, apiKey } = JSON.parse(await asWritten('docker exec', tag, `${tag}-first`, ports)) as Record<
     'email' | 'password' | 'apiKey',
     string
@@ -51,7 +54,7 @@ test('the image runs by itself: healthy, joined, and started again on its volume
   await first.remove({ v: true });
 
   const second = await started(t, docker, tag, `${tag}-second`, ports);
-  await until('the second answers', async () => (await fetch(`${origin()}/readyz`)).ok);
+  await until({ what: 'the second answers', despiteErrors: true }, async () => (await fetch(`${origin()}/readyz`)).ok);
   const { servers } = (await call('GET', '/v1/servers')) as { servers: { id: string; state: string }[] };
   t.deepEqual(
     servers.map(({ id, state }) => [id, state]),
@@ -112,11 +115,4 @@ async function started(
   });
   await asWritten('docker run', tag, name, ports);
   return container;
-}
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + PATIENCE_MS; ; await delay(500)) {
-    if (await holds().catch(() => false)) return;
-    if (performance.now() > end) throw new Error(`${what}: not within ${PATIENCE_MS} ms`);
-  }
 }

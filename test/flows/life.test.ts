@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import test from 'ava';
-import { until } from '../conformance/engine.ts';
 import { joinRaw, pingStatus } from '../support/bot.ts';
 import { runningGames } from '../support/running-games.ts';
 import { startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { words } from '../support/wake-and-play.ts';
 
 test('an empty server goes to sleep by itself', async (t) => {

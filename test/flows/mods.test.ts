@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { modrinth, mrpack, sum } from '../support/modrinth.ts';
 import { startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 test('without Java or Docker a Fabric server gets its mods and its pack; killed in the middle of an install, it is mended', async (t) => {
   const registry = await modrinth(t);
@@ -35,7 +35,7 @@ test('without Java or Docker a Fabric server gets its mods and its pack; killed 
   registry.disturb('/data/Held', (reply) => void held.push(reply));
   const packed = { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'pack' };
   t.is((await create('packed', packed)).state, 'installing');
-  for (const end = Date.now() + 120_000; held.length === 0 && Date.now() < end;) await delay(20);
+  await until(() => held.length > 0);
   await service.kill();
   t.is(await dir('packed'), 0);
   await service.start();

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Code } from '../../src/kernel/status.ts';
 import type { Service } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /** A call but for its address, which the document tells. */
 export interface Sent {
@@ -63,11 +63,10 @@ const reach =
 
 async function backedUp({ id }: Reply, { noted, call }: Walk): Promise<void> {
   noted.set('backupId', String(id));
-  for (const end = Date.now() + 120_000; Date.now() < end; await delay(100)) {
+  await until({ what: 'the backup is ready', everyMs: 100 }, async () => {
     const { backups } = (await call('ListBackups', {})) as { backups: { id: string; state: string }[] };
-    if (backups.some((backup) => backup.id === id && backup.state === 'ready')) return;
-  }
-  throw new Error('the backup is not ready after 120 s');
+    return backups.some((backup) => backup.id === id && backup.state === 'ready');
+  });
 }
 
 /** Every operation, in an order in which each can succeed. */

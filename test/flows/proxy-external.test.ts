@@ -5,15 +5,14 @@ import { readFile } from 'node:fs/promises';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { EchoPlayer } from '../support/echo-player.ts';
 import { type Service, startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PROGRAM = ['--import', join(ROOT, 'test/fixtures/echo-core/replace.ts'), join(ROOT, 'src/main.ts')];
-const PATIENCE_MS = 120_000;
 
 interface View {
   name: string;
@@ -41,12 +40,6 @@ function startProxy(t: ExecutionContext, service: Service, env: Record<string, s
   const said: { msg: string }[] = [];
   createInterface({ input: child.stdout! }).on('line', (line) => said.push(JSON.parse(line) as { msg: string }));
   return { child, said };
-}
-
-async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
-  for (const end = performance.now() + PATIENCE_MS; !(await holds()); await delay(50)) {
-    if (performance.now() > end) throw new Error(`${what}: not within ${PATIENCE_MS} ms`);
-  }
 }
 
 test('several proxies of one service: one list of players, one wake, and each loses its own alone', async (t) => {

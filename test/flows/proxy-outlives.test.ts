@@ -1,12 +1,12 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { isKnown, pingStatus } from '../support/bot.ts';
 import { EchoPlayer } from '../support/echo-player.ts';
 import { otherRelease } from '../support/other-release.ts';
 import { runningProxies } from '../support/running-proxies.ts';
 import { type Service, startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const CORE = 'test/fixtures/echo-core/replace.ts';
 const ROOT = join(import.meta.dirname, '../..');
@@ -33,7 +33,7 @@ async function startEcho(t: ExecutionContext): Promise<Service> {
 async function create(service: Service, name: string): Promise<void> {
   await service.create(name, '1.20.4');
   const ping = { port: service.playersPort, fakeHost: `${name}.localhost`, timeoutMs: PATIENCE_MS };
-  await until('it is known', async () => pingStatus(ping).then(isKnown, () => false));
+  await until({ what: 'it is known', despiteErrors: true }, async () => isKnown(await pingStatus(ping)));
 }
 
 async function enter(t: ExecutionContext, service: Service, names: string[]): Promise<EchoPlayer[]> {
@@ -55,12 +55,6 @@ const named = (count: number, prefix = 'Player') => Array.from({ length: count }
 
 async function online(service: Service): Promise<string[]> {
   return (await service.call<{ online: string[] }>('GET', '/v1/servers/echo/players')).online.toSorted();
-}
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + PATIENCE_MS; !(await holds()); await delay(50)) {
-    if (performance.now() > end) throw new Error(`${what}: not within ${PATIENCE_MS} ms`);
-  }
 }
 
 /** Nobody was cut off, and what was sent has come back, each byte in its place. */

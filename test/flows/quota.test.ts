@@ -1,9 +1,9 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { joinRaw } from '../support/bot.ts';
 import { type ServerRecord, startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 interface Quoted extends ServerRecord {
   quotaExceeded: boolean;
@@ -88,7 +88,5 @@ test('a suspension and a drain hold across a crash; orphans of a lost game are c
   t.like(await list(), { orphans: [{ kind: 'data', id }] });
   await service.call('POST', '/v1/operator/orphans:remove', { kind: 'data', id, reason: 'lost' });
   t.deepEqual((await list()).orphans, []);
-  const folders = () => readdir(join(service.dataDir, 'servers'));
-  for (let tries = 0; tries < 1_200 && (await folders()).length > 0; tries++) await delay(50);
-  t.deepEqual(await folders(), []);
+  await until(async () => (await readdir(join(service.dataDir, 'servers'))).length === 0);
 });

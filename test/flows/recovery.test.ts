@@ -10,13 +10,13 @@ import Docker from 'dockerode';
 import { DEFAULT_SANDBOX_IMAGE, buildSandboxImage } from '../../src/engines/docker/sandbox-image.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
-import { until } from '../conformance/engine.ts';
 import { joinRaw, pingStatus } from '../support/bot.ts';
 import { needs } from '../support/needs.ts';
 import { privateEngine } from '../support/private-engine.ts';
 import { runningGames } from '../support/running-games.ts';
 import { type Service, startService } from '../support/service.ts';
 import { chance } from '../support/random.ts';
+import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 const SLOW = { SANDBOX_FAULTS: 'START_MS=2500' };
@@ -81,7 +81,7 @@ for (const engine of ['process', 'docker'] as const) {
     await service.reach('stops', 'hibernated');
     await t.throwsAsync(service.call('GET', '/v1/servers/goes'), { message: /404/ });
     const folders = () => readdir(`${service.dataDir}/servers`);
-    for (let tries = 0; tries < 600 && (await folders()).length > 1; tries++) await delay(100);
+    await until(async () => (await folders()).length <= 1);
     t.deepEqual(await folders(), ['stops']);
     if (engine === 'process') t.deepEqual(await games(service), []);
   });

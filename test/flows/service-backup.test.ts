@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
@@ -11,6 +10,7 @@ import { needs } from '../support/needs.ts';
 import { BUCKET, type S3UnderTest, startS3 } from '../support/s3.ts';
 import { type Service, startService } from '../support/service.ts';
 import { plant, treeOf } from '../support/tree.ts';
+import { until } from '../support/until.ts';
 
 let s3: Promise<S3UnderTest> | undefined;
 const MAIN = join(import.meta.dirname, '../../src/start.js');
@@ -40,7 +40,7 @@ test('on an empty machine backups off site are found again, and restored with th
   await first.call('POST', '/v1/servers/castle/backups');
   const backupsOf = async (service: Service) =>
     (await service.call<{ backups: { id: string; offSite: boolean }[] }>('GET', '/v1/servers/castle/backups')).backups;
-  while ((await backupsOf(first))[0]?.offSite !== true) await delay(250);
+  await until(async () => (await backupsOf(first))[0]?.offSite);
   const archive = join(folder, 'service.tar.gz');
   const said = await dormouse(first.dataDir, '--backup-service', archive);
   t.true(said.includes(`Their backups are in ${settings.BACKUP_STORE}, and stay there`), said);

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
 import type { SFTPWrapper } from 'ssh2';
-import { connect, openSftp, until } from '../sftp/support.ts';
+import { connect, openSftp } from '../sftp/support.ts';
 import { startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 type Credential = { port: number; username: string; password: string };
 
@@ -29,7 +30,7 @@ test('S-01: files are reached while the server sleeps and runs, and no longer on
   await service.call('DELETE', '/v1/servers/castle');
   await gone;
   await t.throwsAsync(connect(t, { port: login.port, login }));
-  await until(() => !existsSync(join(service.dataDir, 'servers/castle')), 30_000);
+  await until({ withinMs: 30_000 }, () => !existsSync(join(service.dataDir, 'servers/castle')));
 
   // The key is the same after a restart, and so clients are not warned.
   const shown = () => service.log.findLast(({ msg }) => msg === 'ready')?.['sftpKey'];

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import Docker from 'dockerode';
 import { partsOf, readPaper } from '../docs/blocks.ts';
@@ -8,6 +7,7 @@ import { type RawBot, joinRaw } from '../support/bot.ts';
 import { needs } from '../support/needs.ts';
 import { buildDormouse, buildMariadb, buildPostgres } from '../support/stack-images.ts';
 import { type StackMachines, stackMachines } from '../support/stack-machines.ts';
+import { until } from '../support/until.ts';
 
 const PATIENCE_MS = 300_000;
 const VERSION = '1.20.4';
@@ -134,8 +134,8 @@ class Stack {
 
   /** The machine whose service says that it serves. */
   async serving(): Promise<Machine> {
-    let found: Machine | undefined;
-    await this.until('a service is ready', async () => {
+    return this.until('a service is ready', async () => {
+      let found: Machine | undefined;
       for (const machine of this.#machines.nodes) {
         const url = `http://${machine.address}:8080`;
         const isReady = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(10_000) }).then(
@@ -144,9 +144,8 @@ class Stack {
         );
         if (isReady) [found, this.#baseUrl] = [machine, url];
       }
-      return found !== undefined;
+      return found;
     });
-    return found!;
   }
 
   async signIn(): Promise<void> {
@@ -176,21 +175,12 @@ class Stack {
 
   /** By the proxy of this machine, once that listens. */
   async join({ address: host }: Machine, name: string): Promise<RawBot> {
-    let player: RawBot | undefined;
     const options = { host, port: 25_565, version: VERSION, fakeHost: 'lobby.play.example.org', timeoutMs: 120_000 };
-    await this.until(`${name} is in`, async () => {
-      player = await joinRaw({ ...options, name });
-      return true;
-    });
-    return player!;
+    return this.until(`${name} is in`, () => joinRaw({ ...options, name }));
   }
 
-  async until(what: string, holds: () => Promise<boolean>): Promise<void> {
-    let cause: unknown;
-    const look = () => holds().catch((error: unknown) => ((cause = error), false));
-    for (const end = performance.now() + PATIENCE_MS; !(await look()); await delay(500))
-      if (performance.now() > end)
-        throw new Error(`${what}: not within ${PATIENCE_MS} ms: ${String(cause)}`, { cause });
+  until<T>(what: string, ask: () => T) {
+    return until({ what, everyMs: 500, withinMs: PATIENCE_MS, despiteErrors: true }, ask);
   }
 
   /** Why it did not come to pass, in the containers' own words. */

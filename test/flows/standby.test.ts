@@ -13,6 +13,7 @@ import { runningGames } from '../support/running-games.ts';
 import { runningProxies } from '../support/running-proxies.ts';
 import { silentStore } from '../support/s3.ts';
 import { CONTAINER, type Instance, type Pair, standbyPair } from '../support/standby-pair.ts';
+import { until } from '../support/until.ts';
 import { SERVERS, customers, emptyBooks } from './customers.ts';
 import { examineBooks } from './examine-books.ts';
 
@@ -24,7 +25,6 @@ const MOST_MS = Number(process.env['STANDBY_MOST_MS'] ?? Infinity);
 const ROOT = join(import.meta.dirname, '../..');
 const CORE = join(ROOT, 'test/fixtures/echo-core/replace.ts');
 const PROGRAM = ['--import', CORE, join(ROOT, 'src/main.ts')];
-const PATIENCE_MS = 120_000;
 const PRICE = 9_973;
 
 /** A second of the machine is a minute of the service, so that minutes are charged meanwhile. */
@@ -38,22 +38,6 @@ const HURRIED = {
   HUNG_AFTER_SECONDS: '0',
   MAX_SERVERS_PER_ACCOUNT: '0',
 };
-
-/** What throws does not hold yet. */
-async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
-  let cause: unknown;
-  const look = async () => {
-    try {
-      return await holds();
-    } catch (error) {
-      cause = error;
-      return false;
-    }
-  };
-  for (const end = performance.now() + PATIENCE_MS; !(await look()); await delay(50)) {
-    if (performance.now() > end) throw new Error(`${what}: not within ${PATIENCE_MS} ms: ${String(cause)}`, { cause });
-  }
-}
 
 /** A proxy by hand, which knows both services. */
 async function startProxy(t: ExecutionContext, pair: Pair): Promise<void> {
@@ -84,7 +68,7 @@ const LOOK_MS = 1_000;
 /** Players who play on and on: one wakes the game, the others join it. */
 async function party(t: ExecutionContext, pair: Pair): Promise<EchoPlayer[]> {
   let first: EchoPlayer | undefined;
-  await until('the proxy knows the server', async () => {
+  await until({ what: 'the proxy knows the server', despiteErrors: true }, async () => {
     const player = comeIn(t, pair, 'echo', 'P0');
     return player.joined().then(
       () => ((first = player), true),
@@ -169,18 +153,18 @@ test.serial(
       takeovers.push(performance.now() - at);
       await pair.turnTo(holder);
       const coming = visitor.joined().then(() => true);
-      await until('the visitor is in', async () => {
+      await until({ what: 'the visitor is in', despiteErrors: true }, async () => {
         await revive();
         return Promise.race([coming, delay(LOOK_MS, false)]);
       });
       waits.push(performance.now() - at);
       visitor.leave();
-      await until('nap is stopped', async () => {
+      await until({ what: 'nap is stopped', despiteErrors: true }, async () => {
         await revive();
         await pair.call('POST', '/v1/servers/nap:stop');
         return true;
       });
-      await until('nap sleeps', async () => {
+      await until({ what: 'nap sleeps', despiteErrors: true }, async () => {
         await revive();
         return (await pair.call('GET', '/v1/servers/nap')).state === 'hibernated';
       });
@@ -191,7 +175,7 @@ test.serial(
     const online = async () => (await pair.call<{ online: string[] }>('GET', '/v1/servers/echo/players')).online.length;
     t.is(await online(), PLAYERS, 'the last one knows who plays');
     for (const id of SERVERS)
-      await until(`${id} is settled`, async () => {
+      await until({ what: `${id} is settled`, despiteErrors: true }, async () => {
         await revive();
         return settled(pair, id);
       });
@@ -308,7 +292,7 @@ test.serial('on one machine: a clean stop hands all over at once, and the one th
   await pair.turnTo(second);
   t.is((await asText(`${second.baseUrl}/readyz`)).status, 200);
   t.deepEqual(await runningProxies(pair), proxies);
-  await until('it knows who plays', async () => {
+  await until({ what: 'it knows who plays', despiteErrors: true }, async () => {
     const { online } = await pair.call<{ online: string[] }>('GET', '/v1/servers/echo/players');
     return online.length === PLAYERS;
   });

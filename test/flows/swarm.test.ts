@@ -3,12 +3,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../conformance/engine.ts';
 import { belongings } from '../support/belongings.ts';
 import { type RawBot, joinBot, joinRaw } from '../support/bot.ts';
 import { needs } from '../support/needs.ts';
 import type { SwarmNode } from '../support/swarm.ts';
 import { type SwarmProxy, type SwarmService, swarmService } from '../support/swarm-service.ts';
+import { until } from '../support/until.ts';
 
 /** How many servers are awake at once: two nodes of two cores have room for sixteen. */
 const SERVERS = Number(process.env['SWARM_SERVERS'] ?? 12);
@@ -102,7 +102,7 @@ function comeIn<Options, Joined>(join: (options: Options) => Promise<Joined>, op
       if (!/a lot of joining/.test(String(error))) throw error;
       return undefined;
     });
-  return until(ask, AGAIN_MS);
+  return until({ everyMs: AGAIN_MS }, ask);
 }
 
 const at = (proxy: SwarmProxy, id: string) => ({ ...proxy.address, version: VERSION, fakeHost: `${id}.localhost` });
@@ -252,7 +252,9 @@ holds('the manager’s engine is restarted: nothing stops, and nobody is cut off
   await manager.start();
   await until(async () => (await fetch(`${service.baseUrl}/readyz`)).status === 200);
   // It hears of its nodes a little later, and starts nothing there before.
-  await until(async () => (await operate(its, 'nodes')).nodes.every(({ state }) => state !== 'down'), MINUTELY_MS);
+  await until({ everyMs: MINUTELY_MS }, async () =>
+    (await operate(its, 'nodes')).nodes.every(({ state }) => state !== 'down'),
+  );
   await playOn(players, 'back');
   t.deepEqual(await spread(its), before);
   await Promise.all(IDS.map(async (id, n) => t.deepEqual(await transitionsOf(its, id), steps[n], id)));
@@ -335,15 +337,15 @@ holds('each minute of a server is on its bill, and has its figures, on whichever
     sessions: { minutes: number; ending: string }[];
   }
   for (const id of IDS) {
-    const usage = await until(async () => {
+    const usage = await until({ everyMs: MINUTELY_MS }, async () => {
       const now = await service.call<Usage>('GET', `/v1/servers/${id}/usage`);
       return now.sessions.some(({ minutes }) => minutes > 0) && now;
-    }, MINUTELY_MS);
+    });
     t.true(Number(usage.amountMicros) > 0, id);
     t.is(usage.sessions.filter(({ ending }) => ending === '').length, 1, id);
-    await until(async () => {
+    await until({ everyMs: MINUTELY_MS }, async () => {
       const metrics = await service.call<{ memUsedMb: number }>('GET', `/v1/servers/${id}/metrics`);
       return metrics.memUsedMb > 20;
-    }, MINUTELY_MS);
+    });
   }
 });

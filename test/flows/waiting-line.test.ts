@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { isKnown, joinRaw, joinRoom, pingStatus } from '../support/bot.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { type Service, freePort, startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PROXY_TOKEN = 'a-token-that-both-of-them-have-been-given';
@@ -43,7 +43,8 @@ test('players in line come in as places become free, first come first served, ov
     { ...at(service.playersPort, 'first'), name: 'Alex' },
     { ...at(other, 'second'), name: 'Steve' },
   ];
-  for (const player of [alex, steve]) await until(async () => pingStatus(player).then(isKnown, isNot));
+  for (const player of [alex, steve])
+    await until({ despiteErrors: true }, async () => isKnown(await pingStatus(player)));
 
   const inFirst = joinRoom(alex);
   await until(() => shown(inFirst.dialogs).includes('You are 1st in line'));
@@ -78,11 +79,4 @@ test('players in line come in as places become free, first come first served, ov
 /** The newest dialog. */
 function shown(dialogs: readonly string[]): string {
   return dialogs.at(-1) ?? '';
-}
-
-const isNot = () => false;
-
-/** Looks until the condition holds, for as long as the test may take. */
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await delay(50);
 }

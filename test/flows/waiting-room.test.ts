@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { joinRaw, joinRoom, pingStatus } from '../support/bot.ts';
 import { startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 test('a player sees the start in the waiting room, is sent on, and plays', async (t) => {
   const service = await startService(t, { SANDBOX_FAULTS: 'START_MS=10000', PROXY: 'child' });
@@ -27,8 +27,3 @@ test('a player sees the start in the waiting room, is sent on, and plays', async
   t.is((await service.call('GET', '/v1/servers/lobby')).state, 'running');
   await inside.end();
 });
-
-/** Looks until the condition holds, for as long as the test may take. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await delay(50);
-}

@@ -5,6 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
 import { onceEnded } from '../../src/http/ended.ts';
 import { filesApi } from '../files/files-api.ts';
+import { until } from '../support/until.ts';
 
 test('who asks for an answer’s end is told once, in their order; who asks later at once', async (t) => {
   const told: string[] = [];
@@ -20,7 +21,7 @@ test('who asks for an answer’s end is told once, in their order; who asks late
     IncomingMessage,
   ];
   await answer.toArray();
-  while (told.length < 2) await turn();
+  await until(() => told.length >= 2);
   onceEnded(responses[0]!, () => told.push('late'));
   t.deepEqual(told, ['first', 'second', 'late']);
 });

@@ -10,9 +10,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import type { JailFile } from '../../src/jail/jail.ts';
+import { until } from '../support/until.ts';
 import { cage, write, names, EVERY, refused } from './cage.ts';
 
 test('however deep a tree is, it can be removed', async (t) => {
@@ -110,6 +110,6 @@ test('every descriptor is closed, whatever happens', async (t) => {
   await write(jail, 'last', 'x');
   (await jail.open('last')).stream().destroy();
   // Those of streams are closed when what others do with files lets them.
-  for (const end = Date.now() + 120_000; ours() > before && Date.now() < end;) await delay(5);
+  await until(() => ours() <= before);
   t.is(ours(), before);
 });

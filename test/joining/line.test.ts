@@ -5,6 +5,7 @@ import { Line } from '../../src/joining/line.ts';
 import { StatusError, quotaExceeded } from '../../src/kernel/status.ts';
 import type { ServerNow } from '../../src/servers/server-now.ts';
 import { fakeClock } from '../fakes/clock.ts';
+import { turns } from '../support/turns.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -66,9 +67,7 @@ function node(ramMb: number) {
     return player;
   }
   /** Until nothing goes on any more. */
-  const settle = async () => {
-    for (let turns = 0; turns < 50; turns++) await turn();
-  };
+  const settle = () => turns(50);
   return { clock, line, set, come, settle, woken, tried, refusals, used };
 }
 

@@ -8,6 +8,7 @@ import test, { type ExecutionContext } from 'ava';
 import { StatusError } from '../../src/kernel/status.ts';
 import { type WorkerPoolOptions, createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import * as jobs from '../support/jobs.ts';
+import { until } from '../support/until.ts';
 
 const JOBS = join(import.meta.dirname, '../support');
 const TENANT = 'ann';
@@ -109,7 +110,7 @@ test('a job reads what it was given open, and nothing else of the disk; it write
 test('workers without work end, and those of a closed pool', async (t) => {
   const pool = poolOf(t, { idleMs: 1 });
   const { pid } = await pool.run(jobs.whoAmI, null, { tenant: TENANT });
-  while (existsSync(`/proc/${pid}`)) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => !existsSync(`/proc/${pid}`));
   const closing = createWorkerPool({ modules: [JOBS] });
   const working = closing.run(jobs.never, null, { tenant: TENANT });
   await Promise.all([t.throwsAsync(working), closing.close()]);

@@ -4,7 +4,6 @@ import { type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { EngineError, type GameSpec } from '../../src/engines/engine.ts';
 import { commandFor } from '../../src/engines/process/command.ts';
@@ -21,6 +20,7 @@ import { createModrinth } from '../../src/mods/registries/modrinth.ts';
 import { openModRegistries } from '../../src/mods/registries/registries.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { modrinth, sum } from '../support/modrinth.ts';
+import { until } from '../support/until.ts';
 
 const never = new AbortController().signal;
 
@@ -43,12 +43,6 @@ async function serve(t: ExecutionContext, answers: Record<string, unknown>) {
     server.close();
   });
   return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-}
-
-/** Waits for something that takes real time. */
-async function until(holds: () => boolean): Promise<void> {
-  for (const end = Date.now() + 120_000; !holds(); await delay(1))
-    if (Date.now() > end) throw new Error('waited in vain');
 }
 
 async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {

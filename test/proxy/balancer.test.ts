@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { needs } from '../support/needs.ts';
 import { freePort } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import {
   HOST,
   RawClient,
@@ -16,7 +17,6 @@ import {
   startGame,
   startProxy,
   statusRequest,
-  until,
 } from './support.ts';
 
 const HAS_IPV6 = Object.values(networkInterfaces())
@@ -201,9 +201,6 @@ async function startHaproxy(t: ExecutionContext, target: number, directive: stri
 }
 
 async function listens(t: ExecutionContext, port: number): Promise<void> {
-  for (;;) {
-    const client = await RawClient.open(t, port).catch(() => undefined);
-    if (client) return void client.socket.destroy();
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const client = await until({ despiteErrors: true }, () => RawClient.open(t, port));
+  client.socket.destroy();
 }

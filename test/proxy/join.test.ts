@@ -4,6 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import mc from 'minecraft-protocol';
 import { encodeFrame, encodeString, encodeVarInt } from '../../proxy/codec.ts';
 import { type Address, JoinRefused } from '../../proxy/ports.ts';
+import { until } from '../support/until.ts';
 import { fixtures } from './fixtures.ts';
 import {
   HOST,
@@ -17,7 +18,6 @@ import {
   running,
   startGame,
   startProxy,
-  until,
 } from './support.ts';
 
 const text = (words: string): Buffer => encodeFrame(0, encodeString(JSON.stringify({ text: words })));

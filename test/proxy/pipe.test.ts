@@ -5,6 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { encodeFrame, encodeString } from '../../proxy/codec.ts';
 import { spanText } from '../../proxy/text.ts';
 import type { Joined, Presence } from '../../proxy/ports.ts';
+import { until } from '../support/until.ts';
 import {
   EVER_MS,
   HOST,
@@ -15,7 +16,6 @@ import {
   running,
   startGame,
   startProxy,
-  until,
 } from './support.ts';
 
 const LOGIN = Buffer.concat([handshake(767, 'login'), loginStart('Notch')]);

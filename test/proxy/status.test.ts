@@ -6,6 +6,7 @@ import { encodeFrame, encodeString } from '../../proxy/codec.ts';
 import { pingStatus } from '../../proxy/ping.ts';
 import type { Timings } from '../../proxy/settings.ts';
 import { ASLEEP_ICON, asleepStatus } from '../../proxy/status.ts';
+import { until } from '../support/until.ts';
 import { fixture, fixtures } from './fixtures.ts';
 import {
   EVER_MS,
@@ -18,7 +19,6 @@ import {
   startProxy,
   statusPing,
   statusRequest,
-  until,
 } from './support.ts';
 
 const ICON = 'data:image/png;base64,iVBORw0KGgo=';
@@ -376,7 +376,7 @@ test('nobody is cut off for a pause of the proxy itself: what came meanwhile is 
   const client = await RawClient.open(t, port);
   await until(() => proxy.stats().accepted === 1);
   client.send(handshake(767, 'status'), statusRequest);
-  for (const resumesAt = performance.now() + 400; performance.now() < resumesAt; );
+  for (const resumesAt = performance.now() + 400; performance.now() < resumesAt;);
   t.is((await client.packet()).id, 0);
 });
 

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type Server, type Socket, connect, createServer } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { FrameReader, encodeFrame, encodeString, encodeVarInt, readFrame } from '../../proxy/codec.ts';
 import { type Proxy, type ProxyOptions, createProxy } from '../../proxy/index.ts';
 import type { Address, InLine, Player, Route } from '../../proxy/ports.ts';
+import { until } from '../support/until.ts';
 
 export const HOST = 'play.example.com';
 
@@ -96,15 +96,6 @@ export async function startProxy(t: ExecutionContext, options: Partial<ProxyOpti
   return { proxy, port, routes, wishes, log, stop };
 }
 
-/** Polls until `condition` holds; fails after `withinMs`. */
-export async function until(condition: () => boolean, withinMs = 120_000): Promise<void> {
-  const deadline = performance.now() + withinMs;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms: ${condition.toString()}`);
-    await delay(5);
-  }
-}
-
 /** A client that speaks bytes, and keeps all it gets. */
 export class RawClient {
   readonly socket: Socket;
@@ -132,8 +123,8 @@ export class RawClient {
   }
 
   /** The next frame's packet id and data. */
-  async packet(withinMs = 120_000): Promise<{ id: number; reader: FrameReader }> {
-    await until(() => readFrame(this.received, 2_097_151) !== undefined, withinMs);
+  async packet(): Promise<{ id: number; reader: FrameReader }> {
+    await until(() => readFrame(this.received, 2_097_151) !== undefined);
     const frame = readFrame(this.received, 2_097_151);
     if (!frame) throw new Error('no frame');
     this.received = this.received.subarray(frame.size);
@@ -148,8 +139,8 @@ export class RawClient {
     return reader.string(262_144);
   }
 
-  async gone(withinMs = 120_000): Promise<void> {
-    await until(() => this.closed, withinMs);
+  async gone(): Promise<void> {
+    await until(() => this.closed);
   }
 }
 

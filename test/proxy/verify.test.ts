@@ -6,7 +6,8 @@ import test, { type ExecutionContext } from 'ava';
 import { type Client, createClient } from 'minecraft-protocol';
 import { serverHash } from '../../proxy/accounts.ts';
 import { encodeFrame, encodeString } from '../../proxy/codec.ts';
-import { HOST, RawClient, type TestProxy, handshake, loginStart, route, startProxy, until } from './support.ts';
+import { until } from '../support/until.ts';
+import { HOST, RawClient, type TestProxy, handshake, loginStart, route, startProxy } from './support.ts';
 
 const STEVE = { id: 'dc6ae7a1c4c03a51b7d7bb0a2a0f8b0d', name: 'Steve' };
 

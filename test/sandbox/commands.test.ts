@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { Rcon } from 'rcon-client';
 import { joinBot, joinRaw, pingStatus } from '../support/bot.ts';
+import { until } from '../support/until.ts';
 import { type Sandbox, type SandboxOptions, RCON_PASSWORD, startSandbox } from './spawn.ts';
 
 async function started(t: ExecutionContext, options: SandboxOptions = {}) {
@@ -181,8 +182,7 @@ test('the world is on disk soon after a change, not while saving is off, and at 
   const writtenAt = () => statSync(file, { bigint: true }).mtimeNs;
   const before = writtenAt();
   await run('setblock 5 10 5 stone');
-  for (const end = Date.now() + 120_000; writtenAt() === before && Date.now() < end;) await delay(50);
-  t.not(writtenAt(), before);
+  await until(() => writtenAt() !== before);
   t.is(await run('save-off'), 'Automatic saving is now disabled');
   t.is(await run('save-off'), 'Saving is already turned off');
   const off = writtenAt();

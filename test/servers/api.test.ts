@@ -5,6 +5,7 @@ import { sandboxVersions } from '../../src/sandbox/versions.ts';
 import { Server } from '../../src/servers/api/messages.ts';
 import { PROXY_ADDRESS } from '../fakes/engine.ts';
 import { api } from '../support/api-harness.ts';
+import { turns } from '../support/turns.ts';
 
 /** The reference's table, in its order. */
 const SERVER_FIELDS = `id name hostname accountId addr container state type version ramMb plan region nodeLabel motd
@@ -375,9 +376,6 @@ test('RAM and plan changed while somebody starts the server: it runs with them, 
   for (let round = 0; round < 26; round++) {
     const id = `race-${round}`;
     await call('POST', '/v1/servers', { body: { ...SMALL, id, ramMb: 512 } });
-    const turns = async (count: number) => {
-      for (let turn = 0; turn < count; turn++) await new Promise((resolve) => void setImmediate(resolve));
-    };
     const order = Promise.withResolvers<void>();
     const wait = (isLast: boolean, count: number) => (isLast ? order.promise : turns(count));
     const [update, start] = await Promise.all([

@@ -18,8 +18,9 @@ import { StatusError } from '../../src/kernel/status.ts';
 import { SFTP_LIMITS } from '../../src/sftp/limits.ts';
 import { EXTENSIONS } from '../../src/sftp/requests.ts';
 import { Fields, MOST_DATA_BYTES, OPEN, REPLY, REQUEST, STATUS, string, uint32, uint64 } from '../../src/sftp/wire.ts';
+import { until } from '../support/until.ts';
 import { type RawReply, raw } from './raw.ts';
-import { type SftpUnderTest, connect, openChannel, openSftp, startSftp, until } from './support.ts';
+import { type SftpUnderTest, connect, openChannel, openSftp, startSftp } from './support.ts';
 
 const { STATUS_CODE } = ssh2.utils.sftp;
 const MIB = 2 ** 20;

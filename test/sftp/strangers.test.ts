@@ -14,8 +14,9 @@ import { hasNativeCrypto, warnWithoutNativeCrypto } from '../../src/sftp/native-
 import { createOutbox } from '../../src/sftp/outbox.ts';
 import { MOST_DATA_BYTES, OPEN, REQUEST, string, uint32, uint64 } from '../../src/sftp/wire.ts';
 import { fakeClock } from '../fakes/clock.ts';
+import { until } from '../support/until.ts';
 import { raw } from './raw.ts';
-import { type SftpUnderTest, connect, openChannel, openSftp, startSftp, until } from './support.ts';
+import { type SftpUnderTest, connect, openChannel, openSftp, startSftp } from './support.ts';
 
 const NEVER = { free: 1e9, firstWaitMs: 1, longestWaitMs: 1, windowMs: 1 };
 const QUICK = { refusalDelayMs: 20 };

@@ -121,9 +121,3 @@ export async function openssh(
   const code = await new Promise<number | null>((resolve) => void child.once('close', resolve));
   return { code, output };
 }
-
-/** Polls until something holds. */
-export async function until(holds: () => boolean | Promise<boolean>, withinMs = 120_000): Promise<void> {
-  for (const end = Date.now() + withinMs; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 10)))
-    if (Date.now() > end) throw new Error('waited in vain');
-}

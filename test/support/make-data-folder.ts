@@ -13,6 +13,7 @@ import type { ExecutionContext } from 'ava';
 import { newClient } from '../crash/client.ts';
 import { type DataFolder, FOLDERS, repliesOf } from './data-folder.ts';
 import { startService } from './service.ts';
+import { until } from './until.ts';
 
 const run = promisify(execFile);
 const [name = ''] = process.argv.slice(2);
@@ -63,10 +64,10 @@ try {
   await service.call('POST', '/v1/servers/played:stop');
   await service.reach('played', 'hibernated');
   await service.call('POST', '/v1/servers/played/backups');
-  for (let state = ''; state !== 'ready'; await delay(100)) {
+  await until(async () => {
     const { backups } = await service.call<{ backups: { state: string }[] }>('GET', '/v1/servers/played/backups');
-    state = backups[0]?.state ?? '';
-  }
+    return backups[0]?.state === 'ready';
+  });
   await service.call('POST', '/v1/templates', { serverId: 'sleeping', name: 'Night' });
   await service.call('POST', '/v1/operator/servers/barred:suspend', { reason: 'A test' });
   await service.call('POST', '/v1/servers/played/members', { email: 'ada@example.com', role: 'member' });

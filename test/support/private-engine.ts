@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
-import { until } from '../conformance/engine.ts';
 import type { Belongings } from './belongings.ts';
 import { type Told, needs } from './needs.ts';
+import { until } from './until.ts';
 
 const run = promisify(execFile);
 
@@ -81,7 +81,7 @@ export async function privateEngine(
     daemon = spawn('nsenter', [...args, ...flags, '--cgroup-parent', cgroup], {
       stdio: ['ignore', logFile.fd, logFile.fd],
     });
-    await until(() => docker.ping().catch(() => undefined));
+    await until({ despiteErrors: true }, () => docker.ping());
   };
   const powerOff = async () => {
     await end('SIGKILL');

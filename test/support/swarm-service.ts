@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DEFAULT_SANDBOX_IMAGE } from '../../src/engines/docker/sandbox-image.ts';
 import { IMAGE, busyboxImage } from '../conformance/busybox-image.ts';
-import { until } from '../conformance/engine.ts';
 import type { Belongings } from './belongings.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { type Service, startService } from './service.ts';
 import { type SwarmNode, type TestSwarm, testSwarm } from './swarm.ts';
+import { until } from './until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const GAMES = 'dormouse-games';

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
-import { until } from '../conformance/engine.ts';
 import type { Belongings } from './belongings.ts';
 import { type PrivateEngine, privateEngine } from './private-engine.ts';
+import { until } from './until.ts';
 
 const run = promisify(execFile);
 

@@ -10,7 +10,7 @@ import { createLinkServer } from '../../../src/joining/link/link-server.ts';
 import { LinkedProxies, type LinkedProxiesOptions } from '../../../src/joining/link/linked-proxies.ts';
 import { sumOf } from '../../../src/joining/link/proxies.ts';
 import { fakeClock } from '../../fakes/clock.ts';
-import { until } from '../../proxy/support.ts';
+import { until } from '../../support/until.ts';
 
 const ALEX = { name: 'Alex', uuid: null, ip: '203.0.113.7', protocol: 774 };
 

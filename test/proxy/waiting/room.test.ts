@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { type FrameReader, encodeFrame, encodeString } from '../../../proxy/codec.ts';
 import { JoinRefused, type Route } from '../../../proxy/ports.ts';
+import { until } from '../../support/until.ts';
 import {
   EVER_MS,
   HOST,
@@ -14,7 +15,6 @@ import {
   running,
   startGame,
   startProxy,
-  until,
 } from '../support.ts';
 
 const ROOM = route({ waitingRoom: true, motd: 'Build with us' });
