@@ -8,18 +8,17 @@ export interface Watched {
 /** Absolute deadlines of many sockets, looked after in one pass: a timer for each would cost more than the sockets. */
 export class Deadlines {
   readonly #watched = new Set<Watched>();
-  readonly #now: () => number;
   readonly #timer: NodeJS.Timeout;
   #isClosed = false;
 
   /** Calls `alsoEach` with each pass. */
   constructor(options: { now: () => number; sweepMs: number; alsoEach: () => void }) {
-    this.#now = options.now;
-    // After a pause of the whole process, what has arrived meanwhile is read first: nobody is cut off for the proxy's own delay.
-    this.#timer = setInterval(() => setImmediate(pass), options.sweepMs).unref();
-    const pass = (): void => {
+    // A pass goes by the time at which its turn began, and comes when that has read what arrived: for a pause of the whole
+    // process nobody is cut off.
+    this.#timer = setInterval(() => setImmediate(pass, options.now()), options.sweepMs).unref();
+    const pass = (at: number): void => {
       if (this.#isClosed) return;
-      this.#sweep();
+      this.#sweep(at);
       options.alsoEach();
     };
   }
@@ -37,8 +36,7 @@ export class Deadlines {
     clearInterval(this.#timer);
   }
 
-  #sweep(): void {
-    const at = this.#now();
+  #sweep(at: number): void {
     for (const watched of this.#watched) {
       if (at < watched.deadlineAt) continue;
       this.#watched.delete(watched);

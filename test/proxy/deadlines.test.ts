@@ -1,0 +1,16 @@
+import test from 'ava';
+import { Deadlines } from '../../proxy/deadlines.ts';
+import { until } from '../support/until.ts';
+
+test('a pause between the timers of a turn and its end cuts nobody off before another turn has read what arrived', async (t) => {
+  const clock = { now: 0 };
+  const order: string[] = [];
+  const deadlines = new Deadlines({ now: () => clock.now, sweepMs: 1, alsoEach: () => order.push('pass') });
+  t.teardown(() => deadlines.close());
+  deadlines.add({ deadlineAt: 10, expire: () => order.push('expired') });
+  // Behind the one of the deadlines, as it is made later and as long.
+  const pause = setInterval(() => (clock.now = 20), 1);
+  t.teardown(() => clearInterval(pause));
+  await until(() => order.includes('expired'));
+  t.deepEqual(order.slice(0, 3), ['pass', 'expired', 'pass']);
+});
