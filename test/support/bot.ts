@@ -330,8 +330,8 @@ async function joined(
   const begun = performance.now();
   const arrived = new Promise<void>((resolve) => emitter.once(event, resolve));
   const refused = ended.then((reason) => {
-    const so = `after ${Math.round(performance.now() - begun)} ms, ${client.socket?.bytesRead ?? 0} bytes received`;
-    throw new Error(`${options.name} could not join: ${reason} (${so}, state ${client.state})`);
+    const after = `after ${Math.round(performance.now() - begun)} ms, ${client.socket?.bytesRead ?? 0} bytes received`;
+    throw new Error(`${options.name} could not join (${after}, state ${client.state}): ${reason}`);
   });
   // Once the bot is in, its end is no longer an error of joining.
   refused.catch(() => undefined);
