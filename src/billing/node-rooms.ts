@@ -28,6 +28,7 @@ type CpusFor = (ramMb: number, region?: string) => number;
 /**
  * What each node has, and what servers reserve of it. A server counts on the node where its game is, also while that does not
  * answer and may still run it. One whose game is nowhere yet counts where the scheduler is likely to put it, which spreads games.
+ * The scheduler does not know of the RAM that is kept for the system: the last game on a full node may take some of it.
  */
 export function nodeRooms(
   nodes: Pick<EngineNodes, 'list' | 'whereIs'>,

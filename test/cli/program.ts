@@ -94,7 +94,7 @@ export function follow(child: ChildProcessWithoutNullStreams, gone: () => void):
   return {
     child,
     ended,
-    async says(words, withinMs = 90_000) {
+    async says(words, withinMs = 240_000) {
       const found = () => {
         const all = said.out + said.err;
         return typeof words === 'string' ? (all.includes(words) ? words : undefined) : words.exec(all)?.[0];

@@ -75,13 +75,13 @@ test('the same in the hands of a program: one JSON document each', async (t) => 
   t.deepEqual(await json('servers'), await service.call('GET', '/v1/servers'));
   t.like(await json('start', 'lobby'), { state: 'starting' });
   t.like(await json('kill', 'lobby'), { id: 'lobby' });
-  await service.reach('lobby', 'hibernated', 90_000);
+  await service.reach('lobby', 'hibernated');
   t.like(await json('start', 'lobby', '--wait'), { state: 'running' });
   t.regex((await json<{ output: string }>('command', 'lobby', 'list')).output, /players online/);
   t.true((await json<{ lines: string[] }>('logs', 'lobby', '-n', '3')).lines.length === 3);
   t.like(await json('machine', 'lobby'), { state: 'running' });
   t.like(await json('restart', 'lobby'), { id: 'lobby' });
-  await service.reach('lobby', 'running', 90_000);
+  await service.reach('lobby', 'running');
   t.like(await json('stop', 'lobby', '--wait'), { state: 'hibernated' });
   t.deepEqual(await json('delete', 'lobby', '--yes'), {});
   t.regex((await json<{ script: string }>('completion', 'bash')).script, /_dormouse/);
@@ -151,7 +151,7 @@ test('a start shows how far it is, and neither Ctrl-C nor an outage of the servi
   const { code, err } = await starting.ended;
   t.is(code, 130);
   t.regex(err, /slow goes on starting without you/);
-  await service.reach('slow', 'running', 90_000);
+  await service.reach('slow', 'running');
 
   // The same while the service itself is killed and started again.
   t.is((await program.run(['stop', 'slow', '--wait'])).code, 0);
@@ -170,7 +170,7 @@ test('a log is followed through sleep', async (t) => {
   await human.says('lobby sleeps');
   await service.call('POST', '/v1/servers/lobby:start');
   await human.says(/\]: Done \(/);
-  await service.reach('lobby', 'running', 90_000);
+  await service.reach('lobby', 'running');
   const { code, err } = await program.run(['command', 'lobby', 'say', 'marker-1']);
   t.is(code, 0, err);
   await Promise.all([human.says('[Rcon] marker-1'), machine.says('[Rcon] marker-1')]);

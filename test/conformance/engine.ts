@@ -91,7 +91,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     // Somebody else has taken them meanwhile.
     const refusal = await t.throwsAsync(engine.boot({ ...spec('beta'), ports }, never), { instanceOf: EngineError });
     t.is(refusal.code, 'port_in_use');
-    t.true(await echoes('alpha'));
+    await until(() => echoes('alpha'));
     await again().inspect('alpha');
     await engine.halt('alpha', 1_000);
     await engine.boot({ ...spec('beta', { echo }), ports }, never);
@@ -175,19 +175,20 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await engine.boot(spec('alpha', { ignoreStop: true, print: ['deaf'] }), never);
     await printed(t, engine, 'alpha', ['deaf']);
     const began = Date.now();
-    const halted = engine.halt('alpha', 50_000);
+    const halted = engine.halt('alpha', 240_000);
     await sleep(100);
     await engine.kill('alpha');
     await halted;
-    t.true(Date.now() - began < 25_000);
+    t.true(Date.now() - began < 200_000);
     t.is(await engine.inspect('alpha'), undefined);
   });
 
   holds('a crash shows its code until the next boot, which begins anew', async (t, { engine, spec }) => {
+    const began = Date.now();
     await engine.boot(spec('alpha', { exitCode: 3, print: ['boom'] }), never);
     const game = await until(async () => ended(await engine.inspect('alpha')));
     t.like(game, { up: false, game: null, rcon: null, management: null, exit: { code: 3, oomKilled: false } });
-    t.true(Math.abs(game.exit!.at! - Date.now()) < 30_000);
+    t.true(game.exit!.at! > began - 1_000 && game.exit!.at! < Date.now() + 1_000);
     t.deepEqual(await engine.list(), [game]);
     t.is(await engine.stats('alpha'), undefined);
     const next = await engine.boot(spec('alpha', { print: ['again'] }), never);
@@ -200,12 +201,12 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
   holds('a game beyond its memory is ended and says why', async (t, { engine, spec, enforcesMemory }) => {
     t.pass();
     if (!enforcesMemory) return;
-    const downs: Game[] = [];
-    t.teardown(engine.watch((event) => void (event.type === 'down' && downs.push(event.game))));
+    const { events } = await watched(t, engine);
     await engine.boot(spec('alpha', { outOfMemory: true }), never);
     const game = await until(async () => ended(await engine.inspect('alpha')));
     t.like(game.exit, { code: 137, oomKilled: true });
-    t.true((await until(async () => downs[0])).exit?.oomKilled);
+    const down = await until(() => events.find(({ type }) => type === 'down'));
+    t.like(down, { game: { exit: { oomKilled: true } } });
   });
 
   holds('another instance adopts what runs', async (t, { engine, again, spec }) => {
@@ -216,12 +217,11 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     t.deepEqual(await other.list(), [game]);
     t.deepEqual(await other.inspect('alpha'), game);
     t.deepEqual(await other.boot(alpha, never), game);
-    const events: EngineEvent[] = [];
-    t.teardown(other.watch((event) => events.push(event)));
+    const { events } = await watched(t, other);
     await other.halt('alpha', 20_000);
     t.deepEqual(await engine.list(), []);
     await printed(t, other, 'alpha', ['hello', 'bye']);
-    await until(async () => events.some((event) => event.type === 'down' && event.game.serverId === 'alpha'));
+    await until(() => events.some((event) => event.type === 'down' && event.game.serverId === 'alpha'));
   });
 
   holds('what was printed is kept exactly, over boots and from any position', async (t, { engine, again, spec }) => {
@@ -259,7 +259,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     const followers = queries.map((query) => follower(engine, 'alpha', query));
     await until(async () => followers[0]!.got.length === 4 && followers[1]!.got.length === 1);
     // Nothing shows that the others follow as well.
-    await sleep(isDistant(engine) ? 2_000 : 500);
+    await sleep(isDistant(engine) ? 5_000 : 1_000);
     await engine.halt('alpha', 20_000);
     for (const { done } of followers) await done;
     const [whole, last, none, behind] = followers.map(({ got }) => got.map((line) => line.text));
@@ -303,15 +303,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
   });
 
   holds('watchers hear of games that come and go', async (t, { engine, spec }) => {
-    const events: EngineEvent[] = [];
-    const listening = Promise.withResolvers<void>();
-    const stop = engine.watch((event) => {
-      if ('game' in event) events.push(event);
-      if (event.type === 'resync') listening.resolve();
-    });
-    t.teardown(stop);
-    // An engine at a distance listens a little later, and says so.
-    if (isDistant(engine)) await listening.promise;
+    const { events, stop } = await watched(t, engine);
     await engine.boot(spec('alpha', { print: ['up'] }), never);
     await until(async () => events.length === 1);
     await printed(t, engine, 'alpha', ['up']);
@@ -403,6 +395,20 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
 
 function isDistant({ kind }: Engine): boolean {
   return kind === 'docker' || kind === 'swarm';
+}
+
+/** What is told of games from now on; `stop` ends that. */
+async function watched(t: ExecutionContext, engine: Engine): Promise<{ events: EngineEvent[]; stop: () => void }> {
+  const events: EngineEvent[] = [];
+  const listening = Promise.withResolvers<void>();
+  const stop = engine.watch((event) => {
+    if ('game' in event) events.push(event);
+    if (event.type === 'resync') listening.resolve();
+  });
+  t.teardown(stop);
+  // An engine at a distance listens a little later, and says so.
+  if (isDistant(engine)) await listening.promise;
+  return { events, stop };
 }
 
 export async function collect(lines: AsyncIterable<LogLine>): Promise<LogLine[]> {

@@ -49,7 +49,8 @@ test('a game says that it has started, who is in it, and when somebody comes and
   const { game, engine } = await play(t, '1.21.11');
   const at = game.management!;
   const asked = management(t);
-  t.true(await asked.started(at, secret));
+  // It says that it has started a moment after its log does.
+  await until(() => asked.started(at, secret));
   t.deepEqual(await asked.players(at, secret), []);
   let changes = 0;
   const unwatch = asked.watch(at, () => void (changes += 1));
@@ -88,6 +89,8 @@ test('a game from before 1.21.9 has no such port', async (t) => {
 
 test('another client of the protocol is understood too, and hung up on where it speaks no JSON-RPC', async (t) => {
   const { game, engine } = await play(t, '26.1');
+  const asked = management(t);
+  await until(() => asked.started(game.management!, secret));
   const client = await connected(t, game.management!);
   const ask = (text: string) => client.ask(text) as Promise<Record<string, unknown>>;
   t.like(await ask('{"jsonrpc":"2.0","id":"a","method":"minecraft:server/status"}'), {

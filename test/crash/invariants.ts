@@ -38,7 +38,7 @@ async function money(store: Store): Promise<string[]> {
   return broken;
 }
 
-const ENDING_MS = 60_000;
+const ENDING_MS = 120_000;
 
 /** One game for each server that is awake, and none for any other; what has just ended has a moment to go. */
 async function games(service: Service, store: Store): Promise<string[]> {

@@ -197,7 +197,7 @@ async function closed(shell: ChildProcess): Promise<void> {
   const exited = once(shell, 'exit');
   shell.stdin?.end();
   // It takes what it has started with it; a command that does not end is not waited for.
-  const late = setTimeout(() => shell.kill('SIGKILL'), 30_000);
+  const late = setTimeout(() => shell.kill('SIGKILL'), 120_000);
   await exited;
   clearTimeout(late);
 }

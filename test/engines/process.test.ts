@@ -278,7 +278,7 @@ test('an end that is noted stays as it is, whoever comes later and knows less', 
 test('a pid that now belongs to somebody else is not taken for the game', async (t) => {
   const bench = await processBench(t);
   const runs = runFiles(join(bench.dir, 'run'));
-  const other = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' });
+  const other = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
   t.teardown(() => void other.kill('SIGKILL'));
   const stale = {
     serverId: 'alpha',

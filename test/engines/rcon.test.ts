@@ -134,7 +134,7 @@ test('a game that is not there, hangs up or answers nothing gives an error, and 
     if (command === 'endless') for (let n = 0; n < 300; n += 1) socket.write(encode(id, 0, 'x'.repeat(4096)));
     return command === 'list' ? 'none' : undefined;
   });
-  const rcon = console(t, 3_000);
+  const rcon = console(t, 10_000);
   const reason = async (address: Address, command: string) =>
     ((await t.throwsAsync(rcon.run(address, 'secret', command))) as { reason?: string }).reason;
   t.is(await reason({ host: '127.0.0.1', port: 1 }, 'list'), 'absent');
@@ -150,7 +150,7 @@ test('a game that is not there, hangs up or answers nothing gives an error, and 
 
 test('commands behind one that a game leaves unanswered share its end: none is given late', async (t) => {
   const fake = await fakeConsole(t, (command) => (command === 'list' ? 'none' : undefined));
-  const rcon = console(t, 300);
+  const rcon = console(t, 5_000);
   const given = Array.from({ length: 5 }, (_, n) => rcon.run(fake.address, 'secret', `silence ${n}`));
   for (const one of await Promise.allSettled(given))
     t.like(one, { status: 'rejected', reason: { name: 'ConsoleError', reason: 'timeout' } });

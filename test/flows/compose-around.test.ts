@@ -168,8 +168,10 @@ test('through compose.yaml’s Caddy: TLS, events as they come, and uploads that
   const options = JSON.stringify({ servername: NAME, rejectUnauthorized: false, headers });
   const program = `https.get('https://127.0.0.1/v1/servers?of=secret', ${options}, (reply) => { console.log(reply.statusCode); process.exit(); })`;
   t.regex(await output(proxy, ['node', '-e', program]), /502/);
-  const log = String(await proxy.logs({ stdout: true, stderr: true }));
-  t.true(log.includes('/v1/servers"'), log);
+  const log = await until('it is in the log', async () => {
+    const all = String(await proxy.logs({ stdout: true, stderr: true }));
+    return all.includes('/v1/servers"') && all;
+  });
   t.notRegex(log, new RegExp(`${apiKey}|secret`));
 });
 

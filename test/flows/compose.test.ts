@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import Docker from 'dockerode';
-import { joinRaw } from '../support/bot.ts';
+import { isKnown, joinRaw, pingStatus } from '../support/bot.ts';
 import { type ComposeService, composed } from '../support/compose.ts';
 import { freePort } from '../support/service.ts';
 import { needs } from '../support/needs.ts';
@@ -92,6 +92,8 @@ test('the proxy of compose.yaml is a container of its own: its players play on w
 
   await call('POST', '/v1/servers', { name: 'Echo', version: '1.20.4', ramMb: 512 });
   const address = { port: Number(players), version: '1.20.4', fakeHost: 'echo.compose.test' };
+  // Of which the proxy is told a moment later than the caller.
+  await until({ what: 'it is known', despiteErrors: true }, async () => isKnown(await pingStatus(address)));
   const steve = await joinRaw({ ...address, name: 'Steve', timeoutMs: PATIENCE_MS });
   const alex = await joinRaw({ ...address, name: 'Alex', timeoutMs: PATIENCE_MS });
 

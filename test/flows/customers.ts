@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LedgerRow } from '../../src/billing/ledger-rows.ts';
+import { endProcess } from '../support/end-process.ts';
 import { pay } from '../support/payment-page.ts';
 import type { Random } from '../support/random.ts';
 import { runningGames } from '../support/running-games.ts';
@@ -73,13 +74,7 @@ async function live(service: Service, { wishes, dice }: Books, id: string): Prom
 }
 
 async function crash(service: Service, id: string): Promise<void> {
-  for (const { serverId, pid } of await runningGames(service)) {
-    try {
-      if (serverId === id) process.kill(pid, 'SIGKILL');
-    } catch {
-      // It has ended by itself meanwhile.
-    }
-  }
+  for (const { serverId, pid } of await runningGames(service)) if (serverId === id) endProcess(pid);
 }
 
 /** A server that is created, started, and deleted before long. */

@@ -36,10 +36,14 @@ test('B-05: a wallet that comes to its end while somebody plays: a warning in ch
   const steve = await joinBot({ ...address, name: 'Steve' });
   await steve.placeBlock(PLACE, 'stone');
   t.is(await steve.blockAt(PLACE), 'stone');
-  await steve.waitChat(/run out of money.*goes to sleep in 60 seconds/, 30_000);
-  t.is((await service.call('GET', '/v1/servers/castle')).state, 'running', 'the warning comes before the stop');
+  await steve.waitChat(/run out of money.*goes to sleep in 60 seconds/);
   await steve.ended;
   await service.reach('castle', 'hibernated');
+  const { lines } = await service.call<{ lines: string[] }>('GET', '/v1/servers/castle/logs?tail=1000');
+  const [warned = -1, stopped = -1] = [/run out of money/, /Stopping/].map((words) =>
+    lines.findIndex((line) => words.test(line)),
+  );
+  t.true(warned >= 0 && warned < stopped, 'the warning comes before the stop');
   const { sessions } = await service.call<Usage>('GET', '/v1/servers/castle/usage');
   t.like(sessions, [{ ending: 'funds', minutes: 2 }]);
   const left = await balance();

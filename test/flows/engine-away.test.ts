@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import Docker from 'dockerode';
 import { needs } from '../support/needs.ts';
+import { paused } from '../support/paused.ts';
 import { startService, type Service } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -102,7 +103,7 @@ for (const how of ['cut', 'hang'] as const) {
     await until(async () => Date.now() - away > 12_000);
     way.mend();
     const back = Date.now();
-    await service.reach('asleep', 'hibernated', 60_000);
+    await service.reach('asleep', 'hibernated');
     t.log(`${how}: stopped ${Date.now() - back} ms after the engine was back`);
     t.is((await containerOf(service, 'asleep')).id, '');
     t.is((await service.call('GET', '/v1/servers/awake')).state, 'running');
@@ -123,7 +124,7 @@ test('a server whose container somebody has paused can be stopped, and saves', a
     id,
     'a server names its container as Docker does',
   );
-  await pause(id);
+  await paused(new Docker({ socketPath: ENGINE }).getContainer(id));
   const began = Date.now();
   await service.call('POST', '/v1/servers/asleep:stop');
   // Well before a game that does not answer would be ended by force.
@@ -132,17 +133,3 @@ test('a server whose container somebody has paused can be stopped, and saves', a
   const { entries } = await service.call<{ entries: { kind: string }[] }>('GET', '/v1/servers/asleep/diagnostics');
   t.deepEqual(entries, []);
 });
-
-/** The kernel freezes no container while one of its threads waits for the disk: then once more. */
-async function pause(id: string): Promise<void> {
-  const container = new Docker({ socketPath: ENGINE }).getContainer(id);
-  const isFrozen = () =>
-    container.pause().then(
-      () => true,
-      (error: unknown) => {
-        if (/unable to freeze/.test(String(error))) return false;
-        throw error;
-      },
-    );
-  await until({ everyMs: 250 }, isFrozen);
-}

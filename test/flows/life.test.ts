@@ -20,7 +20,7 @@ test('an empty server goes to sleep by itself', async (t) => {
   const online = async () => (await service.call<{ players: number }>('GET', '/v1/servers/nap/metrics')).players;
   await until(async () => (await online()) === 1);
   await steve.end();
-  await service.reach('nap', 'hibernated', 100_000);
+  await service.reach('nap', 'hibernated');
   const { transitions } = await service.call<{ transitions: { to: string; cause: { id: string } }[] }>(
     'GET',
     '/v1/servers/nap/machine',

@@ -109,7 +109,7 @@ async function ask(service: Service, id: string, sent: Sent): Promise<Answer> {
       }),
     },
     ...(content !== undefined && { body: content }),
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(240_000),
   });
   if (response.status === 429) {
     await response.body?.cancel();

@@ -95,9 +95,11 @@ test('several proxies of one service: one list of players, one wake, and each lo
   proxies[0]!.child.kill('SIGKILL');
   const left = counts.get('two')!;
   await until('its players are gone', async () => (await online()).length === left);
-  t.is(players.filter(({ failure }) => failure === undefined).length, left);
+  const remaining = () => players.filter(({ failure }) => failure === undefined);
+  await until('they have noticed', () => remaining().length <= left);
 
-  const stayed = players.filter(({ failure }) => failure === undefined);
+  const stayed = remaining();
+  t.is(stayed.length, left);
   proxies[1]!.child.kill('SIGTERM');
   await until('it drains', async () => (await views()).some(({ name, draining }) => name === 'two' && draining));
   t.is(await ready(), 503, 'nobody new can connect');

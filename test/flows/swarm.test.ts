@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { belongings } from '../support/belongings.ts';
-import { type RawBot, joinBot, joinRaw } from '../support/bot.ts';
+import { type RawBot, isKnown, joinBot, joinRaw, joinRoom, pingStatus } from '../support/bot.ts';
 import { needs } from '../support/needs.ts';
 import type { SwarmNode } from '../support/swarm.ts';
 import { type SwarmProxy, type SwarmService, swarmService } from '../support/swarm-service.ts';
@@ -15,6 +15,8 @@ const SERVERS = Number(process.env['SWARM_SERVERS'] ?? 12);
 /** From the loss of a node to the last of its servers on another: what only a machine that does nothing else can promise. */
 const MOST_MS = Number(process.env['SWARM_MOST_MS'] ?? Infinity);
 const VERSION = '1.20.4';
+/** One whose players see their place in line. */
+const ROOM_VERSION = '1.21.11';
 const BLOCK = { x: 2, y: 4, z: 2 };
 /** How often it is asked what changes once a minute: calls have a limit of their own. */
 const MINUTELY_MS = 1_000;
@@ -55,6 +57,7 @@ async function start(): Promise<Home | undefined> {
     settings: {
       FENCE_COMMAND: power.command,
       MAX_SERVERS_PER_ACCOUNT: '0',
+      MAX_RAM_MB: '16777216',
       PRICE_PER_GB_HOUR_MICROS: '9973',
       SIGNUP_CREDIT_MICROS: '10000000',
     },
@@ -170,6 +173,8 @@ holds('players wake servers through each of two proxies, play, and find it all a
     proxies.map(async (proxy, n) => {
       const id = IDS[n]!;
       await service.create(id, VERSION, { properties: { gamemode: 'creative' } });
+      // Of which proxies are told a moment later than the caller.
+      await until({ despiteErrors: true }, async () => isKnown(await pingStatus(at(proxy, id))));
       const asked = performance.now();
       const steve = await comeIn(joinBot, { ...at(proxy, id), name: 'Steve' });
       t.log(`${proxy.name}: in after ${Math.round(performance.now() - asked)} ms`);
@@ -349,3 +354,38 @@ holds('each minute of a server is on its bill, and has its figures, on whichever
     });
   }
 });
+
+holds(
+  'two nodes have the room that is asked for, but none has it all: a player stands in line until one has',
+  async (t, its) => {
+    const { service } = its;
+    for (const id of IDS) await sleeps(its, id);
+    const { ramPerServerMb } = await service.call<{ ramPerServerMb: string }>('GET', '/v1/capacity');
+    // More than the scheduler would take of what is kept for the system.
+    const rest = 1_000;
+    for (const id of ['large', 'larger']) {
+      await service.create(id, VERSION, { ramMb: Number(ramPerServerMb) - rest });
+      await service.call('POST', `/v1/servers/${id}:start`);
+      await service.reach(id, 'running');
+    }
+    t.not(await its.nodeOf('large'), await its.nodeOf('larger'));
+    await service.create('next', ROOM_VERSION, { ramMb: 1.6 * rest });
+    await service.call('POST', '/v1/servers/next:update', { waitingRoom: true });
+    const player = { ...at(its.proxy, 'next'), version: ROOM_VERSION, name: 'Alex' };
+    await until({ despiteErrors: true }, async () => isKnown(await pingStatus(player)));
+    const waiting = joinRoom(player);
+    await until(() => waiting.dialogs.at(-1)?.includes('You are 1st in line'));
+    t.is(
+      (await service.call('GET', '/v1/servers/next')).state,
+      'hibernated',
+      'what is left on the two is on none of them',
+    );
+
+    const freed = await its.nodeOf('larger');
+    await sleeps(its, 'larger');
+    await waiting.sentOn;
+    t.is(await its.nodeOf('next'), freed);
+    const inside = await joinRaw({ ...player, transferred: true });
+    await inside.end();
+  },
+);

@@ -23,7 +23,14 @@ async function operatorsTab(t: ExecutionContext, it: OperatorSite, options: Brow
 }
 
 async function live(page: Page): Promise<void> {
-  await page.locator('[data-status][data-state=on]').waitFor();
+  try {
+    await page.locator('[data-status][data-state=on]').waitFor();
+  } catch (error) {
+    const shown = await page.evaluate(
+      '[document.visibilityState, document.querySelector("[data-status]")?.outerHTML].join()',
+    );
+    throw new Error(`${page.url()} is not live: ${String(shown)}`, { cause: error });
+  }
 }
 
 /** A server that runs, of which the engine does not end the game, and is told to. Gives what heals the engine. */

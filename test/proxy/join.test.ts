@@ -4,9 +4,11 @@ import test, { type ExecutionContext } from 'ava';
 import mc from 'minecraft-protocol';
 import { encodeFrame, encodeString, encodeVarInt } from '../../proxy/codec.ts';
 import { type Address, JoinRefused } from '../../proxy/ports.ts';
+import { loadVersion } from '../support/bot.ts';
 import { until } from '../support/until.ts';
 import { fixtures } from './fixtures.ts';
 import {
+  EVER_MS,
   HOST,
   RawClient,
   type TestProxy,
@@ -112,9 +114,13 @@ async function realGame(
   return { host: '127.0.0.1', port, joined, server };
 }
 
+const VERSIONS = ['1.7', '1.8.8', '1.12.2', '1.16.5', '1.20.4', '1.21.11', '26.1'];
+// Beforehand: no test's player seems silent while another's client is loaded.
+for (const version of [...VERSIONS, '1.21.1']) loadVersion(version, Object.values(mc.states));
+
 // minecraft-protocol bots, unlike the game, do not survive Set Compression(-1): between 1.8 and 1.12 they are held for
 // less than the first beat, as `compressionFirstBeatMs` means it; raw clients below stay for the beats.
-for (const version of ['1.7', '1.8.8', '1.12.2', '1.16.5', '1.20.4', '1.21.11', '26.1']) {
+for (const version of VERSIONS) {
   test(`a real ${version} client waits for a server to wake, and plays`, async (t) => {
     const game = await realGame(t, version);
     const proxied = await startProxy(t, { timings: { beatMs: 60 } });
@@ -210,7 +216,7 @@ test('answers that nobody asked for, and other packets, end a hold', async (t) =
 });
 
 test('a held player who stops answering is dropped, and the service told', async (t) => {
-  const proxied = await startProxy(t, { timings: { beatMs: 20, answerMs: 6_000 } });
+  const proxied = await startProxy(t, { timings: { beatMs: 20, answerMs: 10_000 } });
   const client = await join(t, proxied.port);
   const answers = answering(t, client);
   const wish = await theWish(proxied);
@@ -338,7 +344,7 @@ test('a refusal that is meant, or repeated, or of an old game, reaches the playe
     dials++;
     socket.once('data', () => socket.end(text(words)));
   });
-  const proxied = await startProxy(t, { limits: { handOvers: 3 } });
+  const proxied = await startProxy(t, { limits: { handOvers: 3 }, timings: { firstPacketMs: EVER_MS } });
   const refusal = async (readyAt: number, say: string): Promise<number> => {
     words = say;
     dials = 0;
@@ -400,7 +406,7 @@ test('a closing proxy tells waiting players, drops the rest, and lets joined one
   playing.send(handshake(47, 'login', 'playing.example.com'), loginStart('Alex', false));
   await until(() => playing.received.includes('greeting'));
   t.true(proxied.proxy.listening());
-  const closed = proxied.proxy.close({ drainMs: 10_000 });
+  const closed = proxied.proxy.close({ drainMs: EVER_MS });
   t.false(proxied.proxy.listening());
   t.regex(await held.kickText(), /restarting/);
   await idle.gone();

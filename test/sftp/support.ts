@@ -78,7 +78,8 @@ export async function connect(
     // For good: what comes behind the first error is no news.
     client.once('ready', resolve).on('error', reject);
     client.once('close', () => reject(new Error('closed before anybody was signed in')));
-    client.connect({ host: '127.0.0.1', port, username, password, ...config });
+    // Its own patience is 20 s.
+    client.connect({ host: '127.0.0.1', port, username, password, readyTimeout: 240_000, ...config });
   });
   return client;
 }

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import minecraftData from 'minecraft-data';
 import mc, { type Client, createClient } from 'minecraft-protocol';
 import { type Bot, createBot } from 'mineflayer';
 import prismarineItem from 'prismarine-item';
@@ -61,8 +62,8 @@ interface Talker {
 const itemClass = prismarineItem as unknown as (registry: Bot['registry']) => new (id: number, count: number) => object;
 
 const TRANSFER = 3;
-const JOIN_TIMEOUT_MS = 120_000;
-const ACTION_TIMEOUT_MS = 120_000;
+const JOIN_TIMEOUT_MS = 240_000;
+const ACTION_TIMEOUT_MS = 240_000;
 /** Longer than any login is held: the libraries' own patience is 30 s between keep-alives. */
 const PATIENCE_MS = 15 * 60_000;
 
@@ -125,7 +126,6 @@ export interface WaitingBot {
 
 /** Joins a server that shows a waiting room. */
 export function joinRoom(options: JoinOptions): WaitingBot {
-  loadVersion(options.version);
   const client = createClient(clientOptions(options, { ms: 0 }));
   const { ended, kicked } = talk(client, () => undefined);
   const dialogs: string[] = [];
@@ -228,6 +228,7 @@ async function punctually<Options, Joined>(
 
 function clientOptions(options: JoinOptions, silence: Silence) {
   const { host = '127.0.0.1', port, version, name, fakeHost, from, transferred = false } = options;
+  loadVersion(version);
   // By protocol number: by name, releases that share their data with others resolve to wrong ones.
   const protocol = findVersion(version)?.protocol;
   return {
@@ -249,10 +250,17 @@ function clientOptions(options: JoinOptions, silence: Silence) {
   };
 }
 
-/** What takes a client of this version seconds the first time, during which it would leave a connection silent. */
-function loadVersion(version: string): void {
-  const named = { version: String(findVersion(version)?.protocol ?? version), isServer: false, customPackets: {} };
-  for (const state of [mc.states.HANDSHAKING, mc.states.LOGIN, mc.states.CONFIGURATION]) {
+const BEFORE_PLAY = [mc.states.HANDSHAKING, mc.states.LOGIN, mc.states.CONFIGURATION];
+
+/**
+ * What takes a client or server of this version seconds the first time, in which nothing else of this thread goes on: its
+ * connections would be silent meanwhile, and those of others.
+ */
+export function loadVersion(version: string, states: readonly mc.States[] = BEFORE_PLAY): void {
+  const { version: data } = minecraftData(String(findVersion(version)?.protocol ?? version));
+  // Kept by this name.
+  const named = { version: data.minecraftVersion!, isServer: false, customPackets: {} };
+  for (const state of states) {
     mc.createSerializer({ ...named, state });
     mc.createDeserializer({ ...named, state });
   }

@@ -66,6 +66,7 @@ async function launch(): Promise<{ browser: Browser; home: string }> {
   const browser = await chromium.launch({
     executablePath: PROGRAM,
     args: FLAGS,
+    timeout: 120_000,
     // Where Chromium keeps what a profile does not hold, such as crash reports.
     env: { ...process.env, HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home },
   });

@@ -5,6 +5,7 @@
 import process from 'node:process';
 import { isMainThread } from 'node:worker_threads';
 import '../../src/quick-imports.js';
+import { endProcess } from './end-process.ts';
 import { runningGames } from './running-games.ts';
 import { runningProxies } from './running-proxies.ts';
 
@@ -17,11 +18,5 @@ async function end(): Promise<void> {
   const { DATA_DIR: dataDir } = process.env;
   const games = dataDir ? await runningGames({ dataDir }) : [];
   const proxies = dataDir ? await runningProxies({ dataDir }) : [];
-  for (const pid of [...games.map(({ pid }) => pid), ...proxies, process.pid]) {
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch {
-      // It has ended by itself meanwhile.
-    }
-  }
+  for (const pid of [...games.map(({ pid }) => pid), ...proxies, process.pid]) endProcess(pid);
 }

@@ -6,6 +6,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
 import type { Belongings } from './belongings.ts';
+import { endProcess } from './end-process.ts';
 import { type Told, needs } from './needs.ts';
 import { until } from './until.ts';
 
@@ -85,14 +86,14 @@ export async function privateEngine(
   };
   const powerOff = async () => {
     await end('SIGKILL');
-    for (const pid of await leftBehind(dir, cgroup)) process.kill(pid, 'SIGKILL');
+    for (const pid of await leftBehind(dir, cgroup)) endProcess(pid);
   };
   t.teardown(async () => {
     if (!t.passed) t.log((await readFile(join(dir, 'log'), 'utf8')).slice(-4_000));
     await end('SIGTERM');
     network.kill('SIGKILL');
     await logFile.close();
-    for (const pid of await leftBehind(dir, cgroup)) process.kill(pid, 'SIGKILL');
+    for (const pid of await leftBehind(dir, cgroup)) endProcess(pid);
     // Network name spaces of containers stay mounted when the engine was killed.
     const mounts = (await readFile('/proc/mounts', 'utf8')).split('\n').map((line) => line.split(' ')[1] ?? '');
     for (const mount of mounts.filter((path) => path.startsWith(`${dir}/`)).toReversed()) {
@@ -101,7 +102,7 @@ export async function privateEngine(
     await run('sh', ['-c', `find /sys/fs/cgroup -depth -type d -path '*${cgroup}*' -exec rmdir {} \\;`]).catch(
       () => undefined,
     );
-    await rm(dir, { recursive: true });
+    await rm(dir, { recursive: true, maxRetries: 5 });
   });
   return { docker, dir, socketPath, networkPid: network.pid!, start, end, powerOff };
 }

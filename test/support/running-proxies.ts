@@ -1,4 +1,5 @@
 import { readFile, readdir } from 'node:fs/promises';
+import { endProcess } from './end-process.ts';
 
 /** The proxies that a service has started as processes of their own. */
 export async function runningProxies({ dataDir }: { dataDir: string }): Promise<number[]> {
@@ -14,13 +15,7 @@ export async function runningProxies({ dataDir }: { dataDir: string }): Promise<
 /** Ends them, whoever is still joined, and resolves when they are gone. */
 export async function endProxies(of: { dataDir: string }): Promise<void> {
   for (let pids = await runningProxies(of); pids.length > 0; pids = await runningProxies(of)) {
-    for (const pid of pids) {
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // It has ended by itself.
-      }
-    }
+    for (const pid of pids) endProcess(pid);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

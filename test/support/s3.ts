@@ -26,7 +26,7 @@ export interface S3UnderTest {
 
 export const BUCKET = 'worlds';
 const ACCESS = { accessKeyId: 'tester', secretAccessKey: 'tester-secret' };
-const START_MS = 60_000;
+const START_MS = 240_000;
 
 /** Starts one with an empty bucket, on a port of its own. */
 export async function startS3(): Promise<S3UnderTest> {

@@ -105,12 +105,17 @@ export async function startService(
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       const reply = (await response.json()) as Reply;
+      if (response.status === 429 && JSON.stringify(reply).includes('RATE_LIMITED')) {
+        // Refused before anything was done.
+        await delay(Number(response.headers.get('retry-after')) * 1_000);
+        return service.call(method, path, body);
+      }
       if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(reply)}`);
       return reply;
     },
     create: (name, version, more = {}) =>
       service.call('POST', '/v1/servers', { name, type: 'sandbox', version, ramMb: 256, ...more }),
-    async reach(id, state, withinMs = 120_000) {
+    async reach(id, state, withinMs = 240_000) {
       let seen = '';
       for (const end = Date.now() + withinMs; Date.now() < end; await delay(LOOK_MS)) {
         const server = await service.call('GET', `/v1/servers/${id}`).catch((error: unknown) => {

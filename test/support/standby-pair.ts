@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { ExecutionContext } from 'ava';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import { endProcess } from './end-process.ts';
 import { fastDir } from './fast-dir.ts';
 import { runningGames } from './running-games.ts';
 import { endProxies } from './running-proxies.ts';
@@ -62,7 +63,7 @@ export async function standbyPair(t: ExecutionContext, env: Record<string, strin
       await ended;
     }
     await endProxies(pair);
-    for (const { pid } of await runningGames(pair)) process.kill(pid, 'SIGKILL');
+    for (const { pid } of await runningGames(pair)) endProcess(pid);
     await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
   });
 

@@ -1,0 +1,15 @@
+import type { Container } from 'dockerode';
+import { until } from './until.ts';
+
+/** Pauses a container. The kernel freezes none while one of its threads waits for the disk: then once more. */
+export async function paused(container: Container): Promise<void> {
+  const isFrozen = () =>
+    container.pause().then(
+      () => true,
+      (error: unknown) => {
+        if (/unable to freeze/.test(String(error))) return false;
+        throw error;
+      },
+    );
+  await until({ everyMs: 250 }, isFrozen);
+}
