@@ -72,7 +72,7 @@ import { openEffects, openServers } from './servers/open.ts';
 import { createPresence } from './servers/presence.ts';
 import { startReconcile } from './servers/reconcile.ts';
 import { stopAll } from './servers/stop-all.ts';
-import { INSTALLS, WAKES, readFirst } from './servers/wake-checks.ts';
+import { INSTALLS, SOFTWARE_OF, WAKES, readFirst } from './servers/wake-checks.ts';
 import { listenSftp, openSftp } from './sftp/open.ts';
 import { openInstallation } from './store/installation.ts';
 import type { Tx } from './store/store.ts';
@@ -280,7 +280,7 @@ export async function startApp(
     const charged = { store, servers, prices, clock, log, onClose };
     const asked = { capacity, nodes, console, rconPassword, mailer, onCapReached, settings };
     const { funds, accountLimits } = await openAllowance({ ...charged, ...asked });
-    servers.checkWakes(readFirst(mayRun), [...WAKES, ...INSTALLS]);
+    servers.checkWakes(readFirst(mayRun, SOFTWARE_OF), [...WAKES, ...INSTALLS]);
     const measured = { store, servers, console, rconPassword, clock, log, dataDir };
     const quotas = enforceDiskQuotas({ ...measured, disks, events: serverEvents });
     onClose(() => quotas.close());

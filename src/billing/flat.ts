@@ -1,6 +1,7 @@
 import type { ServerRow } from '../servers/rows.ts';
+import type { Look } from '../servers/wake-checks.ts';
 import type { Sql, Tx } from '../store/store.ts';
-import { lastFlatEntry } from './ledger-rows.ts';
+import { type LedgerRow, flatRefOf, lastFlatEntry, listLastFlatEntries } from './ledger-rows.ts';
 import { post } from './ledger.ts';
 import { type End, shortOf } from './rules.ts';
 import { PERIOD_MS, type Prices, flatMicros } from './prices.ts';
@@ -19,11 +20,11 @@ export interface FlatDue {
 
 /**
  * The first start in 30 days pays for them. A server that is started with more RAM than its period was paid for pays the
- * difference for the days that are left; less RAM gives nothing back.
+ * difference for the days that are left; less RAM gives nothing back. A look reads once for all of an account.
  */
-export async function flatDue(db: Sql, server: FlatServer, prices: Prices, at: number): Promise<FlatDue> {
+export async function flatDue(db: Sql, server: FlatServer, prices: Prices, at: number, look?: Look): Promise<FlatDue> {
   const price = flatMicros(prices.perGbMonthMicros, server.ramMb);
-  const paid = await lastPeriod(db, server);
+  const paid = await lastPeriod(db, server, look);
   if (paid === undefined || at >= paid.periodAt + PERIOD_MS) return { amountMicros: price, periodAt: at };
   const more = price - flatMicros(prices.perGbMonthMicros, paid.ramMb);
   if (more <= 0) return { amountMicros: 0, periodAt: paid.periodAt };
@@ -39,9 +40,19 @@ export async function flatPaidUntil(db: Sql, server: FlatServer, at: number): Pr
   return until > at ? until : null;
 }
 
-async function lastPeriod(db: Sql, server: FlatServer): Promise<{ periodAt: number; ramMb: number } | undefined> {
-  const last = await lastFlatEntry(db, server);
+async function lastPeriod(
+  db: Sql,
+  server: FlatServer,
+  look?: Look,
+): Promise<{ periodAt: number; ramMb: number } | undefined> {
+  const last = look === undefined ? await lastFlatEntry(db, server) : await lastSeen(db, server, look);
   return last && readRef(last.ref);
+}
+
+async function lastSeen(db: Sql, server: FlatServer, look: Look): Promise<LedgerRow | undefined> {
+  const { accountId } = server;
+  const all = await look.once(listLastFlatEntries, accountId, () => listLastFlatEntries(db, accountId));
+  return all.find(({ ref }) => ref.startsWith(flatRefOf(server)));
 }
 
 /**

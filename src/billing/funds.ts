@@ -11,6 +11,7 @@ import { createLastCalls } from '../servers/last-call.ts';
 import type { LiveServers } from '../servers/live.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { ServerRow } from '../servers/rows.ts';
+import type { Look } from '../servers/wake-checks.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type UnpaidFlat, chargeFlat, flatDue } from './flat.ts';
 import { insufficientFunds } from './ledger.ts';
@@ -22,7 +23,7 @@ import { type SpendCapAction, type WalletRow, getWallet, listSpentWallets, markC
 /** The balance check: nobody plays on an empty wallet, or beyond their spend cap. */
 export interface Funds {
   /** Refuses a wake that the wallet cannot pay for: INSUFFICIENT_FUNDS, SPEND_CAP_REACHED. */
-  check: (row: ServerRow) => Promise<() => void>;
+  check: (row: ServerRow, look?: Look) => Promise<() => void>;
   /**
    * Warns, and after the grace stops, the metered servers of accounts that have come to their end, and the flat ones that a
    * round of the meter has left unpaid. A flat server that is paid for goes on.
@@ -67,12 +68,13 @@ export function createFunds(options: FundsOptions): Funds {
   /** By account, and those of flat servers by server. */
   const lastCalls = createLastCalls(options);
 
-  async function check(row: ServerRow): Promise<() => void> {
+  async function check(row: ServerRow, look?: Look): Promise<() => void> {
     const at = clock.now();
     // Before the wallet: a charge in between then counts twice, and only for this one look, where it else counted never.
-    const neededMicros = await needOf(row, at);
-    const duesMicros = await flatDues(row, at);
-    const wallet = await getWallet(store, row.accountId);
+    const neededMicros = await needOf(row, at, look);
+    const duesMicros = await flatDues(row, at, look);
+    const read = () => getWallet(store, row.accountId);
+    const wallet = await (look === undefined ? read() : look.once(getWallet, row.accountId, read));
     return () => {
       if (neededMicros === 0) return;
       const short = shortOf(wallet, neededMicros + reservedMicros(row, duesMicros), at);
@@ -82,8 +84,8 @@ export function createFunds(options: FundsOptions): Funds {
   }
 
   /** A tick, or the flat period that the start would begin. */
-  async function needOf(row: ServerRow, at: number): Promise<number> {
-    if (row.plan === 'flat') return (await flatDue(store, row, prices, at)).amountMicros;
+  async function needOf(row: ServerRow, at: number, look?: Look): Promise<number> {
+    if (row.plan === 'flat') return (await flatDue(store, row, prices, at, look)).amountMicros;
     return prices.perGbHourMicros === 0 ? 0 : tickCeilingMicros(prices.perGbHourMicros, row.ramMb);
   }
 
@@ -96,10 +98,10 @@ export function createFunds(options: FundsOptions): Funds {
   }
 
   /** What each flat one among them has yet to pay: one that runs already may not have been charged. */
-  async function flatDues(row: ServerRow, at: number): Promise<Map<string, number>> {
+  async function flatDues(row: ServerRow, at: number, look?: Look): Promise<Map<string, number>> {
     const dues = new Map<string, number>();
     for (const other of othersOf(row)) {
-      if (other.plan === 'flat') dues.set(other.id, (await flatDue(store, other, prices, at)).amountMicros);
+      if (other.plan === 'flat') dues.set(other.id, (await flatDue(store, other, prices, at, look)).amountMicros);
     }
     return dues;
   }

@@ -80,6 +80,18 @@ export async function lastFlatEntry(
   // it was created, does not tell them apart.
   const sql = `SELECT * FROM "ledger" WHERE "kind" = 'flat' AND "accountId" = $1 AND SUBSTR("ref", 1, LENGTH($2)) = $2
     ORDER BY "id" DESC LIMIT 1`;
-  const [row] = await db.query<LedgerRow>(sql, [server.accountId, `${server.id}/${server.createdAt}/`]);
+  const [row] = await db.query<LedgerRow>(sql, [server.accountId, flatRefOf(server)]);
   return row;
+}
+
+/** The newest entry for a flat period of each id that a server of the account has, or once had. */
+export async function listLastFlatEntries(db: Sql, accountId: string): Promise<LedgerRow[]> {
+  const sql = `SELECT * FROM "ledger" WHERE "id" IN
+    (SELECT MAX("id") FROM "ledger" WHERE "kind" = 'flat' AND "accountId" = $1 GROUP BY "serverId")`;
+  return db.query<LedgerRow>(sql, [accountId]);
+}
+
+/** How the `ref` of each flat entry of a server begins. */
+export function flatRefOf({ id, createdAt }: { id: string; createdAt: number }): string {
+  return `${id}/${createdAt}/`;
 }

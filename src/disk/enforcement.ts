@@ -4,8 +4,9 @@ import type { Log } from '../kernel/log.ts';
 import { recordAudit } from '../people/audit/audit.ts';
 import type { LastCallOptions } from '../servers/last-call.ts';
 import type { ServerNow } from '../servers/server-now.ts';
+import type { ServerRow } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';
-import { INSTALLS, WAKES } from '../servers/wake-checks.ts';
+import { INSTALLS, type Look, WAKES } from '../servers/wake-checks.ts';
 import type { Store } from '../store/store.ts';
 import type { Disks } from './disks.ts';
 import { createDiskGuard } from './guard.ts';
@@ -58,8 +59,13 @@ export function enforceDiskQuotas(options: DiskEnforcementOptions): DiskEnforcem
     else if (isTagged(now.state, 'holds-place')) growing.add(id);
     else if (growing.delete(id)) quota.freed(id);
   });
-  servers.checkWakes((row) => quota.check(row), [...WAKES, ...INSTALLS]);
-  servers.checkWakes((row) => disks.accounts.check(row.accountId), [...WAKES, ...INSTALLS]);
+  servers.checkWakes((row, look) => quota.check(row, look === undefined), [...WAKES, ...INSTALLS]);
+  const { accounts } = disks;
+  const checkAccount = ({ accountId }: ServerRow, look?: Look) =>
+    look === undefined
+      ? accounts.check(accountId)
+      : look.once(accounts, accountId, () => accounts.check(accountId, false));
+  servers.checkWakes(checkAccount, [...WAKES, ...INSTALLS]);
 
   async function tellOfQuota({ row }: ServerNow, over: boolean): Promise<void> {
     const { diskUsageMb, diskQuotaEffectiveMb, quotaExceeded } = quota.view(row);

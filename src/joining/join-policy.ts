@@ -9,7 +9,7 @@ import type { ServerRow } from '../servers/rows.ts';
 import type { WakeCheck } from '../servers/wake-checks.ts';
 import type { Sql } from '../store/store.ts';
 import { instantText } from '../web/text.ts';
-import { listWakeCauses } from './rows.ts';
+import { listWakes, listWakesOfAccount } from './rows.ts';
 import type { WakePolicies, WakePolicy } from './wake-policies.ts';
 
 export interface JoinPolicyOptions {
@@ -83,17 +83,24 @@ export function createJoinPolicy({ files, policies, clock, store }: JoinPolicyOp
       const text = await refusal(row, player);
       if (text !== undefined) throw new JoinRefused(text);
     },
-    async wakeCap(row) {
-      const { maxWakesPerDay } = policies.of(row.id);
+    async wakeCap({ id, accountId }, look) {
+      const { maxWakesPerDay } = policies.of(id);
       if (maxWakesPerDay === 0) return () => {};
       const at = clock.now();
-      const causes = await listWakeCauses(store, row.id, at - (at % DAY_MS));
-      const byPlayers = causes.filter((cause) => (JSON.parse(cause) as { kind?: unknown }).kind === 'player').length;
+      const since = at - (at % DAY_MS);
+      const wakes = await (look === undefined
+        ? listWakes(store, id, since)
+        : look.once(listWakesOfAccount, accountId, () => listWakesOfAccount(store, accountId, since)));
+      const byPlayers = wakes.filter(({ serverId, cause }) => serverId === id && isByPlayer(cause)).length;
       return () => {
-        if (byPlayers >= maxWakesPerDay) throw usedUp(row.id, maxWakesPerDay);
+        if (byPlayers >= maxWakesPerDay) throw usedUp(id, maxWakesPerDay);
       };
     },
   };
+}
+
+function isByPlayer(cause: string): boolean {
+  return (JSON.parse(cause) as { kind?: unknown }).kind === 'player';
 }
 
 function banText(sentence: string, { reason, until }: Ban): string {

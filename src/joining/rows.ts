@@ -73,10 +73,23 @@ export async function saveWakePolicy(tx: Tx, row: WakePolicyRow): Promise<void> 
   await tx.manager.insert(wakePolicies, row);
 }
 
-/** The causes, as they are stored, of a server's awake sessions since an instant. */
-export async function listWakeCauses(db: Sql, serverId: string, since: number): Promise<string[]> {
-  const sql = 'SELECT "cause" FROM "awake_sessions" WHERE "serverId" = $1 AND "startedAt" >= $2';
-  return (await db.query<{ cause: string }>(sql, [serverId, since])).map(({ cause }) => cause);
+/** Whose awake session, and what has caused it, as that is stored. */
+export interface WakeRow {
+  serverId: string;
+  cause: string;
+}
+
+/** The awake sessions since an instant: a server's. */
+export async function listWakes(db: Sql, serverId: string, since: number): Promise<WakeRow[]> {
+  const sql = 'SELECT "serverId", "cause" FROM "awake_sessions" WHERE "serverId" = $1 AND "startedAt" >= $2';
+  return db.query<WakeRow>(sql, [serverId, since]);
+}
+
+/** The same of all servers of an account. */
+export async function listWakesOfAccount(db: Sql, accountId: string, since: number): Promise<WakeRow[]> {
+  const sql = `SELECT "serverId", "cause" FROM "awake_sessions"
+    WHERE "serverId" IN (SELECT "id" FROM "servers" WHERE "accountId" = $1) AND "startedAt" >= $2`;
+  return db.query<WakeRow>(sql, [accountId, since]);
 }
 
 /** SQLite has no booleans, PostgreSQL does. */

@@ -5,11 +5,11 @@ import { createServerCommands } from './commands.ts';
 import { dormant, untouched } from './dormant.ts';
 import { inMachineTime } from './machine-time.ts';
 import { createServerReading } from './reading.ts';
-import { countServersOfAccount, insertServer } from './rows.ts';
+import { countServersOfAccount, insertServer, listServersById } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 import type { ServerParts, Servers, ServersOptions } from './servers.ts';
 import { listServersNotAtRest } from './transition-rows.ts';
-import { createWakeChecks } from './wake-checks.ts';
+import { type CheckedCommand, type Look, createLook, createWakeChecks } from './wake-checks.ts';
 
 /** Servers from creation on. How each step is stored: `actors.ts`; what they take, and when: `commands.ts`. */
 export function createServers({ onRefusal = () => {}, ...options }: ServersOptions): Servers {
@@ -30,6 +30,17 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
   async function get(id: string): Promise<ServerNow | undefined> {
     const now = await actors.get(id);
     return now?.state === 'deleting' ? undefined : now;
+  }
+
+  /** The first of the rules that is against it. */
+  async function refusalOf(now: ServerNow, command: CheckedCommand, look?: Look): Promise<StatusError | undefined> {
+    try {
+      for (const check of wakeChecks.before(command, now.state)) (await check(now.row, look))(now);
+    } catch (error) {
+      if (error instanceof StatusError) return error;
+      throw error;
+    }
+    return undefined;
   }
 
   return {
@@ -70,13 +81,17 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
     checkWakes: wakeChecks.add,
     async refusal(id) {
       const now = await get(id);
-      try {
-        for (const check of now ? wakeChecks.before('JOIN', now.state) : []) (await check(now!.row))(now!);
-      } catch (error) {
-        if (error instanceof StatusError) return error;
-        throw error;
-      }
-      return undefined;
+      return now && refusalOf(now, 'JOIN');
+    },
+    async refusals(ids, command) {
+      const look = createLook();
+      const rows = await listServersById(store, ids);
+      const live = new Map(actors.live().map((now) => [now.row.id, now]));
+      const found = rows.map(async (row) => {
+        const refusal = await refusalOf(live.get(row.id) ?? dormant(row), command, look);
+        return refusal ? [[row.id, refusal] as const] : [];
+      });
+      return new Map((await Promise.all(found)).flat());
     },
     provide: parts.provide,
     restore: async () => actors.restore(await listServersNotAtRest(store)),

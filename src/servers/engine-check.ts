@@ -1,14 +1,17 @@
 import { StatusError } from '../kernel/status.ts';
-import { type WakeCheck, readFirst } from './wake-checks.ts';
+import type { WakeCheck } from './wake-checks.ts';
 
-/** Refuses a wake with UNAVAILABLE NODE_UNREACHABLE while the engine of this node does not answer. */
+/**
+ * Refuses a wake with UNAVAILABLE NODE_UNREACHABLE while the engine of this node does not answer. A look passes it by: it would
+ * wait for an engine that hangs.
+ */
 export function requireEngine(nodeLabel: string, engine: { reachable(): Promise<boolean> }): WakeCheck {
-  return readFirst(async () => {
-    if (await engine.reachable()) return;
+  return async (_, look) => {
+    if (look !== undefined || (await engine.reachable())) return () => {};
     const message = `${nodeLabel} cannot be reached now, so nothing is started. Try again in a moment.`;
     throw new StatusError('UNAVAILABLE', 'NODE_UNREACHABLE', message, {
       metadata: { node: nodeLabel },
       retryAfterSeconds: 2,
     });
-  });
+  };
 }

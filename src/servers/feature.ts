@@ -90,7 +90,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
         mountServerList(panel, { servers, standing, playersWake });
         // Before any server: `new` is none.
         mountCreate(panel);
-        mountOverview(panel, { ...settings, playersWake });
+        mountOverview(panel, { ...settings, servers, playersWake });
         mountServerSettings(panel, settings);
         mountMachine(panel);
         mountMembers(panel);

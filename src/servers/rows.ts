@@ -114,6 +114,21 @@ export async function getServer(db: Sql, id: string): Promise<ServerRow | undefi
   return rows.map(serverRow)[0];
 }
 
+/** Those of these servers that are there, in no order. */
+export async function listServersById(db: Sql, ids: readonly string[]): Promise<ServerRow[]> {
+  const found: ServerRow[] = [];
+  for (let from = 0; from < ids.length; from += MOST_IDS) {
+    const some = ids.slice(from, from + MOST_IDS);
+    const names = some.map((_, index) => `$${index + 1}`).join(', ');
+    const rows = await db.query<StoredServer>(`SELECT * FROM "servers" WHERE "id" IN (${names})`, some);
+    found.push(...rows.map(serverRow));
+  }
+  return found;
+}
+
+/** As many as one query names. */
+const MOST_IDS = 500;
+
 /** NOT_FOUND for a server that is not there, or not for long: nothing new may be given to it, as nobody would clear it away. */
 export async function requireServer(tx: Tx, id: string): Promise<void> {
   const sql = `SELECT "id" FROM "servers" WHERE "id" = $1 AND "state" <> 'deleting'`;

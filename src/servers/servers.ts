@@ -62,6 +62,11 @@ export interface Servers {
   checkWakes(check: WakeCheck, commands?: readonly CheckedCommand[]): () => void;
   /** What those who are asked before a wake have against a player's join now; undefined: nothing, or nobody is asked. */
   refusal(id: string): Promise<StatusError | undefined>;
+  /**
+   * The same of several servers and of either command, to be shown: by what is known, with as few reads for many of them as for
+   * one. Servers that nothing is known to be against are not in it.
+   */
+  refusals(ids: readonly string[], command: 'JOIN' | 'START'): Promise<Map<string, StatusError>>;
   /** Says what the machines make happen and what is stored with their steps: once, before the first command and `restore`. */
   provide(parts: ServerParts): void;
   /** Brings every server that is not at rest back to life. */

@@ -6,17 +6,39 @@ import type { ServerNow } from './server-now.ts';
 /**
  * Whether a server may wake, or have something installed. What has to be read for that is read first; the function it gives
  * is called in the turn of the command, with nothing between the question and the wake, and throws the StatusError that
- * refuses it.
+ * refuses it. With `look` nobody gives a command: the answer goes by what is known, and must not be waited for.
  */
-export type WakeCheck = (row: ServerRow) => Promise<(now: ServerNow) => void>;
+export type WakeCheck = (row: ServerRow, look?: Look) => Promise<(now: ServerNow) => void>;
 
-/** A check that is done once all it needs is read. */
-export function readFirst(require: (row: ServerRow) => Promise<void>): WakeCheck {
-  return async (row) => {
-    await require(row);
+/** One look at the rules for several servers, to show what they say. */
+export interface Look {
+  /** What `read` gives; of all calls that are about the same thing with the same key, it is called for the first. */
+  once<Found>(about: unknown, key: string, read: () => Promise<Found>): Promise<Found>;
+}
+
+export function createLook(): Look {
+  const seen = new Map<unknown, Map<string, Promise<unknown>>>();
+  return {
+    once<Found>(about: unknown, key: string, read: () => Promise<Found>) {
+      const found = seen.get(about) ?? new Map<string, Promise<unknown>>();
+      seen.set(about, found);
+      const known = (found.get(key) as Promise<Found> | undefined) ?? read();
+      found.set(key, known);
+      return known;
+    },
+  };
+}
+
+/** A check that is done once all it needs is read. Of servers with the same key, a look asks for one. */
+export function readFirst(require: (row: ServerRow) => Promise<void>, keyOf = ({ id }: ServerRow) => id): WakeCheck {
+  return async (row, look) => {
+    await (look === undefined ? require(row) : look.once(require, keyOf(row), () => require(row)));
     return () => {};
   };
 }
+
+/** What a server's software and its account decide together. */
+export const SOFTWARE_OF = ({ accountId, type }: ServerRow): string => `${accountId} ${type}`;
 
 /** The commands for which somebody may be asked. */
 export type CheckedCommand = 'CREATE' | 'START' | 'JOIN' | 'RESTART' | 'REINSTALL' | 'RETRY_INSTALL';

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { openBackups } from '../../src/backups/open.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import type { Machine } from '../../src/billing/machine.ts';
-import { billingFeature, openMeasures } from '../../src/billing/open.ts';
+import { billingFeature, openAllowance, openMeasures } from '../../src/billing/open.ts';
 import type { Checkout } from '../../src/billing/payments.ts';
 import { createTestCheckout } from '../../src/billing/test-checkout.ts';
 import type { Databases } from '../../src/databases/database-server.ts';
@@ -54,7 +54,7 @@ import { createServerView } from '../../src/servers/api/view.ts';
 import { requireEngine } from '../../src/servers/engine-check.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
 import { serverFeature } from '../../src/servers/feature.ts';
-import { INSTALLS, WAKES, readFirst } from '../../src/servers/wake-checks.ts';
+import { INSTALLS, SOFTWARE_OF, WAKES, readFirst } from '../../src/servers/wake-checks.ts';
 import { openSftp } from '../../src/sftp/open.ts';
 import type { Secret } from '../../src/store/secret.ts';
 import { templateOperations } from '../../src/templates/api.ts';
@@ -100,6 +100,8 @@ export interface RoomsOptions {
   console?: Pick<Console, 'run'>;
   playersPort?: number;
   machine?: Machine;
+  /** Wakes are held against wallets and limits; by default nobody asks for money. */
+  charged?: boolean;
   /** Null: wallets are not funded. */
   checkout?: Checkout | null;
   telemetry?: Exposition & { answered: (request: AnsweredRequest) => void };
@@ -244,11 +246,12 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   const owner = undefined;
   const worldsRoom = openWorlds({ servers, backups, archives, clock, dataDir, owner, disk, lock, serverOperation });
   const { worlds } = worldsRoom;
-  servers.checkWakes(readFirst(mayRun), [...WAKES, ...INSTALLS]);
-  const accountLimits = await openAccountLimits(store, {
-    maxRamMb: settings.maxRamMb,
-    maxServers: settings.maxServersPerAccount,
-  });
+  servers.checkWakes(readFirst(mayRun, SOFTWARE_OF), [...WAKES, ...INSTALLS]);
+  const { maxRamMb, maxServersPerAccount: maxServers } = settings;
+  const allowance = { ...shared, capacity, prices, console: games, rconPassword, mailer, nodes, settings };
+  const accountLimits = options.charged
+    ? (await openAllowance({ ...allowance, onCapReached: undefined })).accountLimits
+    : await openAccountLimits(store, { maxRamMb, maxServers });
   const { usedBytes } = options;
   const quotas = enforceDiskQuotas({ ...base, disks, log, console: games, rconPassword, events, usedBytes });
   onClose(() => quotas.close());

@@ -33,7 +33,7 @@ export function eulaTick(filled: Filling): Html {
 export async function eulaCard(request: ServerRequest): Promise<Html | undefined> {
   const { call, server, role } = request;
   if (!isAtLeast(role, 'owner') || !(await lacksEula(call, server.accountId, server.type))) return undefined;
-  return html`<section class="card">
+  return html`<section class="card" id="eula">
     <h2>Before it can wake</h2>
     <p>
       It runs Mojang’s software, and Mojang asks that you agree to the ${LINK} first. You do so once, for all your

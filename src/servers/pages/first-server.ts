@@ -104,9 +104,11 @@ function toFirstJoin(request: PanelRequest, server: Summary, { transitions, outl
   </section>`;
 }
 
-function headline({ state }: Summary, { why, playersWake }: Outlook, wasWoken: boolean): string {
-  if (why !== undefined || UNREADY[state] !== undefined) return 'Your server is there, but cannot be joined now';
-  if (state === 'hibernated' && !playersWake) return 'Your server is there. Now start it';
+function headline({ state }: Summary, { why, playersWake, obstacle }: Outlook, wasWoken: boolean): string {
+  const isBarred = obstacle !== undefined && !obstacle.startWakes && !obstacle.onlyWaits;
+  if (why !== undefined || isBarred || UNREADY[state] !== undefined)
+    return 'Your server is there, but cannot be joined now';
+  if (state === 'hibernated' && (!playersWake || obstacle?.startWakes)) return 'Your server is there. Now start it';
   return wasWoken ? 'Your server has been woken. Now come in' : 'Your server is there. Now join it';
 }
 
@@ -115,7 +117,8 @@ function joinText({ state }: Summary, outlook: Outlook): Html | string {
   if (outlook.why !== undefined) return whyText(outlook.why);
   if (state === 'running') return 'Nobody has come in yet. It goes back to sleep when everybody has left.';
   if (state === 'starting') return WAITING;
-  return UNREADY[state] ?? `${wakeText(outlook)}. ${outlook.playersWake ? WAITING : SLEEPING_AGAIN}`;
+  if (outlook.obstacle !== undefined) return outlook.obstacle.text;
+  return UNREADY[state] ?? html`${wakeText(outlook)}. ${outlook.playersWake ? WAITING : SLEEPING_AGAIN}`;
 }
 
 const WAITING = 'You wait in the game until it is ready; when everybody has left it goes back to sleep.';

@@ -1,5 +1,6 @@
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import type { ReplyOf } from '../../http/calls.ts';
+import type { Role } from '../../http/roles.ts';
 import { usdText } from '../../kernel/money.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -14,6 +15,7 @@ import type { Servers } from '../servers.ts';
 import type { Standing } from '../standing.ts';
 import { COMMANDS } from './commands.ts';
 import { createFirst, firstSteps } from './first-server.ts';
+import { obstaclesTo } from './obstacles.ts';
 import { softwareText } from './software.ts';
 import { type Outlook, UNREADY, wakeText, whyText } from './why.ts';
 
@@ -21,7 +23,7 @@ type Summary = ReplyOf<'ListMyServers'>['my'][number];
 
 /** What the list is not told by the API's own: why a server does not go on. */
 export interface ListOptions {
-  servers: Pick<Servers, 'live'>;
+  servers: Pick<Servers, 'live' | 'refusals'>;
   standing: Pick<Standing, 'of'>;
   /** Whether any player may wake it by joining. */
   playersWake: (serverId: string) => boolean;
@@ -54,10 +56,7 @@ function cardForms(): NonNullable<Parameters<Panel['page']>[0]['forms']> {
   );
 }
 
-async function listPage(
-  request: PanelRequest,
-  { servers: { live }, standing, playersWake }: ListOptions,
-): Promise<Page> {
+async function listPage(request: PanelRequest, options: ListOptions): Promise<Page> {
   const { accountId } = request.principal;
   const [{ my, shared }, spent] = await Promise.all([
     request.call('ListMyServers', {}),
@@ -65,8 +64,7 @@ async function listPage(
   ]);
   const costs = new Map(spent.servers.map(({ serverId, spentMicros }) => [serverId, Number(spentMicros)]));
   const servers = [...my, ...shared];
-  const awake = new Map(live().map((now) => [now.row.id, now]));
-  const outlookOf = ({ id }: Summary) => ({ why: standing.of(id, awake.get(id)), playersWake: playersWake(id) });
+  const outlookOf = await outlooks(servers, options);
   const tour = await firstSteps(request, my, { shared: shared.length, outlookOf });
   const main = html`<div class="card head">
       <div class="heading">
@@ -84,6 +82,22 @@ async function listPage(
       }
     </div>`;
   return { title: 'Servers', main, endsTour: tour.isOver && !request.tourOver };
+}
+
+/** Says of each of the servers what is against its next join. */
+async function outlooks(shown: readonly Summary[], options: ListOptions): Promise<(server: Summary) => Outlook> {
+  const { servers, standing, playersWake } = options;
+  const live = new Map(servers.live().map((now) => [now.row.id, now]));
+  const whyOf = ({ id }: Summary) => standing.of(id, live.get(id));
+  const sleepers = shown.filter((server) => server.state === 'hibernated' && whyOf(server) === undefined);
+  const obstacles = await obstaclesTo(
+    sleepers.map(({ id, role }) => ({ id, role: role as Role })),
+    options,
+  );
+  return (server) => {
+    const { id } = server;
+    return { why: whyOf(server), playersWake: playersWake(id), obstacle: obstacles.get(id) };
+  };
 }
 
 interface CardFacts extends Outlook {

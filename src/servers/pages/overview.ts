@@ -17,16 +17,15 @@ import { commandForms } from './commands.ts';
 import { agreeToEula, eulaCard } from './eula.ts';
 import { face } from './face.ts';
 import { figuresByHour } from './figures.ts';
+import { type ObstacleOptions, obstaclesTo } from './obstacles.ts';
 import { softwareText } from './software.ts';
 import { whatNow } from './what-now.ts';
 
 type Usage = ReplyOf<'GetServerUsage'>;
 
-interface OverviewSettings {
+interface OverviewSettings extends ObstacleOptions {
   /** Of servers without their own. */
   idleTimeoutMinutes: number;
-  /** Whether any player may wake it by joining. */
-  playersWake: (serverId: string) => boolean;
 }
 
 /** A server's front page: what it is doing, and what happens next. */
@@ -60,8 +59,10 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
   const { id } = server;
   const isOwner = isAtLeast(role, 'owner');
   const metrics = await call('GetServerMetrics', { id });
-  const [machine, eula, alerts, month, today, playing] = await Promise.all([
+  const asleep = server.state === 'hibernated' ? [{ id, role }] : [];
+  const [machine, obstacles, eula, alerts, month, today, playing] = await Promise.all([
     call('InspectMachine', { id }),
+    obstaclesTo(asleep, settings),
     eulaCard(request),
     alertsCard(request, metrics.slowSince),
     isOwner ? usageSince(request, monthStart(now)) : undefined,
@@ -73,7 +74,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
       <div>
         <section class="card" data-live="now">
           <h2>Now</h2>
-          ${whatNow(request, machine, { ...settings, playersWake: settings.playersWake(id) })}
+          ${whatNow(request, machine, { ...settings, playersWake: settings.playersWake(id), obstacle: obstacles.get(id) })}
           ${server.state === 'running' && figures(metrics)}
         </section>
         ${month && today && usageCard({ month, today, now, request })}

@@ -8,6 +8,7 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 import { sinceTime, wokenWords } from '../../web/panel/words.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { countText } from '../../web/text.ts';
+import type { Obstacle } from './obstacles.ts';
 import { summaryText } from './why.ts';
 
 type Machine = ReplyOf<'InspectMachine'>;
@@ -28,11 +29,14 @@ interface Ways {
   idleTimeoutMinutes: number;
   /** Whether any player may wake it by joining. */
   playersWake: boolean;
+  /** What a rule has against that it wakes; undefined: nothing, or it does not sleep. */
+  obstacle: Obstacle | undefined;
 }
 
 /** What a server is doing, what comes next, and what may be done about it now. */
-export function whatNow(request: ServerRequest, machine: Machine, { idleTimeoutMinutes, playersWake }: Ways): Html {
+export function whatNow(request: ServerRequest, machine: Machine, ways: Ways): Html {
   const { server } = request;
+  const { idleTimeoutMinutes, playersWake, obstacle } = ways;
   // Whatever the machine is about to do, it waits for that node.
   if (server.startErrorCode === 'node_lost') return startFailure(server, request);
   if (server.startErrorCode === 'suspended' && isTagged(server.state, 'at-rest')) return startFailure(server, request);
@@ -60,9 +64,11 @@ export function whatNow(request: ServerRequest, machine: Machine, { idleTimeoutM
         ? html`<p>
             It sleeps and costs nothing.
             ${
-              playersWake
-                ? 'To wake it, join its address in Minecraft (Multiplayer → Direct Connection), or press Start.'
-                : 'To wake it, press Start: players do not wake it by joining, as its settings say.'
+              obstacle
+                ? html`${obstacle.text}.`
+                : playersWake
+                  ? 'To wake it, join its address in Minecraft (Multiplayer → Direct Connection), or press Start.'
+                  : 'To wake it, press Start: players do not wake it by joining, as its settings say.'
             }
           </p>`
         : html`<p>

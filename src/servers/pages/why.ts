@@ -1,5 +1,6 @@
 import type { Failure } from '../../../machines/server-types.ts';
 import { type Html, html } from '../../web/html.ts';
+import type { Obstacle } from './obstacles.ts';
 
 /** What is against a server's next join, as its pages say it. */
 export interface Outlook {
@@ -7,6 +8,8 @@ export interface Outlook {
   why: Failure | undefined;
   /** Whether any player may wake it by joining. */
   playersWake: boolean;
+  /** What a rule has against that it wakes; undefined: nothing, or it does not sleep. */
+  obstacle: Obstacle | undefined;
 }
 
 /** The summary of a failure (`Title: detail`): its title stands out. What follows the first colon is its detail, colons and all. */
@@ -20,8 +23,9 @@ export function whyText({ code, summary }: Failure): Html {
   return summaryText(code === 'no_room' ? 'No room: it starts by itself as soon as there is some' : summary);
 }
 
-/** What wakes a sleeping server. */
-export function wakeText({ playersWake }: Outlook): string {
+/** What wakes a sleeping server, or why nothing does. */
+export function wakeText({ playersWake, obstacle }: Outlook): Html | string {
+  if (obstacle !== undefined) return obstacle.text;
   return playersWake ? 'Joining wakes it' : 'Start wakes it, joining does not';
 }
 

@@ -1,0 +1,273 @@
+import { join } from 'node:path';
+import test from 'ava';
+import { insertAwakeSession } from '../../src/billing/awake-session-rows.ts';
+import { post } from '../../src/billing/ledger.ts';
+import { setSpendCap } from '../../src/billing/wallet-rows.ts';
+import { createPlayerFiles } from '../../src/game/players/files.ts';
+import { createJoinPolicy } from '../../src/joining/join-policy.ts';
+import { getServer, insertServer } from '../../src/servers/rows.ts';
+import { closeBrowser } from '../support/browser.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE, type PanelUnderTest, accessible, legibleInTheDark, openPanel } from '../support/panel.ts';
+import { plant } from '../support/tree.ts';
+
+test.after.always(closeBrowser);
+
+const MIB = 2 ** 20;
+const TIGHT = { cores: 4, ramMb: 3_072, diskFreeMb: 40_000, diskTotalMb: 50_000 };
+const FREE = /Joining wakes it/;
+
+type Browser = PanelUnderTest['owner'];
+
+/** A card of the list, as it is without a script. */
+async function cardOf(it: PanelUnderTest, id: string, browser?: Browser): Promise<string> {
+  const { text } = await it.get('/servers', browser);
+  return text.split(`id="server-${id}"`)[1]?.split('</li>')[0] ?? '';
+}
+
+/** What the way to a first join says: its headline, and its last step. */
+async function tourOf(it: PanelUnderTest): Promise<string> {
+  const { text } = await it.get('/servers');
+  const [, tour = ''] = /data-live="tour">([^]*?)<\/section>/.exec(text) ?? [];
+  return [/<h2>([^]*?)<\/h2>/.exec(tour)?.[1], /<h3>Join<\/h3>\s*<p>([^]*?)<\/p>/.exec(tour)?.[1]].join(' | ');
+}
+
+/** What a server's front page says that it does now. */
+async function frontOf(it: PanelUnderTest, id: string, browser?: Browser): Promise<string> {
+  const { text } = await it.get(`/servers/${id}`, browser);
+  return /data-live="now">([^]*?)<\/section>/.exec(text)?.[1] ?? '';
+}
+
+/** Gives the account money, or takes it. */
+async function pay(it: PanelUnderTest, amountMicros: number, ref: string): Promise<void> {
+  const at = it.clock.now();
+  const posting = { accountId: 'acc_test', kind: 'credit', amountMicros, note: '', ref, at } as const;
+  await it.store.write((tx) => post(tx, posting));
+}
+
+/** A player woke it earlier this day, and went. */
+async function wokenByAPlayer(it: PanelUnderTest, serverId: string): Promise<void> {
+  const at = it.clock.now();
+  const row = {
+    id: 'ses_1',
+    serverId,
+    accountId: 'acc_test',
+    plan: 'metered',
+    ramMb: 1_024,
+    rateMicros: 0,
+    ending: 'idle',
+  };
+  const times = { startedAt: at, readyAt: at, endedAt: at, provenAt: 0, serverCreatedAt: 0 };
+  const counts = { billable: 1, awakeMs: 0, ticks: 0, remainder: 0, amountMicros: 0 };
+  const cause = JSON.stringify({ kind: 'player', id: 'Steve', note: '' });
+  await it.store.write((tx) => insertAwakeSession(tx, { ...row, ...times, ...counts, cause }));
+}
+
+/** Why a start is refused: what the pages say of it is true. */
+async function refusedStart(it: PanelUnderTest, id: string): Promise<string> {
+  return (await it.call('POST', `/v1/servers/${id}:start`)).reason;
+}
+
+test('an empty wallet stands on the card, on the way to a first join and on the front page, with where to top up', async (t) => {
+  const it = await openPanel(t, { charged: true });
+  await it.create('castle');
+  const says = /<strong>The wallet has too little to wake it<\/strong>: <a href="\/bill">top up<\/a>/;
+  t.is(await refusedStart(it, 'castle'), 'INSUFFICIENT_FUNDS');
+  for (const text of [await cardOf(it, 'castle'), await tourOf(it), await frontOf(it, 'castle')]) {
+    t.regex(text, says);
+    t.notRegex(text, /oining wakes it|To wake it/);
+  }
+  t.regex(await tourOf(it), /^Your server is there, but cannot be joined now \| /);
+  await pay(it, 5_000_000, 'first');
+  t.regex(await cardOf(it, 'castle'), FREE);
+  t.regex(await tourOf(it), /^Your server is there. Now join it \| Joining wakes it\. You wait/);
+  t.regex(await frontOf(it, 'castle'), /To wake it, join its address/);
+});
+
+test('who is not its owner reads whom to ask in place of a link that leads nowhere for them', async (t) => {
+  const it = await openPanel(t, { charged: true });
+  await it.create('castle');
+  await it.stranger();
+  await it.share('castle', 'limited');
+  const guest = await it.browser('usr_other');
+  const says = /<strong>The wallet has too little to wake it<\/strong>: its owner has to top up/;
+  t.regex(await cardOf(it, 'castle', guest), says);
+  t.regex(await frontOf(it, 'castle', guest), says);
+});
+
+test('a spend cap that is reached says so, where players may not wake it too: a start is refused as well', async (t) => {
+  const it = await openPanel(t, { charged: true });
+  await it.create('castle');
+  await pay(it, 5_000_000, 'first');
+  await it.store.write((tx) => setSpendCap(tx, 'acc_test', 1, 'stop'));
+  const says =
+    /<strong>The spend cap leaves too little to wake it this month<\/strong>: <a href="\/bill">raise it<\/a>/;
+  t.regex(await cardOf(it, 'castle'), says);
+  const nobody = { mode: 'nobody', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' } as const;
+  await it.services.wakePolicies.set('castle', nobody, async () => {});
+  t.is(await refusedStart(it, 'castle'), 'SPEND_CAP_REACHED');
+  t.regex(await cardOf(it, 'castle'), says);
+  t.regex(await frontOf(it, 'castle'), says);
+  // Its owner is told, and it runs on.
+  await it.store.write((tx) => setSpendCap(tx, 'acc_test', 1, 'notify'));
+  t.regex(await cardOf(it, 'castle'), /Start wakes it, joining does not/);
+});
+
+test('a flat server whose period is paid for wakes from an empty wallet, and its card says so; another one does not', async (t) => {
+  const it = await openPanel(t, { charged: true });
+  const at = it.clock.now();
+  for (const id of ['paid', 'unpaid', 'reborn']) await it.create(id, { plan: 'flat', ramMb: 1_024 });
+  const flat = { accountId: 'acc_test', kind: 'flat', amountMicros: 0, note: '', at } as const;
+  await it.store.write(async (tx) => {
+    await post(tx, { ...flat, serverId: 'paid', ref: `paid/${at}/${at}/1024` });
+    // A server of that name was there before.
+    await post(tx, { ...flat, serverId: 'reborn', ref: `reborn/${at - 1}/${at}/1024` });
+  });
+  t.regex(await cardOf(it, 'paid'), FREE);
+  t.regex(await cardOf(it, 'unpaid'), /The wallet has too little/);
+  t.regex(await cardOf(it, 'reborn'), /The wallet has too little/);
+});
+
+test('an EULA that nobody has agreed to: the owner is led to where that is done, and then joining wakes it', async (t) => {
+  const it = await openPanel(t, { config: { minecraftEula: 'ask' } });
+  await it.create('castle', { type: 'paper' });
+  const says = /<strong>Nobody has agreed to Minecraft’s EULA yet<\/strong>: <a href="\/servers\/castle#eula">read it/;
+  t.is(await refusedStart(it, 'castle'), 'EULA_NOT_ACCEPTED');
+  t.regex(await cardOf(it, 'castle'), says);
+  t.regex(await tourOf(it), says);
+  t.regex((await it.get('/servers/castle')).text, /<section class="card" id="eula">[^]*I agree to it/);
+  await it.submit('/servers/castle/agree');
+  t.regex(await cardOf(it, 'castle'), FREE);
+  t.regex(await frontOf(it, 'castle'), /To wake it, join its address/);
+});
+
+test('a full disk, its own or that of all servers of the account, by what was measured: a page measures nothing', async (t) => {
+  const it = await openPanel(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 2 }] });
+  await it.create('castle');
+  const root = join(it.dataDir, 'servers/castle');
+  await plant(root, { world: Buffer.alloc(3 * MIB, 1) });
+  t.regex(await cardOf(it, 'castle'), FREE);
+  await it.services.disk.refresh('castle');
+  const says = /<strong>Its disk is full<\/strong>: <a href="\/servers\/castle\/files">delete something<\/a>/;
+  t.regex(await cardOf(it, 'castle'), says);
+  t.regex(await frontOf(it, 'castle'), says);
+  t.is(await refusedStart(it, 'castle'), 'QUOTA_EXCEEDED');
+  const shared = await openPanel(t, { accountDiskMb: 2 });
+  await shared.create('tower');
+  await plant(join(shared.dataDir, 'servers/tower'), { world: Buffer.alloc(3 * MIB, 1) });
+  t.regex(await cardOf(shared, 'tower'), FREE);
+  // What the page did not measure is measured for a start.
+  t.is(await refusedStart(shared, 'tower'), 'ACCOUNT_DISK_EXCEEDED');
+  t.regex(await cardOf(shared, 'tower'), /The disk that all servers of its account share is full<\/strong>: <a href/);
+});
+
+test('limits and room: what may not be awake beside the others, what is too large, and what would wait in line', async (t) => {
+  const it = await openPanel(t, { charged: true, machine: TIGHT, config: { maxRamMb: 8_192 } });
+  await pay(it, 5_000_000, 'first');
+  await it.create('castle', { ramMb: 1_024 });
+  await it.create('tower', { ramMb: 1_024 });
+  await it.create('giant', { ramMb: 6_144 });
+  t.regex(await cardOf(it, 'tower'), FREE);
+  t.regex(
+    await cardOf(it, 'giant'),
+    /<strong>It is set to more RAM than there is<\/strong>: <a href="\/servers\/giant\/settings">/,
+  );
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  const { ramUsableMb, used } = it.services.capacity.now();
+  await it.create('large', { ramMb: ramUsableMb - used.ramMb + 1 });
+  t.regex(await cardOf(it, 'large'), /<strong>No room right now<\/strong>: who joins waits in line/);
+  await it.services.accountLimits.set('acc_test', { maxRamMb: null, maxServers: 1 }, async () => {});
+  t.regex(await cardOf(it, 'tower'), /awake as may be<\/strong>: <a href="\/servers">stop another one first<\/a>/);
+  t.is(await refusedStart(it, 'tower'), 'MAX_SERVERS');
+  t.notRegex(await cardOf(it, 'castle'), /stop another/);
+});
+
+test('where players have woken it as often as they may, Start still does', async (t) => {
+  const it = await openPanel(t, { charged: true });
+  await pay(it, 5_000_000, 'first');
+  await it.create('castle');
+  const { wakePolicies: policies } = it.services;
+  const files = createPlayerFiles(it.dataDir);
+  it.servers.checkWakes(createJoinPolicy({ files, policies, clock: it.clock, store: it.store }).wakeCap, ['JOIN']);
+  await policies.set(
+    'castle',
+    { mode: 'anyone', maxWakesPerDay: 1, asleepMotd: '', maintenanceText: '' },
+    async () => {},
+  );
+  t.regex(await cardOf(it, 'castle'), FREE);
+  await wokenByAPlayer(it, 'castle');
+  const says =
+    /<strong>Start wakes it, joining no more today<\/strong>: <a href="\/servers\/castle\/settings\/joining">/;
+  t.regex(await cardOf(it, 'castle'), says);
+  t.regex(await tourOf(it), /^Your server is there. Now start it \| <strong>Start wakes it/);
+  await pay(it, -5_000_000, 'last');
+  t.regex(await cardOf(it, 'castle'), /The wallet has too little/, 'a start is refused too');
+});
+
+test('an operator who lets nothing start: sleeping servers say so, awake ones have nothing against them', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  await it.services.drain.set(undefined, { reason: 'New disks', at: 0 }, async () => {});
+  t.regex(await cardOf(it, 'castle'), /<strong>Nothing is started here right now<\/strong>: ask the operator/);
+  await it.services.drain.set(undefined, undefined, async () => {});
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  await it.services.drain.set(undefined, { reason: 'New disks', at: 0 }, async () => {});
+  t.notRegex(await cardOf(it, 'castle'), /started here/);
+});
+
+test('a list of fifty sleeping servers is not asked about one by one: it reads as often as a list of two', async (t) => {
+  const it = await openPanel(t, { charged: true, accountDiskMb: 5_000, config: { minecraftEula: 'ask' } });
+  const files = createPlayerFiles(it.dataDir);
+  const { wakePolicies: policies } = it.services;
+  it.servers.checkWakes(createJoinPolicy({ files, policies, clock: it.clock, store: it.store }).wakeCap, ['JOIN']);
+  await it.create('s00', { type: 'paper', plan: 'flat' });
+  const model = (await getServer(it.store, 's00'))!;
+  const add = async (from: number, to: number) => {
+    for (let n = from; n < to; n++) {
+      const id = `s${String(n).padStart(2, '0')}`;
+      await it.store.write((tx) => insertServer(tx, { ...model, id, name: id, hostname: id, container: id }));
+      const policy = { mode: 'anyone', maxWakesPerDay: 3, asleepMotd: '', maintenanceText: '' } as const;
+      await policies.set(id, policy, async () => {});
+    }
+  };
+  const { store } = it;
+  const query = store.query.bind(store);
+  let reads = 0;
+  store.query = <Row>(...given: Parameters<typeof query>) => {
+    reads++;
+    return query<Row>(...given);
+  };
+  const readsOfAList = async () => {
+    reads = 0;
+    t.is((await it.get('/servers')).status, 200);
+    return reads;
+  };
+  await add(1, 2);
+  const few = await readsOfAList();
+  await add(2, 50);
+  t.is(await readsOfAList(), few);
+  t.regex(await cardOf(it, 's49'), /EULA/);
+});
+
+test('on a phone the card and the front page say it too, in the dark as well, and follow while they are open', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openPanel(t, { charged: true });
+  await it.create('castle');
+  const { page, complaints } = await it.open('/servers', PHONE);
+  const front = await it.open('/servers/castle', { ...PHONE, colorScheme: 'dark' });
+  for (const each of [page, front.page]) {
+    await each.getByText('The wallet has too little to wake it').first().waitFor();
+    await accessible(t, each);
+  }
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await legibleInTheDark(t, page);
+  await page.evaluate('window.stays = true');
+  await pay(it, 5_000_000, 'first');
+  await it.servers.patch('castle', { name: 'Keep' });
+  await page.getByRole('link', { name: 'Keep', exact: true }).waitFor();
+  await page.getByText('Joining wakes it', { exact: false }).first().waitFor();
+  t.true(await page.evaluate('window.stays'), 'it is still the same page');
+  t.deepEqual([...complaints, ...front.complaints], []);
+});
