@@ -53,6 +53,7 @@ for (const paper of PAPERS) {
   if (!runs) continue;
   test(`${paper}: every command, in order, in a fresh folder`, async (t) => {
     t.timeout(600_000);
+    if (WITHIN[paper] && !(await needs(t, 'mounts'))) return;
     await inTurn(t);
     t.timeout(600_000);
     const session = await openSession(t, (await SETTINGS[paper]?.(t)) ?? {}, {

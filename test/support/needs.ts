@@ -8,6 +8,7 @@ import type { ExecutionContext } from 'ava';
 /** A system outside this repository that some tests use. */
 export type Need =
   | 'docker'
+  | 'mounts'
   | 'swarm'
   | 'postgres'
   | 'haproxy'
@@ -30,6 +31,7 @@ export type Told = Pick<ExecutionContext, 'log' | 'pass' | 'fail'>;
 const run = promisify(execFile);
 const probes: Record<Need, () => Promise<unknown>> = {
   docker: () => dockerAnswers(process.env.DOCKER_SOCKET ?? '/var/run/docker.sock'),
+  mounts: () => run('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'], { timeout: 60_000 }),
   swarm: () => mayBeSwarm(),
   postgres: () =>
     firstThatRuns(['postgres', ...[18, 17, 16, 15, 14].map((n) => `/usr/lib/postgresql/${n}/bin/postgres`)]),
@@ -47,7 +49,7 @@ const probes: Record<Need, () => Promise<unknown>> = {
 const found = new Map<Need, Promise<Error | undefined>>();
 
 /**
- * Whether a system is there that a test needs: a Docker engine that answers, what several engines of a test's own need, or the
+ * Whether a system is there that a test needs: a Docker engine that answers, the right to mount, what several engines of a test's own need, or the
  * program of PostgreSQL, HAProxy, Chromium, MariaDB, OpenSSH, bubblewrap, Prometheus' promtool, systemd or Caddy, or what
  * `npm run client-tools` installs, an S3 server among it.
  * Where it is not, says so in the test's log and passes the test, so that the caller returns:
