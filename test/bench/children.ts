@@ -10,9 +10,12 @@ const PINS = availableParallelism() > 1 && spawnSync('taskset', ['--version']).s
 /** '' or what to say of figures measured without pinning. */
 export const pinningNote = PINS ? '' : 'not pinned to a core';
 
-/** Starts `command` on a core of its own, where that can be had; unless told otherwise with a message channel if it is Node. */
+/**
+ * Starts `command` on a core of its own or on several (`0,1`), where that can be had; unless told otherwise with a message channel if
+ * it is Node.
+ */
 export function startChild(
-  core: number,
+  core: number | string,
   command: string,
   args: readonly string[],
   options: SpawnOptions = {},

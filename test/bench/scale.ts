@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { startPostgres } from '../store/postgres.ts';
@@ -8,7 +9,8 @@ import { median, type Report } from './figures.ts';
 import type { Latency, Plan } from './load.ts';
 import { type ServiceProcess, prepareService, startService } from './service.ts';
 
-const SIZES = [1_000, 10_000];
+/** `SERVERS=10000` measures that size alone. */
+const SIZES = process.env['SERVERS'] === undefined ? [1_000, 10_000] : [Number(process.env['SERVERS'])];
 const KEYS = 200;
 /** A second: from one that leaves the cores time to spare up to the one that is aimed at, so that it shows where it ends. */
 const RATES = [
@@ -17,9 +19,12 @@ const RATES = [
   { calls: 500, pings: 2_000 },
 ] as const;
 const WARM_UP_S = 10;
-/** Of the load at each rate; ten minutes show what only time brings, such as a checkpoint. */
-const LOAD_S = Number(process.env['LOAD_S'] ?? 20);
+const LOAD_S = 20;
+/** Of the last rate; `LOAD_S=600` shows what only time brings, such as a checkpoint. */
+const LAST_LOAD_S = Number(process.env['LOAD_S'] ?? LOAD_S);
 const SAMPLES = 7;
+/** A machine of four cores has one each for the service, its proxy and both loads; a smaller one, one for each pair. */
+const CORES = availableParallelism() >= 4 ? { service: '0,1', calls: 2, pings: 3 } : { service: 0, calls: 1, pings: 1 };
 const LOAD = join(import.meta.dirname, 'load.ts');
 
 /**
@@ -50,9 +55,9 @@ async function measure(report: Report, kind: string, servers: number, { folder, 
   report.progress(`${of}: creating them`);
   const keys = await prepareService(folder, { servers, keys: KEYS, ...(databaseUrl ? { databaseUrl } : {}) });
   const env = { PROXY: 'child', ...(databaseUrl ? { DATABASE_URL: databaseUrl } : {}) };
-  const first = await startService(0, folder, env);
+  const first = await startService(CORES.service, folder, env);
   await first.stop();
-  const service = await startService(0, folder, env);
+  const service = await startService(CORES.service, folder, env);
   const row = (figure: string, value: number, unit: string, note?: string): void =>
     report.row({ figure: `${of}: ${figure}`, value, unit, ...(note === undefined ? {} : { note }) });
   try {
@@ -63,10 +68,11 @@ async function measure(report: Report, kind: string, servers: number, { folder, 
     await loaded(service, { ...load, rate: RATES[0], seconds: WARM_UP_S });
     for (const rate of RATES) {
       const name = `${rate.calls} calls and ${rate.pings} pings a second`;
-      report.progress(`${of}: ${name} for ${LOAD_S} s`);
+      const seconds = rate === RATES.at(-1) ? LAST_LOAD_S : LOAD_S;
+      report.progress(`${of}: ${name} for ${seconds} s`);
       const cpu = cpuMs(service.child);
-      const { calls, pings } = await loaded(service, { ...load, rate, seconds: LOAD_S });
-      row(`${name}: service, of a core`, ((cpuMs(service.child) - cpu) / LOAD_S / 1_000) * 100, '%');
+      const { calls, pings } = await loaded(service, { ...load, rate, seconds });
+      row(`${name}: service, of a core`, ((cpuMs(service.child) - cpu) / seconds / 1_000) * 100, '%');
       row(`${name}: calls, p99`, calls.p99, 'ms', said(calls));
       row(`${name}: pings, p99`, pings.p99, 'ms', said(pings));
     }
@@ -101,7 +107,7 @@ async function loaded(
     { kind: 'calls', port: httpPort, perSecond: rate.calls, seconds, servers, keys },
     { kind: 'pings', port: playersPort, perSecond: rate.pings, seconds, servers, keys: [] },
   ];
-  const children = plans.map(() => startRole(1, LOAD, 'load'));
+  const children = plans.map(({ kind }) => startRole(CORES[kind], LOAD, 'load'));
   try {
     await Promise.all(children.map((child) => message(child)));
     const all = children.map((child, nth) => {

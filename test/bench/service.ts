@@ -26,7 +26,7 @@ const ROOT = join(import.meta.dirname, '../..');
 
 /** Starts the service on `dataDir`, on free ports of the loopback, and resolves when it is ready. `settings`: other ones. */
 export async function startService(
-  core: number,
+  core: number | string,
   dataDir: string,
   settings: NodeJS.ProcessEnv = {},
 ): Promise<ServiceProcess> {
