@@ -32,8 +32,9 @@ export const transitions = new EntitySchema<TransitionRow>({
   foreignKeys: [ofServer],
 });
 
-/** Per server; older ones go when newer ones come. */
+/** At least, per server. Older ones go when so many newer ones have come: a delete at each step would be one statement of six. */
 const KEPT_TRANSITIONS = 200;
+const TRIMMED_EACH = 20;
 
 /** What one step of a server's machine leaves behind. */
 export interface SnapshotChange {
@@ -93,7 +94,8 @@ async function append(tx: Tx, serverId: string, added: NewTransition[]): Promise
     const [row] = await tx.query<{ seq: number }>(sql, [serverId, at, event, from, to, cause]);
     newest = row?.seq ?? 0;
   }
-  if (newest <= KEPT_TRANSITIONS) return;
+  const isDue = newest % TRIMMED_EACH < added.length;
+  if (newest <= KEPT_TRANSITIONS || !isDue) return;
   const sql = 'DELETE FROM "transitions" WHERE "serverId" = $1 AND "seq" <= $2';
   await tx.run(sql, [serverId, newest - KEPT_TRANSITIONS]);
 }

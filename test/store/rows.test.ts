@@ -128,7 +128,9 @@ onEachStore('servers: a taken id or host name is ALREADY_EXISTS and changes noth
   await t.throwsAsync(store.write((tx) => rows.insertServer(tx, serverRow('cedar', { accountId: 'acc_none' }))));
 });
 
-onEachStore('snapshots: stored with their transitions, of which the newest 200 stay', async (t, store) => {
+const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, n) => first + n);
+
+onEachStore('snapshots: stored with their transitions, of which the newest 200 stay, and at most 19 older ones', async (t, store) => {
   await store.write(async (tx) => {
     for (const id of ['amber', 'birch']) await rows.insertServer(tx, serverRow(id));
   });
@@ -159,9 +161,15 @@ onEachStore('snapshots: stored with their transitions, of which the newest 200 s
     (await listTransitions(store, 'amber', 1_000)).map(({ seq }) => seq).filter((seq) => seq <= 270),
     [],
   );
+  const counts: number[] = [];
+  for (let n = 0; n < 30; n++) {
+    await save('amber', 1);
+    counts.push((await listTransitions(store, 'amber', 1_000)).length);
+  }
+  t.deepEqual(counts, [...range(201, 209), ...range(200, 219), 200]);
   t.is((await listTransitions(store, 'birch')).length, 1);
   const row = await rows.getServer(store, 'amber');
-  t.is(row?.snapshot, '{"n":250}');
+  t.is(row?.snapshot, '{"n":1}');
   t.is(row?.updatedAt, 7);
   t.deepEqual(await listServersNotAtRest(store), ['amber', 'birch']);
   await save('birch', 0, 'start_failed');
