@@ -130,58 +130,61 @@ onEachStore('servers: a taken id or host name is ALREADY_EXISTS and changes noth
 
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, n) => first + n);
 
-onEachStore('snapshots: stored with their transitions, of which the newest 200 stay, and at most 19 older ones', async (t, store) => {
-  await store.write(async (tx) => {
-    for (const id of ['amber', 'birch']) await rows.insertServer(tx, serverRow(id));
-  });
-  const step = (at: number): NewTransition => ({ at, event: 'START', from: 'a', to: 'b', cause: '{}' });
-  const save = (id: string, count: number, state = 'running') =>
-    store.write((tx) =>
-      saveSnapshot(tx, id, {
-        snapshot: `{"n":${count}}`,
-        state,
-        updatedAt: 7,
-        transitions: Array.from({ length: count }, (_, index) => step(index)),
-      }),
+onEachStore(
+  'snapshots: stored with their transitions, of which the newest 200 stay, and at most 19 older ones',
+  async (t, store) => {
+    await store.write(async (tx) => {
+      for (const id of ['amber', 'birch']) await rows.insertServer(tx, serverRow(id));
+    });
+    const step = (at: number): NewTransition => ({ at, event: 'START', from: 'a', to: 'b', cause: '{}' });
+    const save = (id: string, count: number, state = 'running') =>
+      store.write((tx) =>
+        saveSnapshot(tx, id, {
+          snapshot: `{"n":${count}}`,
+          state,
+          updatedAt: 7,
+          transitions: Array.from({ length: count }, (_, index) => step(index)),
+        }),
+      );
+    await Promise.all(Array.from({ length: 30 }, () => save('amber', 1)));
+    t.deepEqual(
+      (await listTransitions(store, 'amber')).map(({ seq }) => seq),
+      Array.from({ length: 30 }, (_, i) => 30 - i),
     );
-  await Promise.all(Array.from({ length: 30 }, () => save('amber', 1)));
-  t.deepEqual(
-    (await listTransitions(store, 'amber')).map(({ seq }) => seq),
-    Array.from({ length: 30 }, (_, i) => 30 - i),
-  );
-  await save('amber', 190);
-  await save('birch', 1, 'starting');
-  const kept = await listTransitions(store, 'amber', 1_000);
-  t.is(kept.length, 200);
-  t.deepEqual(kept[0], { serverId: 'amber', seq: 220, ...step(189) });
-  t.is(kept.at(-1)?.seq, 21);
-  t.is((await listTransitions(store, 'amber')).length, 50);
-  await save('amber', 250);
-  t.deepEqual(
-    (await listTransitions(store, 'amber', 1_000)).map(({ seq }) => seq).filter((seq) => seq <= 270),
-    [],
-  );
-  const counts: number[] = [];
-  for (let n = 0; n < 30; n++) {
-    await save('amber', 1);
-    counts.push((await listTransitions(store, 'amber', 1_000)).length);
-  }
-  t.deepEqual(counts, [...range(201, 209), ...range(200, 219), 200]);
-  t.is((await listTransitions(store, 'birch')).length, 1);
-  const row = await rows.getServer(store, 'amber');
-  t.is(row?.snapshot, '{"n":1}');
-  t.is(row?.updatedAt, 7);
-  t.deepEqual(await listServersNotAtRest(store), ['amber', 'birch']);
-  await save('birch', 0, 'start_failed');
-  t.deepEqual(await listServersNotAtRest(store), ['amber', 'birch'], 'what failed may have to be cleared away');
-  await save('birch', 0, 'hibernated');
-  t.deepEqual(await listServersNotAtRest(store), ['amber']);
-  await save('amber', 0, 'deleting');
-  t.deepEqual(await listServersNotAtRest(store), ['amber']);
-  await store.write((tx) => rows.deleteServer(tx, 'amber'));
-  t.deepEqual(await listTransitions(store, 'amber'), []);
-  await refused(t, save('amber', 1), 'SERVER_NOT_FOUND');
-});
+    await save('amber', 190);
+    await save('birch', 1, 'starting');
+    const kept = await listTransitions(store, 'amber', 1_000);
+    t.is(kept.length, 200);
+    t.deepEqual(kept[0], { serverId: 'amber', seq: 220, ...step(189) });
+    t.is(kept.at(-1)?.seq, 21);
+    t.is((await listTransitions(store, 'amber')).length, 50);
+    await save('amber', 250);
+    t.deepEqual(
+      (await listTransitions(store, 'amber', 1_000)).map(({ seq }) => seq).filter((seq) => seq <= 270),
+      [],
+    );
+    const counts: number[] = [];
+    for (let n = 0; n < 30; n++) {
+      await save('amber', 1);
+      counts.push((await listTransitions(store, 'amber', 1_000)).length);
+    }
+    t.deepEqual(counts, [...range(201, 209), ...range(200, 219), 200]);
+    t.is((await listTransitions(store, 'birch')).length, 1);
+    const row = await rows.getServer(store, 'amber');
+    t.is(row?.snapshot, '{"n":1}');
+    t.is(row?.updatedAt, 7);
+    t.deepEqual(await listServersNotAtRest(store), ['amber', 'birch']);
+    await save('birch', 0, 'start_failed');
+    t.deepEqual(await listServersNotAtRest(store), ['amber', 'birch'], 'what failed may have to be cleared away');
+    await save('birch', 0, 'hibernated');
+    t.deepEqual(await listServersNotAtRest(store), ['amber']);
+    await save('amber', 0, 'deleting');
+    t.deepEqual(await listServersNotAtRest(store), ['amber']);
+    await store.write((tx) => rows.deleteServer(tx, 'amber'));
+    t.deepEqual(await listTransitions(store, 'amber'), []);
+    await refused(t, save('amber', 1), 'SERVER_NOT_FOUND');
+  },
+);
 
 onEachStore('people and keys: found as they were stored', async (t, store) => {
   await addPerson(store, 'Mia', true);
