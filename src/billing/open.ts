@@ -13,7 +13,7 @@ import { recordThrough } from '../people/audit/system.ts';
 import type { Mailer } from '../people/mail/mail.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Servers } from '../servers/servers.ts';
-import { INSTALLS, WAKES } from '../servers/wake-checks.ts';
+import { WAKES_AND_INSTALLS, type WakeRule } from '../servers/wake-checks.ts';
 import type { Store } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
 import { type AccountLimits, openAccountLimits } from './account-limits.ts';
@@ -73,6 +73,8 @@ export async function openMeasures(options: MeasuresOptions): Promise<Measures> 
 export interface Allowance {
   funds: Funds;
   accountLimits: AccountLimits;
+  /** Ask the wallet, then the machine and the account's limits. */
+  wakeRules: readonly WakeRule[];
 }
 
 export interface AllowanceOptions {
@@ -92,7 +94,7 @@ export interface AllowanceOptions {
   onClose: OnClose;
 }
 
-/** From now on wakes are held against wallets, then against the machine and the accounts' limits. */
+/** What wallets, the machine and the accounts' limits allow. */
 export async function openAllowance(options: AllowanceOptions): Promise<Allowance> {
   const { store, servers, capacity, prices, console, rconPassword, mailer, onCapReached, clock, log, onClose } =
     options;
@@ -111,7 +113,6 @@ export async function openAllowance(options: AllowanceOptions): Promise<Allowanc
     onCapReached,
   });
   onClose(() => funds.close());
-  servers.checkWakes(funds.check);
   const accountLimits = await openAccountLimits(store, { maxRamMb, maxServers });
   const admission = createAdmission({
     live: () => servers.live(),
@@ -121,8 +122,11 @@ export async function openAllowance(options: AllowanceOptions): Promise<Allowanc
     region,
     nodes: options.nodes,
   });
-  servers.checkWakes(async () => (now) => admission.admit(now), [...WAKES, ...INSTALLS]);
-  return { funds, accountLimits };
+  const wakeRules: WakeRule[] = [
+    { check: funds.check },
+    { check: async () => (now) => admission.admit(now), commands: WAKES_AND_INSTALLS },
+  ];
+  return { funds, accountLimits, wakeRules };
 }
 
 export interface MeterOptions {

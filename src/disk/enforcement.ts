@@ -6,7 +6,7 @@ import type { LastCallOptions } from '../servers/last-call.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';
-import { INSTALLS, type Look, WAKES } from '../servers/wake-checks.ts';
+import { type Look, WAKES_AND_INSTALLS, type WakeRule } from '../servers/wake-checks.ts';
 import type { Store } from '../store/store.ts';
 import type { Disks } from './disks.ts';
 import { createDiskGuard } from './guard.ts';
@@ -29,12 +29,14 @@ export interface DiskEnforcementOptions extends Omit<LastCallOptions, 'servers'>
 export interface DiskEnforcement {
   /** A quota that is set through this one holds for a running server at once. */
   quota: DiskQuota;
+  /** Refuse what would wake or install beyond the server's quota, then beyond its account's disk. */
+  wakeRules: readonly WakeRule[];
   close(): Promise<void>;
 }
 
 /**
- * Holds the servers to their disk quotas until closed: wakes and installs are refused beyond them, what is awake is measured
- * as it grows, and stopped where it grows too far.
+ * Holds the servers to their disk quotas until closed: what is awake is measured as it grows, and stopped where it grows too
+ * far; `wakeRules` refuse wakes and installs.
  */
 export function enforceDiskQuotas(options: DiskEnforcementOptions): DiskEnforcement {
   const { store, clock, log, dataDir, disks, servers, events } = options;
@@ -59,13 +61,11 @@ export function enforceDiskQuotas(options: DiskEnforcementOptions): DiskEnforcem
     else if (isTagged(now.state, 'holds-place')) growing.add(id);
     else if (growing.delete(id)) quota.freed(id);
   });
-  servers.checkWakes((row, look) => quota.check(row, look === undefined), [...WAKES, ...INSTALLS]);
   const { accounts } = disks;
   const checkAccount = ({ accountId }: ServerRow, look?: Look) =>
     look === undefined
       ? accounts.check(accountId)
       : look.once(accounts, accountId, () => accounts.check(accountId, false));
-  servers.checkWakes(checkAccount, [...WAKES, ...INSTALLS]);
 
   async function tellOfQuota({ row }: ServerNow, over: boolean): Promise<void> {
     const { diskUsageMb, diskQuotaEffectiveMb, quotaExceeded } = quota.view(row);
@@ -98,6 +98,10 @@ export function enforceDiskQuotas(options: DiskEnforcementOptions): DiskEnforcem
         await guard.look(id, wasOver);
       },
     },
+    wakeRules: [
+      { check: (row, look) => quota.check(row, look === undefined), commands: WAKES_AND_INSTALLS },
+      { check: checkAccount, commands: WAKES_AND_INSTALLS },
+    ],
     async close() {
       watch.close();
       unobserve();

@@ -11,7 +11,7 @@ import type { Presence } from '../servers/presence.ts';
 import { listRoutes } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
-import { createJoinPolicy } from './join-policy.ts';
+import { type JoinPolicy, createJoinPolicy } from './join-policy.ts';
 import { type OpenedProxies, type ProxySettings, openProxies } from './link/open-proxies.ts';
 import { type PublicStatuses, openPublicStatuses } from './public-statuses.ts';
 import { createRouting } from './routing.ts';
@@ -23,6 +23,7 @@ export interface Joining {
   wakePolicies: WakePolicies;
   /** Nobody is let in yet. */
   proxies: OpenedProxies;
+  joinPolicy: JoinPolicy;
 }
 
 export interface JoiningOptions {
@@ -46,7 +47,6 @@ export async function openJoining(options: JoiningOptions): Promise<Joining> {
   const wakePolicies = await openWakePolicies(store);
   servers.observe((id, now) => now ?? [publicStatuses, wakePolicies, presence].forEach((known) => known.forget(id)));
   const joinPolicy = createJoinPolicy({ files: createPlayerFiles(dataDir), policies: wakePolicies, clock, store });
-  servers.checkWakes(joinPolicy.wakeCap, ['JOIN']);
   const sleepers = await listRoutes(store);
   const named = { publicHost, defaultServer, sleepers };
   const routing = createRouting({ servers, clock, log, joinPolicy, lostGames, ...named });
@@ -54,5 +54,5 @@ export async function openJoining(options: JoiningOptions): Promise<Joining> {
   const ofProxy = log.child({ room: 'proxy' });
   const proxies = await openProxies({ settings, routing, servers, joinPolicy, presence, clock, log: ofProxy });
   onClose(() => proxies.close());
-  return { publicStatuses, wakePolicies, proxies };
+  return { publicStatuses, wakePolicies, proxies, joinPolicy };
 }

@@ -2,8 +2,7 @@ import { reserves } from '../billing/reservations.ts';
 import type { EngineNodes } from '../engines/engine.ts';
 import { regionState, regionsOf } from '../engines/regions.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { Servers } from '../servers/servers.ts';
-import { INSTALLS, WAKES } from '../servers/wake-checks.ts';
+import { WAKES_AND_INSTALLS, type WakeCheck, type WakeRule } from '../servers/wake-checks.ts';
 import { deleteMeta, getMeta, setMeta } from '../store/meta.ts';
 import type { Store, Tx } from '../store/store.ts';
 
@@ -23,11 +22,12 @@ export interface NodeDrain {
   of(nodeId?: string): Drained | undefined;
   /** Stores a drain of a node, in force from the commit on; undefined ends it. `also` runs in the same write. */
   set(nodeId: string | undefined, drained: Drained | undefined, also: (tx: Tx) => Promise<void>): Promise<void>;
+  /** Refuses starts where nothing new begins. */
+  wakeRule: WakeRule;
 }
 
 export interface NodeDrainOptions {
   store: Store;
-  servers: Pick<Servers, 'checkWakes'>;
   /** The machines that games run on, where they are several. */
   nodes?: EngineNodes | undefined;
   settings: { nodeLabel: string; region: string };
@@ -38,19 +38,20 @@ const KEY_OF_NODES = 'node-drains';
 /** Where somebody has drained it without us. */
 const NO_REASON = 'its machines are drained';
 
-/** While the node is drained, starts are refused with FAILED_PRECONDITION NODE_DRAINED; a server that is awake stays so. */
+/** While the node is drained, `wakeRule` refuses starts with FAILED_PRECONDITION NODE_DRAINED; a server that is awake stays so. */
 export async function openNodeDrain(options: NodeDrainOptions): Promise<NodeDrain> {
-  const { store, servers, nodes, settings } = options;
+  const { store, nodes, settings } = options;
   if (nodes !== undefined) return await openDrainOfNodes({ ...options, nodes });
   const { nodeLabel, region } = settings;
   let drained = JSON.parse((await getMeta(store, KEY)) ?? 'null') as Drained | null;
-  servers.checkWakes(async () => (now) => {
+  const check: WakeCheck = async () => (now) => {
     if (drained === null || reserves(now)) return;
     const message = `${nodeLabel} starts no servers now: ${drained.reason}`;
     throw new StatusError('FAILED_PRECONDITION', 'NODE_DRAINED', message, { metadata: { node: nodeLabel } });
-  });
+  };
 
   return {
+    wakeRule: { check },
     regions: () => [region],
     closed: () => drained ?? undefined,
     of: () => drained ?? undefined,
@@ -72,7 +73,6 @@ export async function openNodeDrain(options: NodeDrainOptions): Promise<NodeDrai
  */
 async function openDrainOfNodes({
   store,
-  servers,
   nodes,
   settings,
 }: NodeDrainOptions & { nodes: EngineNodes }): Promise<NodeDrain> {
@@ -89,20 +89,17 @@ async function openDrainOfNodes({
     return { reason: state === 'drained' ? reasonIn(region) : 'none of its machines can take games' };
   }
 
-  servers.checkWakes(
-    async ({ region: own }) =>
-      () => {
-        const region = own || settings.region;
-        const state = regionState(nodes, region);
-        if (state === 'open') return;
-        if (state === 'down') throw regionDown(region);
-        const message = `Region ${region} starts no servers now: ${reasonIn(region)}`;
-        throw new StatusError('FAILED_PRECONDITION', 'NODE_DRAINED', message, { metadata: { region } });
-      },
-    [...WAKES, ...INSTALLS],
-  );
+  const check: WakeCheck = async (row) => () => {
+    const region = row.region || settings.region;
+    const state = regionState(nodes, region);
+    if (state === 'open') return;
+    if (state === 'down') throw regionDown(region);
+    const message = `Region ${region} starts no servers now: ${reasonIn(region)}`;
+    throw new StatusError('FAILED_PRECONDITION', 'NODE_DRAINED', message, { metadata: { region } });
+  };
 
   return {
+    wakeRule: { check, commands: WAKES_AND_INSTALLS },
     regions: () => regionsOf(nodes),
     closed(region) {
       if (region !== undefined) return closedIn(region);

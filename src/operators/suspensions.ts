@@ -2,9 +2,9 @@ import type { Cause } from '../../machines/server-types.ts';
 import { reserves } from '../billing/reservations.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError, preconditionFailure } from '../kernel/status.ts';
-import { waitsForRoom } from '../servers/server-now.ts';
+import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
-import { INSTALLS, WAKES } from '../servers/wake-checks.ts';
+import { WAKES_AND_INSTALLS, type WakeRule } from '../servers/wake-checks.ts';
 import { createRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type SuspensionRow, deleteSuspension, listSuspensions, saveSuspension } from './suspension-rows.ts';
@@ -18,18 +18,17 @@ export interface Suspensions {
   set(row: SuspensionRow, also: (tx: Tx) => Promise<void>): Promise<void>;
   /** Ends a suspension. `also` runs in the same write, if there was one. */
   lift(serverId: string, also: (tx: Tx) => Promise<void>): Promise<void>;
+  /** Refuses the suspended with FAILED_PRECONDITION SERVER_SUSPENDED and the reason. */
+  wakeRule: WakeRule;
 }
 
 export interface SuspensionsOptions {
   store: Store;
   clock: Clock;
-  servers: Pick<Servers, 'live' | 'send' | 'observe' | 'checkWakes'>;
+  servers: Pick<Servers, 'live' | 'send' | 'observe'>;
 }
 
-/**
- * Keeps suspended servers from waking and installing from now on, FAILED_PRECONDITION SERVER_SUSPENDED with the reason, and
- * stops those that run: the process may have died between the decision and the stop.
- */
+/** Stops suspended servers that run: the process may have died between the decision and the stop. */
 export async function openSuspensions({ store, clock, servers }: SuspensionsOptions): Promise<Suspensions> {
   const suspended = createRowCache(store, await listSuspensions(store), (row) => [row.serverId, row]);
   const listeners = new Set<(serverId: string) => void>();
@@ -37,14 +36,6 @@ export async function openSuspensions({ store, clock, servers }: SuspensionsOpti
   servers.observe((id, now) => {
     if (now === null || now.state === 'deleting') suspended.forget(id);
   });
-  servers.checkWakes(
-    async () =>
-      ({ row: { id } }) => {
-        const found = suspended.of(id);
-        if (found !== undefined) throw isSuspended(found);
-      },
-    [...WAKES, ...INSTALLS],
-  );
   for (const now of servers.live()) {
     const { row, state } = now;
     const found = suspended.of(row.id);
@@ -53,7 +44,13 @@ export async function openSuspensions({ store, clock, servers }: SuspensionsOpti
     await servers.send(row.id, { type: 'STOP', at: clock.now(), cause });
   }
 
+  const check = async () => (now: ServerNow) => {
+    const found = suspended.of(now.row.id);
+    if (found !== undefined) throw isSuspended(found);
+  };
+
   return {
+    wakeRule: { check, commands: WAKES_AND_INSTALLS },
     of: (serverId) => suspended.of(serverId),
     follow(listener) {
       listeners.add(listener);

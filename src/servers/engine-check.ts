@@ -1,12 +1,12 @@
 import { StatusError } from '../kernel/status.ts';
-import type { WakeCheck } from './wake-checks.ts';
+import type { WakeRule } from './wake-checks.ts';
 
 /**
- * Refuses a wake with UNAVAILABLE NODE_UNREACHABLE while the engine of this node does not answer. A look passes it by: it would
- * wait for an engine that hangs.
+ * Refuses a start over the API with UNAVAILABLE NODE_UNREACHABLE while the engine of this node does not answer; a player who
+ * joins is held until it is back. A look passes it by: it would wait for an engine that hangs.
  */
-export function requireEngine(nodeLabel: string, engine: { reachable(): Promise<boolean> }): WakeCheck {
-  return async (_, look) => {
+export function requireEngine(nodeLabel: string, engine: { reachable(): Promise<boolean> }): WakeRule {
+  const check: WakeRule['check'] = async (_, look) => {
     if (look !== undefined || (await engine.reachable())) return () => {};
     const message = `${nodeLabel} cannot be reached now, so nothing is started. Try again in a moment.`;
     throw new StatusError('UNAVAILABLE', 'NODE_UNREACHABLE', message, {
@@ -14,4 +14,5 @@ export function requireEngine(nodeLabel: string, engine: { reachable(): Promise<
       retryAfterSeconds: 2,
     });
   };
+  return { check, commands: ['START', 'RESTART'] };
 }

@@ -48,6 +48,15 @@ export const WAKES: readonly CheckedCommand[] = ['START', 'JOIN', 'RESTART'];
 /** What installs something: also a creation with a mod pack. */
 export const INSTALLS: readonly CheckedCommand[] = ['CREATE', 'REINSTALL', 'RETRY_INSTALL'];
 
+/** Commands that begin a start, queue one, or install something. */
+export const WAKES_AND_INSTALLS: readonly CheckedCommand[] = [...WAKES, ...INSTALLS];
+
+/** A check, and the commands before which it is asked; by default those that wake. */
+export interface WakeRule {
+  check: WakeCheck;
+  commands?: readonly CheckedCommand[];
+}
+
 /** Who is asked before a server wakes, or has something installed. */
 export interface WakeChecks {
   /** Asks `check` before these commands from now on. Returns the cancellation. */

@@ -36,7 +36,7 @@ if (NODES === 1) {
     const probe = async () => ({ cores: 1, ramMb: 1, diskFreeMb: 10, diskTotalMb: 20 });
     const capacity = await createCapacity({ probe, live: () => [], nodes, region: 'na', clock });
     t.teardown(() => capacity.close());
-    const drain = await openNodeDrain({ store, servers: { checkWakes: () => () => {} }, nodes, settings: config });
+    const drain = await openNodeDrain({ store, nodes, settings: config });
     const reachability = createReachability(engine, clock);
     const fleet = createFleet({ store, nodes, capacity, reachability, drain, clock, config });
     const done: string[] = [];

@@ -3,8 +3,6 @@ import test from 'ava';
 import { insertAwakeSession } from '../../src/billing/awake-session-rows.ts';
 import { post } from '../../src/billing/ledger.ts';
 import { setSpendCap } from '../../src/billing/wallet-rows.ts';
-import { createPlayerFiles } from '../../src/game/players/files.ts';
-import { createJoinPolicy } from '../../src/joining/join-policy.ts';
 import { getServer, insertServer } from '../../src/servers/rows.ts';
 import { closeBrowser } from '../support/browser.ts';
 import { needs } from '../support/needs.ts';
@@ -188,8 +186,6 @@ test('where players have woken it as often as they may, Start still does', async
   await pay(it, 5_000_000, 'first');
   await it.create('castle');
   const { wakePolicies: policies } = it.services;
-  const files = createPlayerFiles(it.dataDir);
-  it.servers.checkWakes(createJoinPolicy({ files, policies, clock: it.clock, store: it.store }).wakeCap, ['JOIN']);
   await policies.set(
     'castle',
     { mode: 'anyone', maxWakesPerDay: 1, asleepMotd: '', maintenanceText: '' },
@@ -219,9 +215,8 @@ test('an operator who lets nothing start: sleeping servers say so, awake ones ha
 
 test('a list of fifty sleeping servers is not asked about one by one: it reads as often as a list of two', async (t) => {
   const it = await openPanel(t, { charged: true, accountDiskMb: 5_000, config: { minecraftEula: 'ask' } });
-  const files = createPlayerFiles(it.dataDir);
+  await pay(it, 5_000_000, 'first');
   const { wakePolicies: policies } = it.services;
-  it.servers.checkWakes(createJoinPolicy({ files, policies, clock: it.clock, store: it.store }).wakeCap, ['JOIN']);
   await it.create('s00', { type: 'paper', plan: 'flat' });
   const model = (await getServer(it.store, 's00'))!;
   const add = async (from: number, to: number) => {

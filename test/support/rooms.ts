@@ -2,18 +2,15 @@ import { createHmac } from 'node:crypto';
 import { openBackups } from '../../src/backups/open.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import type { Machine } from '../../src/billing/machine.ts';
-import { billingFeature, openAllowance, openMeasures } from '../../src/billing/open.ts';
+import { openAllowance, openMeasures } from '../../src/billing/open.ts';
 import type { Checkout } from '../../src/billing/payments.ts';
 import { createTestCheckout } from '../../src/billing/test-checkout.ts';
 import type { Databases } from '../../src/databases/database-server.ts';
 import { openDatabases } from '../../src/databases/open.ts';
 import type { Disks } from '../../src/disk/disks.ts';
-import { enforceDiskQuotas } from '../../src/disk/enforcement.ts';
 import type { Console } from '../../src/engines/console/console.ts';
 import type { TrustedWithCode } from '../../src/engines/process/confined.ts';
 import { watchLostGames } from '../../src/engines/lost-games.ts';
-import { createReachability } from '../../src/engines/reachability.ts';
-import { sandboxVersions } from '../../src/engines/sandbox.ts';
 import { openFiles } from '../../src/files/open.ts';
 import { openGame } from '../../src/game/open.ts';
 import type { Profiles } from '../../src/game/players/minecraft-accounts.ts';
@@ -24,8 +21,9 @@ import type { Notice } from '../../src/insight/alerts/body.ts';
 import { openInsight } from '../../src/insight/open.ts';
 import type { Exposition } from '../../src/insight/prometheus.ts';
 import type { Disk } from '../../src/jail/space.ts';
-import { joiningFeature } from '../../src/joining/feature.ts';
 import type { ProxyView } from '../../src/joining/link/proxies.ts';
+import { createPlayerFiles } from '../../src/game/players/files.ts';
+import { createJoinPolicy } from '../../src/joining/join-policy.ts';
 import { openPublicStatuses } from '../../src/joining/public-statuses.ts';
 import { openWakePolicies } from '../../src/joining/wake-policies.ts';
 import type { OnClose } from '../../src/kernel/closers.ts';
@@ -34,31 +32,17 @@ import { modOperations } from '../../src/mods/api.ts';
 import type { Mods } from '../../src/mods/mods.ts';
 import { openMods } from '../../src/mods/open.ts';
 import type { ModRegistry } from '../../src/mods/registries/registry.ts';
-import { modpackOperations } from '../../src/mods/set-modpack.ts';
-import { operatorFeature } from '../../src/operators/feature.ts';
-import { openNodeDrain } from '../../src/operators/node-drain.ts';
-import { openOrphans } from '../../src/operators/orphans.ts';
-import { openSuspensions } from '../../src/operators/suspensions.ts';
 import type { Mailer } from '../../src/people/mail/mail.ts';
 import { openPeople } from '../../src/people/open.ts';
 import type { SignUp } from '../../src/people/people.ts';
 import { isOperatorAccount } from '../../src/people/rows.ts';
-import { openPlayers } from '../../src/players/open.ts';
 import type { Joined } from '../../src/players/typed-commands.ts';
-import { portOperations } from '../../src/ports/api.ts';
-import { mountPorts } from '../../src/ports/pages.ts';
 import { openServerPorts } from '../../src/ports/ports.ts';
-import { openSchedules } from '../../src/schedules/open.ts';
 import { createServerOperation } from '../../src/servers/api/operation.ts';
-import { createServerView } from '../../src/servers/api/view.ts';
-import { requireEngine } from '../../src/servers/engine-check.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
-import { serverFeature } from '../../src/servers/feature.ts';
-import { INSTALLS, SOFTWARE_OF, WAKES, readFirst } from '../../src/servers/wake-checks.ts';
 import { openSftp } from '../../src/sftp/open.ts';
 import type { Secret } from '../../src/store/secret.ts';
-import { templateOperations } from '../../src/templates/api.ts';
-import type { Feature } from '../../src/web/feature.ts';
+import { openRooms as openRealRooms } from '../../src/rooms.ts';
 import { openWorlds } from '../../src/worlds/open.ts';
 import { steadyOf } from '../fakes/clock.ts';
 import { fakeDatabases } from '../fakes/databases.ts';
@@ -159,14 +143,14 @@ const MACHINE: Machine = { cores: 4, ramMb: 65_536, diskFreeMb: 40_000, diskTota
 const NO_FIGURES: Exposition = { expose: async () => '', contentType: 'text/plain' };
 /** Everybody has an account. */
 const ACCOUNTS: Profiles = { find: async (name) => ({ name, uuid: accountUuid(name) }) };
+const NO_CAPS = { onCapReached: undefined };
 const VERSIONS = { versions: ['1.21.8', '1.21.7'], latest: '1.21.8' };
 
-/** The rooms in the order in which `src/app.ts` opens them, on a world of fakes. Nobody listens, nothing is charged. */
+/** The rooms on a world of fakes. Nobody listens, and nothing is charged unless `charged`. */
 export async function openRooms(base: World, around: Around, options: RoomsOptions = {}) {
   const { store, clock, servers, engine, games, dataDir, lock } = base;
   const { disks, erasers, mailer, joined, addressBans, notices, log, onClose } = around;
   const settings = { ...CONFIG, dataDir, ...options.config };
-  const { nodeLabel } = settings;
   const { nodes } = engine;
   const lostGames = nodes && watchLostGames({ nodes, servers, clock, log, onClose });
   const secret: Secret = {
@@ -205,6 +189,8 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   const range = { from: 40_000, to: 40_019 };
   const serverPorts = await openServerPorts({ store, range, isFree: async () => true });
   erasers.push(
+    (id) => mods.end(id),
+    (id) => sftp.cut(id),
     async (id) => databaseRoom.databases?.erase(id),
     (id) => serverPorts.forget(id),
   );
@@ -238,6 +224,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   });
   const publicStatuses = await openPublicStatuses(store);
   const wakePolicies = await openWakePolicies(store);
+  const joinPolicy = createJoinPolicy({ files: createPlayerFiles(dataDir), policies: wakePolicies, clock, store });
   const room = base.room();
   const events = insight.serverEvents;
   const backupsRoom = await openBackups({ room, servers, events, serverOperation, transferSlots, onClose });
@@ -246,142 +233,71 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   const owner = undefined;
   const worldsRoom = openWorlds({ servers, backups, archives, clock, dataDir, owner, disk, lock, serverOperation });
   const { worlds } = worldsRoom;
-  servers.checkWakes(readFirst(mayRun, SOFTWARE_OF), [...WAKES, ...INSTALLS]);
   const { maxRamMb, maxServersPerAccount: maxServers } = settings;
-  const allowance = { ...shared, capacity, prices, console: games, rconPassword, mailer, nodes, settings };
-  const accountLimits = options.charged
-    ? (await openAllowance({ ...allowance, onCapReached: undefined })).accountLimits
-    : await openAccountLimits(store, { maxRamMb, maxServers });
-  const { usedBytes } = options;
-  const quotas = enforceDiskQuotas({ ...base, disks, log, console: games, rconPassword, events, usedBytes });
-  onClose(() => quotas.close());
-  const suspensions = await openSuspensions({ store, clock, servers });
-  sftp.keepShut((id) => suspensions.of(id) !== undefined);
-  events.heedSuspensions(suspensions);
-  const drain = await openNodeDrain({ store, servers, nodes, settings });
-  const reachability = createReachability(engine, clock);
-  servers.checkWakes(requireEngine(nodeLabel, reachability), ['START', 'RESTART']);
-  const orphans = await openOrphans({ store, engine, dataDir, log, leftOver: backups.leftOver });
-  const schedules = await openSchedules({
+  const allowance = options.charged
+    ? await openAllowance({ ...shared, capacity, prices, console, rconPassword, mailer, nodes, settings, ...NO_CAPS })
+    : { accountLimits: await openAccountLimits(store, { maxRamMb, maxServers }), wakeRules: [] };
+  const { databases } = databaseRoom;
+  const rooms = await openRealRooms({
+    ...base,
     ...shared,
-    backups,
-    console: games,
-    rconPassword,
     engine,
-    joined: () => [],
-    accessChanges,
-  });
-
-  const playersPort = () => options.playersPort ?? 25_565;
-  const quota = quotas.quota;
-  const serverView = createServerView({
-    config: settings,
-    clock,
-    playersPort,
-    disk: quota,
-    suspensions,
-    publicStatuses,
-    serverPorts,
     nodes,
     lostGames,
-  });
-  const shown = { servers, serverOperation, serverView, suspensions, lostGames, clock };
-  const serverRoom = serverFeature({
-    testAlert: async (_, id, at) => void notices.push([id, { event: 'test', at }]),
-    ...shown,
-    people,
-    cores,
-    playersPort,
-    capacity,
-    accountLimits,
-    drain,
-    wakePolicies,
-    owner,
-    settings,
-  });
-  const joining = joiningFeature({ ...shown, publicStatuses, wakePolicies, playersPort, clientAddress, settings });
-  const players = openPlayers({
-    servers,
-    files,
-    profiles: options.profiles ?? ACCOUNTS,
-    store,
-    clock,
-    joined: (id) => joined.get(id) ?? [],
-    onAddressBan: (id) => addressBans.push(id),
     console,
     rconPassword,
-    dataDir,
-    lock,
-    owner,
-    serverOperation,
-    log,
-    onClose,
-  });
-  const checkout = options.checkout === undefined ? createTestCheckout() : (options.checkout ?? undefined);
-  const billing = billingFeature({
-    ...shared,
-    prices,
-    capacity,
-    reachability,
-    accountLimits,
-    drain,
-    checkout,
-    settings,
-  });
-  const operators = operatorFeature({
     people,
     grants,
-    servers,
-    serverView,
-    console,
-    rconPassword,
-    disk: quota,
+    accessChanges,
+    cores,
+    catalogue,
+    mayRun,
+    owner,
+    disks,
+    files,
     sftp,
-    suspensions,
-    drain,
-    nodes,
-    lostGames,
-    orphans,
-    proxies: { views: () => [PROXY] },
+    mods,
+    backups,
+    worlds,
+    databases,
+    serverPorts,
+    publicStatuses,
+    wakePolicies,
+    joinPolicy,
+    clientAddress,
+    prices,
     capacity,
-    reachability,
-    accountLimits,
+    allowance,
+    serverEvents: events,
     settings,
-  });
-  const features: Feature[] = [
-    game.feature,
-    peopleRoom.feature,
-    serverRoom.feature,
-    joining,
-    filesRoom.feature,
-    sftpRoom.feature,
-    options.mods
-      ? { ...modsRoom.feature, operations: modOperations({ mods, serverOperation, clock }) }
-      : modsRoom.feature,
-    { operations: modpackOperations({ ...shown, mods, mayRun, backups, worlds }) },
-    backupsRoom.feature,
-    worldsRoom.feature,
-    players,
-    schedules,
-    databaseRoom.feature,
-    { operations: portOperations({ ...shown, serverPorts }), panel: mountPorts },
-    {
-      operations: templateOperations({
-        ...shown,
-        creation: serverRoom.creation,
-        sandboxVersions: sandboxVersions(),
-        store,
-        catalogue,
-      }),
+    profiles: options.profiles ?? ACCOUNTS,
+    usedBytes: options.usedBytes,
+    proxies: {
+      port: () => options.playersPort ?? 25_565,
+      players: (id) => joined.get(id) ?? [],
+      views: () => [PROXY],
+      addressBansChanged: (id) => addressBans.push(id),
     },
-    insight.feature,
-    billing.feature,
-    operators.feature,
-  ];
+    checkout: options.checkout === undefined ? createTestCheckout() : (options.checkout ?? undefined),
+    testAlert: async (_, id, at) => void notices.push([id, { event: 'test', at }]),
+    features: {
+      game: game.feature,
+      people: peopleRoom.feature,
+      files: filesRoom.feature,
+      sftp: sftpRoom.feature,
+      mods: options.mods
+        ? { ...modsRoom.feature, operations: modOperations({ mods, serverOperation, clock }) }
+        : modsRoom.feature,
+      backups: backupsRoom.feature,
+      worlds: worldsRoom.feature,
+      databases: databaseRoom.feature,
+      insight: insight.feature,
+    },
+  });
   return {
     ...people,
     ...knownBy,
-    features,
+    ...rooms,
     config: settings,
     clientAddress,
     streamSlots: createStreamSlots(),
@@ -391,7 +307,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     servers,
     files,
     sftp,
-    databases: databaseRoom.databases,
+    databases,
     serverPorts,
     serverEvents: insight.serverEvents,
     metrics: insight.metrics,
@@ -403,13 +319,6 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     wakePolicies,
     prices,
     capacity,
-    accountLimits,
-    checkouts: billing.checkouts,
-    disk: quota,
-    suspensions,
-    drain,
-    orphans,
-    machines: operators.machines,
   };
 }
 

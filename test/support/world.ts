@@ -169,7 +169,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       ...options.content?.({ store, clock, dataDir, lock }),
       mayRun: (row) => eula.require(row),
       eulaAccepted: (row) => eula.isAccepted(row),
-      erasers: [room.erase, async (id) => void (await Promise.all(options.erasers?.map((each) => each(id)) ?? []))],
+      erasers: [room.erase, clearAside],
       rconPassword: () => 'secret',
       cpusFor: () => 1,
       portsOf: () => [],
@@ -178,6 +178,10 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     const made = createServers({ store, clock, steady, log, limits: LIMITS, ...(onRefusal && { onRefusal }) });
     made.provide({ effects, onStep });
     return made;
+  }
+
+  async function clearAside(id: string): Promise<void> {
+    for (const eraser of options.erasers ?? []) await eraser(id);
   }
 
   function reconcile(): Promise<() => void> {

@@ -69,6 +69,7 @@ function embedded({ settings, routing, presence, log }: OpenProxiesOptions): Ope
     open: async () => (listening = await proxy.listen(proxyHost, proxyPort)),
     players: (serverId) => proxy.players(serverId),
     stats: () => proxy.stats(),
+    port: () => listening?.port ?? proxyPort,
     listening: () => proxy.listening(),
     views() {
       const { piped: players, held } = proxy.stats();
@@ -106,6 +107,7 @@ async function linked(options: OpenProxiesOptions): Promise<OpenedProxies> {
   } else {
     presence.expect(delay(REPORT_MS, undefined, { ref: false }));
   }
+  let port = proxyPort;
   async function close(): Promise<void> {
     keeper?.close();
     bans.close();
@@ -117,10 +119,14 @@ async function linked(options: OpenProxiesOptions): Promise<OpenedProxies> {
     link: server,
     async open() {
       proxies.open();
-      return keeper ? keeper.listening() : { host: proxyHost, port: proxyPort };
+      if (!keeper) return { host: proxyHost, port };
+      const listening = await keeper.listening();
+      ({ port } = listening);
+      return listening;
     },
     players: (serverId) => proxies.players(serverId),
     stats: () => proxies.stats(),
+    port: () => port,
     listening: () => proxies.views().some(({ connected, listening }) => connected && listening !== null),
     views: () => proxies.views(),
     addressBansChanged: (serverId) => bans.look(serverId),

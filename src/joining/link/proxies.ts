@@ -27,6 +27,8 @@ export interface Proxies {
   players(serverId: string): readonly Player[];
   /** Of all proxies together; what those that are gone have counted stays in it. */
   stats(): ProxyStats;
+  /** The port players connect to; until `open`, the one that is set. */
+  port(): number;
   /** Whether players can connect somewhere. */
   listening(): boolean;
   views(): ProxyView[];

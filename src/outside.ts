@@ -1,0 +1,70 @@
+import { openOffSite } from './backups/offsite/open.ts';
+import { createMachineProbe } from './billing/machine-probe.ts';
+import { openCheckout } from './billing/open-checkout.ts';
+import type { Config } from './config.ts';
+import { openMysql } from './databases/open.ts';
+import { openGameHost, preloadEngine } from './engines/game-host.ts';
+import { EMBEDDED_VERSIONS } from './game/catalogue/embedded.ts';
+import { createCatalogue } from './game/catalogue/published.ts';
+import type { Clock } from './kernel/clock.ts';
+import type { OnClose } from './kernel/closers.ts';
+import type { Log } from './kernel/log.ts';
+import { portsToTake } from './listening.ts';
+import { openModRegistries } from './mods/registries/registries.ts';
+import { openMailer } from './people/mail/mailer.ts';
+import { createMojangProfiles } from './players/mojang.ts';
+import { openInstallation } from './store/installation.ts';
+import type { Waiting } from './store/lease.ts';
+import { TABLES } from './tables.ts';
+
+export interface OutsideOptions {
+  /** Undefined: a lease that another holds refuses the start. */
+  waiting: Waiting | undefined;
+  /** Called when the lease is lost: nothing may be written any more. */
+  onLost: () => void;
+  clock: Clock;
+  log: Log;
+  onClose: OnClose;
+}
+
+export type Outside = Awaited<ReturnType<typeof openOutside>>;
+
+/**
+ * Chooses and opens every adapter of an outside system, by the settings: the database with its lease, where games run, and whom the
+ * service asks. Nothing has happened to any server yet.
+ */
+export async function openOutside(config: Config, { waiting, onLost, clock, log, onClose }: OutsideOptions) {
+  const { dataDir, databaseUrl, standby } = config;
+  if (standby === 'wait') await preloadEngine(config.engine);
+  const ports = () => portsToTake(config);
+  const { store, secret, lease } = await openInstallation({
+    dataDir,
+    databaseUrl,
+    tables: TABLES,
+    ports,
+    waiting,
+    clock,
+    log,
+    onClose,
+    onLost,
+  });
+  const mayAct = () => lease.require();
+  const gameHost = await openGameHost({ store, secret, settings: config, mayAct, clock, log, onClose });
+  return {
+    ...gameHost,
+    store,
+    secret,
+    /** Resolves where this process may touch games. */
+    mayAct,
+    catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),
+    mailer: await openMailer({ config, log, onClose }),
+    /** Undefined: servers have no databases. */
+    databaseServer: await openMysql(config),
+    registries: openModRegistries(config, clock),
+    profiles: createMojangProfiles({ apiUrl: config.mojangApiUrl, clock }),
+    // Child processes live within this process's own limits; containers stand beside it.
+    probe: createMachineProbe({ dataDir, ownLimits: gameHost.engine.kind === 'process' }),
+    offSite: openOffSite({ settings: config, secret, clock, log }),
+    checkout: await openCheckout(config, log),
+  };
+}

@@ -1,0 +1,264 @@
+import type { IncomingMessage } from 'node:http';
+import type { Backups } from './backups/backups.ts';
+import { type Allowance, type Measures, billingFeature } from './billing/open.ts';
+import type { Checkout } from './billing/payments.ts';
+import type { ServerDatabases } from './databases/databases.ts';
+import type { Disks } from './disk/disks.ts';
+import { enforceDiskQuotas } from './disk/enforcement.ts';
+import type { Console } from './engines/console/console.ts';
+import type { Engine, EngineNodes } from './engines/engine.ts';
+import type { LostGames } from './engines/lost-games.ts';
+import { createReachability } from './engines/reachability.ts';
+import { sandboxVersions } from './engines/sandbox.ts';
+import type { Files } from './files/files.ts';
+import type { Catalogue } from './game/catalogue/catalogue.ts';
+import type { CoreRules } from './game/core-rules.ts';
+import type { Profiles } from './game/players/minecraft-accounts.ts';
+import type { AccessChanges } from './http/access-changes.ts';
+import type { ServerEvents } from './insight/events.ts';
+import type { ChangeLock } from './jail/change-lock.ts';
+import { joiningFeature } from './joining/feature.ts';
+import type { JoinPolicy } from './joining/join-policy.ts';
+import type { Proxies } from './joining/link/proxies.ts';
+import type { PublicStatuses } from './joining/public-statuses.ts';
+import type { WakePolicies } from './joining/wake-policies.ts';
+import type { FileOwner } from './kernel/atomic-file.ts';
+import type { Clock } from './kernel/clock.ts';
+import type { OnClose } from './kernel/closers.ts';
+import type { Log } from './kernel/log.ts';
+import type { Mods } from './mods/mods.ts';
+import { modpackOperations } from './mods/set-modpack.ts';
+import { operatorFeature } from './operators/feature.ts';
+import { openNodeDrain } from './operators/node-drain.ts';
+import { openOrphans } from './operators/orphans.ts';
+import { openSuspensions } from './operators/suspensions.ts';
+import type { Grants } from './people/grants/grants.ts';
+import type { People } from './people/people.ts';
+import { openPlayers } from './players/open.ts';
+import type { Joined } from './players/typed-commands.ts';
+import { portOperations } from './ports/api.ts';
+import { mountPorts } from './ports/pages.ts';
+import type { ServerPorts } from './ports/ports.ts';
+import { openSchedules } from './schedules/open.ts';
+import type { ServerOperation } from './servers/api/operation.ts';
+import { createServerView } from './servers/api/view.ts';
+import { requireEngine } from './servers/engine-check.ts';
+import { serverFeature } from './servers/feature.ts';
+import type { ServerRow } from './servers/rows.ts';
+import type { Servers } from './servers/servers.ts';
+import { SOFTWARE_OF, WAKES_AND_INSTALLS, type WakeRule, readFirst } from './servers/wake-checks.ts';
+import type { Sftp } from './sftp/sftp.ts';
+import type { Store, Tx } from './store/store.ts';
+import { templateOperations } from './templates/api.ts';
+import type { Feature } from './web/feature.ts';
+import type { Worlds } from './worlds/worlds.ts';
+
+/** What is open before anybody may ask for anything: the outside world, and the servers with all that their machines make happen. */
+export interface Foundation {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  onClose: OnClose;
+  /** Servers that are back to life, as far as they are not at rest. */
+  servers: Servers;
+  serverOperation: ServerOperation;
+
+  engine: Engine;
+  /** The machines that games run on, where they are several, and which games are on one that does not answer. */
+  nodes?: EngineNodes | undefined;
+  lostGames?: LostGames | undefined;
+  /** Where commands go. */
+  console: Console;
+  rconPassword: (serverId: string) => string;
+  containerOf?: ((serverId: string) => string) | undefined;
+
+  people: People;
+  grants: Grants;
+  accessChanges: AccessChanges;
+  cores: CoreRules;
+  catalogue: Catalogue;
+  /** Rejects for a server that may not run what it is made of. */
+  mayRun: (row: ServerRow) => Promise<void>;
+  profiles: Profiles;
+
+  owner: FileOwner | undefined;
+  lock: ChangeLock;
+  disks: Disks;
+  /** Bytes in use on the file system of the servers. By default it is asked. */
+  usedBytes?: (() => Promise<number>) | undefined;
+  files: Files;
+  sftp: Sftp;
+  mods: Mods;
+  backups: Backups;
+  worlds: Worlds;
+  databases: ServerDatabases | undefined;
+  serverPorts: ServerPorts;
+
+  proxies: Pick<Proxies, 'port' | 'views' | 'addressBansChanged'> & {
+    players(serverId: string): readonly Joined[];
+  };
+  joinPolicy: Pick<JoinPolicy, 'wakeCap'>;
+  publicStatuses: PublicStatuses;
+  wakePolicies: WakePolicies;
+  clientAddress: (request: IncomingMessage) => string;
+
+  prices: Measures['prices'];
+  capacity: Measures['capacity'];
+  allowance: Pick<Allowance, 'accountLimits' | 'wakeRules'>;
+  /** Undefined: wallets are not funded. */
+  checkout: Checkout | undefined;
+
+  serverEvents: ServerEvents;
+  /** Puts a test alert down, to be sent to a server's webhook. */
+  testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
+
+  /** What the rooms that opened all this show to the outside. */
+  features: {
+    [Room in 'game' | 'people' | 'files' | 'sftp' | 'mods' | 'backups' | 'worlds' | 'databases' | 'insight']: Feature;
+  };
+  settings: {
+    dataDir: string;
+    baseUrl: string;
+    publicHost: string;
+    nodeLabel: string;
+    region: string;
+    idleTimeoutMinutes: number;
+    maxServersPerAccount: number;
+  };
+}
+
+/** Opens the rooms in which somebody asks for something. From then on servers may be started, by schedules too. */
+export async function openRooms(base: Foundation) {
+  const { store, servers, serverOperation, engine, nodes, lostGames, console, rconPassword } = base;
+  const { clock, log, onClose, settings, features, people, grants } = base;
+  const { disks, lock, owner, files, sftp, mods, backups, worlds, databases, serverPorts, serverEvents } = base;
+  const { proxies, joinPolicy, publicStatuses, wakePolicies, capacity, prices, allowance, mayRun } = base;
+  const { dataDir, nodeLabel } = settings;
+  const { accountLimits } = allowance;
+  const common = { store, servers, serverOperation, clock, log, onClose };
+  const joined = (serverId: string) => proxies.players(serverId);
+  const talk = { engine, console, rconPassword, joined };
+
+  const { usedBytes } = base;
+  const quotas = enforceDiskQuotas({
+    ...common,
+    disks,
+    events: serverEvents,
+    console,
+    rconPassword,
+    dataDir,
+    usedBytes,
+  });
+  onClose(() => quotas.close());
+  const suspensions = await openSuspensions({ store, clock, servers });
+  sftp.keepShut((id) => suspensions.of(id) !== undefined);
+  serverEvents.heedSuspensions(suspensions);
+  const drain = await openNodeDrain({ store, nodes, settings });
+  const reachability = createReachability(engine, clock);
+  // The first that refuses is the one whose reason is told.
+  const wakeRules: readonly WakeRule[] = [
+    { check: joinPolicy.wakeCap, commands: ['JOIN'] },
+    ...allowance.wakeRules,
+    { check: readFirst(mayRun, SOFTWARE_OF), commands: WAKES_AND_INSTALLS },
+    ...quotas.wakeRules,
+    suspensions.wakeRule,
+    drain.wakeRule,
+    requireEngine(nodeLabel, reachability),
+  ];
+  for (const { check, commands } of wakeRules) servers.checkWakes(check, commands);
+
+  const orphans = await openOrphans({ store, engine, log, dataDir, databases, leftOver: backups.leftOver });
+  // Not before all that may refuse a start is there.
+  const { accessChanges } = base;
+  const schedules = await openSchedules({ ...common, ...talk, backups, accessChanges });
+
+  // What each room shows to the outside.
+  const playersPort = () => proxies.port();
+  const disk = quotas.quota;
+  const { containerOf, clientAddress, profiles, cores, catalogue, testAlert, checkout } = base;
+  const standing = { suspensions, lostGames };
+  const serverView = createServerView({
+    ...standing,
+    config: settings,
+    clock,
+    playersPort,
+    disk,
+    publicStatuses,
+    serverPorts,
+    nodes,
+    containerOf,
+  });
+  const shown = { ...standing, servers, serverOperation, serverView, clock };
+  const room = { capacity, accountLimits, drain };
+  const serverRoom = serverFeature({
+    ...shown,
+    ...room,
+    people,
+    cores,
+    playersPort,
+    wakePolicies,
+    testAlert,
+    owner,
+    settings,
+  });
+  const { creation } = serverRoom;
+  const billing = billingFeature({ ...common, ...room, prices, reachability, checkout, settings });
+  const operators = operatorFeature({
+    ...standing,
+    ...room,
+    people,
+    grants,
+    servers,
+    serverView,
+    console,
+    rconPassword,
+    disk,
+    sftp,
+    nodes,
+    orphans,
+    proxies,
+    reachability,
+    settings,
+  });
+  const all: Feature[] = [
+    features.game,
+    features.people,
+    serverRoom.feature,
+    joiningFeature({ ...shown, publicStatuses, wakePolicies, playersPort, clientAddress, settings }),
+    features.files,
+    features.sftp,
+    features.mods,
+    { operations: modpackOperations({ ...shown, mods, mayRun, backups, worlds }) },
+    features.backups,
+    features.worlds,
+    openPlayers({
+      ...common,
+      ...talk,
+      files,
+      dataDir,
+      lock,
+      owner,
+      profiles,
+      onAddressBan: (id) => proxies.addressBansChanged(id),
+    }),
+    schedules,
+    features.databases,
+    { operations: portOperations({ ...shown, serverPorts }), panel: mountPorts },
+    {
+      operations: templateOperations({ ...shown, creation, sandboxVersions: sandboxVersions(), store, catalogue }),
+    },
+    features.insight,
+    billing.feature,
+    operators.feature,
+  ];
+  return {
+    features: all,
+    accountLimits,
+    checkouts: billing.checkouts,
+    disk,
+    suspensions,
+    drain,
+    orphans,
+    machines: operators.machines,
+  };
+}
