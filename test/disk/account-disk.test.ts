@@ -57,7 +57,7 @@ test('B-03 no server of an account beyond its limit starts, until something is d
   await it.remove('one', 'small');
   const start = () => it.call('POST', '/v1/servers/two:start');
   // Looked at without a start, which could come before the measuring and would then never be refused.
-  await it.until(async () => (await it.upload('one', 'probe', 1)) !== 'done');
+  await it.until(async () => (await it.upload('one', 'probe', 1)) === '429 ACCOUNT_DISK_EXCEEDED');
   const refused = await start();
   t.is(refused.reason, 'ACCOUNT_DISK_EXCEEDED');
   t.is(refused.status, 400);
