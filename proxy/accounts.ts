@@ -54,7 +54,12 @@ export class Accounts {
 
   /** Made when it is first asked for: most installations never need one. */
   key(): Promise<ServerKey> {
-    return (this.#key ??= makeKey());
+    const key = (this.#key ??= makeKey());
+    // A failure is not kept: the next player's login tries again.
+    key.catch(() => {
+      if (this.#key === key) this.#key = undefined;
+    });
+    return key;
   }
 
   /** Whether a player of this name, from the same address, has been verified lately. */

@@ -39,7 +39,7 @@ export interface ArchivesOptions {
 /** More than anybody asks for at the same time. */
 const RESTORES_AT_ONCE = 64;
 
-/** `signal` also ends the wait for the mutex. `progress` is in percent of the files' bytes. */
+/** `signal` also ends the wait for the mutexes. `progress` is in percent of the files' bytes. */
 export interface Making {
   signal: AbortSignal;
   progress: (percent: number) => void;
@@ -128,12 +128,9 @@ export function createArchives(options: ArchivesOptions): Archives {
     withFilesLock,
     make: (backup, { signal, progress }, work) =>
       withMachineLock(() => {
-        signal.throwIfAborted();
-        return withFilesLock(backup.serverId, () => {
-          signal.throwIfAborted();
-          return work((moved) => archive(backup, progress, AbortSignal.any([signal, moved])));
-        });
-      }),
+        const locked = () => work((moved) => archive(backup, progress, AbortSignal.any([signal, moved])));
+        return withFilesLock(backup.serverId, locked, signal);
+      }, signal),
     async stage(backup, { signal, progress }) {
       const { serverId, treeBytes: bytes } = backup;
       const { root, staged } = siblingsOf(dataDir, serverId);

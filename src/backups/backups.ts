@@ -10,7 +10,7 @@ import type { ServerRow } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { ArchiveFiles } from './archive-files.ts';
 import type { Ref } from './archives.ts';
-import { filesMissing, locked, noArchive, notFound, notReady, queueFull, superseded } from './errors.ts';
+import { filesMissing, locked, noArchive, notFound, notReady, superseded } from './errors.ts';
 import { type Orphan, exists, siblingsOf } from './files.ts';
 import { jobStatus } from './job-failure.ts';
 import { isNeedless } from './needless.ts';
@@ -23,8 +23,6 @@ import { DEFAULT_RETENTION } from './retention.ts';
 import * as rows from './rows.ts';
 import { type BackupParts, createBackupRun } from './run.ts';
 
-/** On this machine; further requests are refused. */
-const MAX_QUEUED = 100;
 const RETRY_MS = 5_000;
 /** The longest pause between two tries to reach a game; pauses grow up to it. */
 const MAX_RETRY_MS = 600_000;
@@ -60,8 +58,8 @@ export interface Backups {
   /** What is kept. */
   retention(serverId: string): Promise<rows.Retention>;
   /**
-   * Puts a backup into the queue, where it stays over restarts. ABORTED OPERATION_IN_PROGRESS while another of the server is
-   * in it, RESOURCE_EXHAUSTED BACKUP_QUEUE_FULL.
+   * Puts a backup into the queue, where it stays over restarts. Each server has one place in it: ABORTED OPERATION_IN_PROGRESS
+   * while that is taken.
    */
   create(server: Owned, asked: Asked): Promise<rows.BackupRow>;
   /** Resolves with the backup once it is `ready` or `failed`; rejects when `signal` fires, or with BACKUP_NOT_FOUND. */
@@ -203,7 +201,6 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
       await store.write(async (tx) => {
         const waiting = [...(await rows.listBackupsIn(tx, 'queued')), ...(await rows.listBackupsIn(tx, 'running'))];
         if (waiting.some(({ serverId }) => serverId === server.id)) throw inProgress(server.id, 'the backup under way');
-        if (waiting.length >= MAX_QUEUED) throw queueFull();
         await rows.insertBackup(tx, row);
         await recordAudit(tx, actor, { action: 'backup.create', ...of(server), detail: row.id, at });
       });

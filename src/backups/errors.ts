@@ -31,11 +31,6 @@ export function locked(id: string): StatusError {
   });
 }
 
-export function queueFull(): StatusError {
-  const sentence = 'Too many backups wait for their turn here. Try again later.';
-  return new StatusError('RESOURCE_EXHAUSTED', 'BACKUP_QUEUE_FULL', sentence, { retryAfterSeconds: 300 });
-}
-
 export function superseded(): StatusError {
   return new StatusError('ABORTED', 'OPERATION_ABORTED', 'The server was deleted, or something else came in between.');
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
+import { once } from '../kernel/once.ts';
 import { type Encoding, compressed, encodingFor } from './compressed.ts';
 import { namesEtag } from './if-none-match.ts';
 
@@ -20,7 +21,7 @@ export interface KeptOptions {
 /** Keeps bytes as they are to be sent. */
 export function keep(bytes: Buffer, { type, compress }: KeptOptions): Kept {
   const hash = createHash('sha256').update(bytes).digest('base64url');
-  const made = new Map<Encoding, Promise<Buffer>>();
+  const made = new Map<Encoding, () => Promise<Buffer>>();
 
   return {
     async send(ctx) {
@@ -39,9 +40,9 @@ export function keep(bytes: Buffer, { type, compress }: KeptOptions): Kept {
   };
 
   function inEncoding(encoding: Encoding): Promise<Buffer> {
-    let bytesOnce = made.get(encoding);
-    if (!bytesOnce) made.set(encoding, (bytesOnce = compressed(bytes, encoding, { once: true })));
-    return bytesOnce;
+    const known = made.get(encoding) ?? once(() => compressed(bytes, encoding, { once: true }));
+    made.set(encoding, known);
+    return known();
   }
 }
 

@@ -1,5 +1,6 @@
 import { hash, verify } from '@node-rs/argon2';
 import { type Caller, createSemaphore } from '../kernel/limits/semaphore.ts';
+import { once } from '../kernel/once.ts';
 import { StatusError } from '../kernel/status.ts';
 
 /** argon2id (the library's default) with 19 MiB, 2 passes, 1 lane: OWASP Password Storage Cheat Sheet. */
@@ -22,7 +23,7 @@ const hashing = createSemaphore({
       retryAfterSeconds: 5,
     }),
 });
-let decoy: Promise<string> | undefined;
+const decoy = once(() => hash('a password nobody has', COST));
 
 /** A PHC string. Rejects with RangeError for a password beyond 1024 bytes, UNAVAILABLE BUSY where too many wait. */
 export async function hashPassword(password: string, caller: Caller = SERVICE): Promise<string> {
@@ -43,8 +44,7 @@ export async function verifyPassword(
   caller: Caller = SERVICE,
 ): Promise<boolean> {
   if (Buffer.byteLength(password) > LONGEST_BYTES) return false;
-  decoy ??= hash('a password nobody has', COST);
-  const compared = passwordHash ?? (await decoy);
+  const compared = passwordHash ?? (await decoy());
   const matches = await withPlace(caller, () => verify(compared, password));
   return matches && passwordHash !== undefined;
 }

@@ -3,7 +3,7 @@ import type { Visitor } from '../http/session/visitor.ts';
 import { newId } from '../kernel/ids.ts';
 import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
-import { invitedEmail, useInvitation } from './accounts/invitations.ts';
+import { invitedEmail, isInvitation, useInvitation } from './accounts/invitations.ts';
 import { auditActorOf, recordAudit } from './audit/audit.ts';
 import { type SignedIn, deviceToKeep, enter, entered } from './entering.ts';
 import { linkNeeded } from './mail/sign-up-links.ts';
@@ -57,7 +57,8 @@ export async function signUp(
   visitor: Visitor,
 ): Promise<SignedIn> {
   const { store, clock, config, secret, loginLimits } = people;
-  if (config.signup !== 'open' && (await invitedEmail(people, invitation)) !== email) throw linkNeeded(config.signup);
+  const isLinkRead = (await invitedEmail(people, invitation)) === email;
+  if (config.signup !== 'open' && !isLinkRead) throw linkNeeded(config.signup);
   loginLimits.signUp.take(addressKey(visitor.address));
   const user: UserRow = {
     id: newId('usr'),
@@ -70,9 +71,11 @@ export async function signUp(
   };
   const device = deviceToKeep(secret, visitor);
   const { token, verification, emailVerified } = await store.write(async (tx) => {
-    const emailVerified = await useInvitation(tx, email, invitation, user.createdAt);
+    const isInvited = await useInvitation(tx, email, invitation, user.createdAt);
     // Used or taken back meanwhile.
-    if (config.signup === 'closed' && !emailVerified) throw linkNeeded(config.signup);
+    if (config.signup === 'closed' && !isInvited) throw linkNeeded(config.signup);
+    // The link was in a letter to this address.
+    const emailVerified = isInvited || (isLinkRead && !isInvitation(invitation));
     await insertAccount(tx, { id: user.accountId, name: email, createdAt: user.createdAt });
     await people.onAccount?.(tx, user.accountId, user.createdAt);
     await insertUser(tx, { ...user, emailVerified });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
+import { emptyBackup, insertBackup } from '../../src/backups/rows.ts';
 import { ConsoleError } from '../../src/engines/console/console.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { tinyDisk } from '../support/tiny-disk.ts';
@@ -135,6 +136,17 @@ test('R-02 a core that knows no save commands, or takes none at all, is archived
   };
   t.regex((await backUp(it, 'lobby')).note, /did not confirm/);
   await it.until(async () => (await it.store.query('SELECT * FROM "saving_off"')).length === 0);
+});
+
+test('a backup of every server at the same hour: none is refused for those that wait before it', async (t) => {
+  const it = await running(t);
+  const others = Array.from({ length: 101 }, (_, n) => `other-${n}`);
+  await Promise.all(others.map((id) => it.create(id)));
+  const waiting = others.map((serverId) => emptyBackup({ serverId, id: `bak_${serverId}` }, 0));
+  await it.store.write(async (tx) => {
+    for (const row of waiting) await insertBackup(tx, row);
+  });
+  t.is((await backUp(it, 'lobby')).state, 'ready');
 });
 
 test('R-03 what waits is queued over a restart, what was made has failed, and games save again', async (t) => {

@@ -49,3 +49,19 @@ test('a game that prints without end gets its budget; who follows is taken to it
   t.true(texts.length * 100 < 1_000_000 * Math.max(5, seconds), `${texts.length} lines in ${seconds} s`);
   t.deepEqual(opened.slice(-2), ['all follow', '100 follow']);
 });
+
+test('a log that an engine opens and never ends is kept as far as it came, and keeps nobody waiting', async (t) => {
+  const silent = new PassThrough();
+  silent.write(framed(0, 'the last line'));
+  const dial = (_: unknown, done: (e: null, s: Readable) => void) => done(null, silent);
+  const kept: string[] = [];
+  const archive = {
+    read: async () => ({ container: undefined, lines: [] }),
+    append: async (_: string, __: string, lines: { text: string }[]) =>
+      void kept.push(...lines.map(({ text }) => text)),
+  };
+  const docker = { modem: { dial } } as unknown as Docker;
+  const logs = serverLogs(archive as unknown as Parameters<typeof serverLogs>[0], async () => undefined, 50);
+  await logs.keep('alpha', { docker, id: 'c' });
+  t.deepEqual(kept, ['the last line']);
+});

@@ -37,3 +37,21 @@ test('keys don’t wait for each other, and work waits for all earlier work of i
   t.deepEqual(order, ['b', 'a', 'a again', 'a, late']);
   t.is(await withLock('a', async () => 'free'), 'free');
 });
+
+test('who gives up waiting is told at once, its work never begins, and the others keep their order', async (t) => {
+  const withLock = createMutex();
+  const order: string[] = [];
+  const held = Promise.withResolvers<void>();
+  const first = withLock(() => held.promise);
+  const impatient = new AbortController();
+  const given = withLock(async () => order.push('never'), impatient.signal);
+  const third = withLock(async () => order.push('third'));
+  impatient.abort(new Error('no longer'));
+  await t.throwsAsync(given, { message: 'no longer' });
+  t.deepEqual(order, [], 'the third still waits for the first');
+  held.resolve();
+  await Promise.all([first, third]);
+  t.deepEqual(order, ['third']);
+  const late = new AbortController();
+  t.is(await withLock(async () => (late.abort(), 'to its end'), late.signal), 'to its end');
+});

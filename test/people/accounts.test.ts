@@ -207,7 +207,12 @@ test('signing up can be closed, and a mail server that fails does not matter', a
     'SIGNUP_CLOSED',
     'anybody may have asked for it',
   );
-  t.is(await reasonOf(signUp(byLetter, { ...steve, invitation }, HOME)), 'done');
+  const letters = closed.letters.length;
+  t.true(
+    (await signUp(byLetter, { ...steve, invitation }, HOME)).user.emailVerified,
+    'the letter came to this address',
+  );
+  t.is(closed.letters.length, letters, 'so that no second one is sent');
   t.is(await reasonOf(signUp(byLetter, { ...steve, invitation }, AWAY)), 'USER_EXISTS', 'once');
   const open = await people(t, { mailer: { send: async () => Promise.reject(new Error('no')) } });
   t.is(await reasonOf(signUp(open, steve, HOME)), 'done');

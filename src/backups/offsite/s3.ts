@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type * as Sdk from '@aws-sdk/client-s3';
 import type { Clock } from '../../kernel/clock.ts';
+import { once } from '../../kernel/once.ts';
 import { sleep } from '../../kernel/sleep.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { filesMissing } from '../errors.ts';
@@ -43,8 +44,7 @@ const SHA256 = 'sha256';
  * a fifth of a second and 30 MB.
  */
 export function createS3(options: S3Options): (place: BucketPlace) => Bucket {
-  let loaded: Promise<Connection> | undefined;
-  const connect = () => (loaded ??= connection(options));
+  const connect = once(() => connection(options));
   return (place) => bucketOf(place, connect, options.clock);
 }
 

@@ -70,7 +70,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     }
   }
 
-  // A full disk must not keep a game from being stopped or started.
+  // Neither a full disk nor an engine that says nothing more must keep a game from being stopped or started.
   async function keepLogs(serverId: string, id: string): Promise<void> {
     await logs
       .keep(serverId, { docker, id })

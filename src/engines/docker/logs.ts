@@ -14,6 +14,9 @@ const STAMP_BYTES = 40;
 /** A game may exceed its budget for so many windows (5 s) before lines are left out. */
 const MAX_FULL_WINDOWS = 25;
 
+/** What keeping a log may take: an engine that says nothing more keeps no game from being stopped or started. */
+const KEEP_MS = 30_000;
+
 /** A container whose output is read, and the engine that has it. */
 export interface Printing {
   docker: Docker;
@@ -35,6 +38,7 @@ export interface ServerLogs {
 export function serverLogs(
   archive: LogArchive,
   present: (serverId: string) => Promise<Printing | undefined>,
+  keepMs = KEEP_MS,
 ): ServerLogs {
   /** What a container printed after a position. `tail` bounds what Docker reads; it counts from the end. */
   async function* printed(
@@ -128,10 +132,17 @@ export function serverLogs(
    * The newest lines. Docker counts the pieces of long lines and may begin within a line, so its own tail can fall
    * short.
    */
-  async function tailOf(serverId: string, after: string | undefined, tail: number): Promise<LogLine[]> {
+  async function tailOf(
+    serverId: string,
+    after: string | undefined,
+    tail: number,
+    signal?: AbortSignal,
+  ): Promise<LogLine[]> {
     const container = after === undefined ? await present(serverId) : undefined;
     if (container) {
-      const lines = await newest(printed(container, undefined, { tail: tail + 1 }), tail + 1).catch(emptyIfGone);
+      const lines = await newest(printed(container, undefined, { tail: tail + 1, signal }), tail + 1).catch(
+        emptyIfGone,
+      );
       if (lines.length > tail) return tail === 0 ? [] : lines.slice(-tail);
     }
     return await newest(keptWhole(serverId, after), tail);
@@ -140,12 +151,14 @@ export function serverLogs(
   return {
     async *read(serverId, { after, tail, follow, signal }) {
       let last = isPosition(after) ? after : undefined;
-      for await (const line of tail === undefined ? keptWhole(serverId, last) : await tailOf(serverId, last, tail)) {
+      for await (const line of tail === undefined
+        ? keptWhole(serverId, last)
+        : await tailOf(serverId, last, tail, signal)) {
         if (signal?.aborted) return;
         last = line.position;
         yield line;
       }
-      if (tail === 0 && follow) last = (await tailOf(serverId, last, 1)).at(-1)?.position ?? last;
+      if (tail === 0 && follow) last = (await tailOf(serverId, last, 1, signal)).at(-1)?.position ?? last;
       if (!follow || signal?.aborted) return;
       const container = await present(serverId);
       if (container?.running) {
@@ -171,7 +184,8 @@ export function serverLogs(
     async keep(serverId, container) {
       const { container: archivedFrom, lines } = await archive.read(serverId);
       const from = archivedFrom === container.id ? lines.at(-1)?.position : undefined;
-      const fresh = await newest(printed(container, from, { tail: ARCHIVED_LINES + 1 }), ARCHIVED_LINES);
+      const within = { tail: ARCHIVED_LINES + 1, signal: AbortSignal.timeout(keepMs) };
+      const fresh = await newest(printed(container, from, within), ARCHIVED_LINES);
       if (fresh.length > 0) await archive.append(serverId, container.id, fresh);
     },
 

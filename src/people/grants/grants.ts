@@ -14,6 +14,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { every } from '../../kernel/every.ts';
 import { hashToken, mintToken, parseToken, randomBase62 } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
+import { createRateLimiter } from '../../kernel/limits/rate-limiter.ts';
 import { HOUR_MS, MINUTE_MS } from '../../kernel/units.ts';
 import { isDuplicate } from '../../store/errors.ts';
 import type { Secret } from '../../store/secret.ts';
@@ -129,12 +130,15 @@ const KEPT_MS = HOUR_MS;
 const PURGED_AT_ONCE = 50;
 const EXPIRED_AT_ONCE = 1_000;
 const USER_AGENT_CHARS = 256;
+/** Of one grant; a client is to poll every five seconds. */
+const POLLS = { burst: 30, perSecond: 1 };
 const OVER: Cause = { kind: 'system', id: 'expired', note: 'its ten minutes are over' };
 
 /** Device grants from start to token. How each step is stored: `actors.ts`. */
 export function createGrants({ store, clock, secret, log }: GrantsOptions): Grants {
   const actors = createGrantActors({ store, clock, log });
   const handouts = createHandouts({ store, clock, log });
+  const polls = createRateLimiter(POLLS, clock);
 
   /** Stores a new grant under codes of its own. Old ones go when new ones come. */
   async function insert(row: Omit<rows.GrantRow, 'deviceHash' | 'userHmac'>): Promise<Codes> {
@@ -232,6 +236,8 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
       const handout = handouts.of(deviceCode);
       const found = await rows.getGrantByDevice(store, deviceHash);
       if (!found || (clientId !== undefined && clientId !== found.clientId)) return { error: 'invalid_grant' };
+      // Each poll that comes too soon is a write; of more than these nothing is stored.
+      if (polls.take(found.id).waitMs > 0) return { error: 'slow_down' };
       const asked = sendToGrant({ store, actors }, found.id, {
         cause: DEVICE,
         facts: async (db, row) => ({

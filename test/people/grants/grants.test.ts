@@ -157,6 +157,24 @@ test('4: slow_down adds five seconds each time, also across a restart', async (t
   t.is(await pollAfter(20), 'authorization_pending');
 });
 
+test('a grant that is polled without pause costs a bounded number of writes', async (t) => {
+  const it = await bench(t);
+  const { id, deviceCode } = await it.start();
+  let writes = 0;
+  const write = it.store.write.bind(it.store);
+  it.store.write = (work) => {
+    writes += 1;
+    return write(work);
+  };
+  const polled = await Promise.all(Array.from({ length: 200 }, () => it.grants.poll(deviceCode)));
+  t.true(polled.every((each) => 'error' in each));
+  t.is(answerOf(polled.at(-1)!), 'slow_down');
+  t.true(writes <= 30, `${writes} writes`);
+  await it.grants.approve(id, USER);
+  await it.clock.advance(120 * SECOND);
+  t.is(answerOf(await it.grants.poll(deviceCode)), 'app', 'and still gives its token');
+});
+
 test('5, 8: whoever declines is told so again and again, never "slow down", and never gets a token', async (t) => {
   const it = await bench(t);
   const { id, deviceCode, userCode } = await it.start();

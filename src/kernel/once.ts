@@ -1,0 +1,13 @@
+/** Makes something when it is first asked for, and gives the same from then on. A failure is not kept: the next caller tries again. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    if (made !== undefined) return made;
+    const trying = make();
+    made = trying;
+    trying.catch(() => {
+      if (made === trying) made = undefined;
+    });
+    return trying;
+  };
+}
