@@ -11,7 +11,7 @@ export const FALSE_WAKE_MS = 180_000;
 /** So long a server stands in line for room to start in; one that a player has woken and not entered only as long as players do. */
 export const ROOM_MS = HOUR_MS;
 export const UNCLAIMED_ROOM_MS = 600_000;
-/** Where it was its turn, and the engine found no room all the same, it is tried again after as long as it has waited; within these bounds. */
+/** Where the engine finds no room at a server's turn, it is tried again after as long as it has already waited, within these bounds. */
 const SOONEST_TRY_MS = 15_000;
 const LATEST_TRY_MS = 600_000;
 
@@ -78,7 +78,7 @@ export function awakening(context: ServerContext, at: number, cause: Cause) {
   };
 }
 
-/** The same once more, where what was asked for could not be done yet: it is still asked for by the same. */
+/** A wake that begins anew, as it could not be done yet: it is still asked for by whoever asked first. */
 export function awakeningAnew(context: ServerContext, at: number) {
   return { ...awakening(context, at, context.cause), played: context.played };
 }
@@ -159,7 +159,7 @@ export function silentSince(live: Pick<Live, 'silentSince'>, { at, silentMs }: R
   return silentMs === null ? null : at - silentMs;
 }
 
-/** Those retries of a failed start that still count. */
+/** The retries of a failed start that still count. */
 export function recentRetries(context: ServerContext, now: number): number[] {
   return context.retries.filter((at) => at > now - HOUR_MS);
 }

@@ -80,19 +80,19 @@ export const INSTALL_TIMEOUT: Failure = {
 };
 const LATER = 'Start it when another server sleeps, give it less memory, or ask the operator for another machine.';
 
-/** Of a server that stands in line. */
+/** The failure of a server that stands in line. */
 export function inLine({ code, summary, raw }: Omit<NoRoom, 'at'>): Failure {
   const suggestion =
     'It stands in line, and starts by itself as soon as there is room. Whoever stops it takes it out of the line.';
   return { code, summary, suggestion, raw };
 }
 
-/** Of one that somebody has taken out of the line. */
+/** The failure of a server that somebody has taken out of the line. */
 export function outOfLine(failure: Failure): Failure {
   return { ...failure, code: 'no_room_found', suggestion: LATER };
 }
 
-/** Of one that has stood in line for as long as it may. `ms`: how long. */
+/** The failure of a server that has stood in line for as long as it may. `ms`: how long. */
 export function noRoomFor(ms: number): Failure {
   const summary = `No room: no machine had room for it for ${Math.round(ms / 60_000)} minutes, so it is tried no more.`;
   return { code: 'no_room_found', summary, suggestion: LATER, raw: '' };
@@ -103,7 +103,7 @@ export function isNoRoom(error: unknown): error is NoRoom {
   return isFailure(error) && error.code === 'no_room' && 'at' in error && typeof error.at === 'number';
 }
 
-/** The same with what the log shows of why; `unknown` says nothing, but shows what came last. */
+/** A failure with what the log shows of why; `unknown` says nothing, but shows what came last. */
 export function shownBy(failure: Failure, found: Failure | undefined): Failure {
   if (found === undefined) return failure;
   if (found.code === 'unknown') return { ...failure, raw: found.raw };

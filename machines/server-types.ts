@@ -162,9 +162,9 @@ export interface Reading {
 
 /** The connections of players to a game. */
 export interface JoinedPlayers {
-  /** Those the game has let in: they play, or are on their way into its world. */
+  /** Players whom the game has let in: they play, or are on their way into its world. */
   inside: number;
-  /** Those that are logging in. */
+  /** Players who are logging in. */
   knocking: number;
   /** When one was last inside; null: not in this run. */
   insideAt: number | null;
@@ -201,7 +201,7 @@ export type ServerTag =
 
 /** What `boot` rejects with where no machine has room for the game now, though one may later. */
 export interface NoRoom extends Failure {
-  /** Of a server that stands in line for room, and of no other. */
+  /** Only of a server that stands in line for room. */
   code: 'no_room';
   at: number;
 }

@@ -75,7 +75,7 @@ const RETRIES_AN_HOUR = 2;
 
 /** An action or a guard that takes the event as its params. */
 const given = <const Name extends string>(type: Name) => ({ type, params: <E>({ event }: { event: E }) => event });
-/** One that takes what the invoked effect resolved with. */
+/** An action that takes what the invoked effect resolved with. */
 const output = <const Name extends string>(type: Name) => ({
   type,
   params: <Output>({ event }: { event: { output: Output } }) => event.output,

@@ -29,7 +29,7 @@ const IPV4_BYTES = 4;
 const IPV6_BYTES = 16;
 const PORTS_BYTES = 4;
 
-/** Of a line's family, what its addresses must be. */
+/** What the addresses of a line must be, by its family. */
 const LINE_FAMILIES = new Map([
   ['TCP4', isIPv4],
   ['TCP6', isPlainIPv6],

@@ -65,7 +65,7 @@ export class Beats {
     void this.#read();
   }
 
-  /** One question at once; resolves with its answer. Only for `pluginRequest`. */
+  /** Asks a question at once; resolves with its answer. Only for `pluginRequest`. */
   challenge(): Promise<void> {
     this.listen();
     return new Promise((resolve) => this.#ask(resolve));

@@ -19,7 +19,7 @@ const READS_TO_SHRINK = 16;
 const MAX_LARGE_BUFFERS = 64;
 /** Kept of what a game says before its player is joined to it. */
 const EARLY_BYTES = 64 * 1024;
-/** Of the length in front of a frame. */
+/** The most bytes that the length in front of a frame takes. */
 const FRAME_HEAD_BYTES = 3;
 const KEEP_ALIVE_MS = 30_000;
 /** Disconnect texts after which another attempt would end the same way. */

@@ -53,7 +53,7 @@ export class Limiter {
     return this.#count([{ key: 'unrouted', max }, ...this.#perAddress('unrouted', ip, unroutedPerAddress)]);
   }
 
-  /** The same for a load balancer's socket, as long as it has not said whose it is. */
+  /** Counts a load balancer's socket, as long as it has not said whose it is. */
   enterUnnamed(): Release | undefined {
     return this.#count([{ key: 'unrouted', max: this.#limits.unrouted }]);
   }

@@ -25,7 +25,7 @@ export class Pipes {
   readonly #log: Log;
   readonly #now: () => number;
   readonly #pipes = new Map<Pipe, Kept>();
-  /** Those of them that are not known to have been let in. */
+  /** Pipes that are not known to have been let in. */
   readonly #knocking = new Map<Pipe, Kept>();
   readonly #joined = new Map<string, Joined>();
   readonly #drained: (() => void)[] = [];

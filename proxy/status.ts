@@ -48,7 +48,7 @@ export class StatusResponder {
     return frame;
   }
 
-  /** The same for clients before 1.7. Never rejects. */
+  /** The status for clients before 1.7. Never rejects. */
   async legacy(route: Route, host: string): Promise<LegacyStatus> {
     const live = route.state === 'running' ? await this.#ask(route, host, LEGACY_PROTOCOL) : undefined;
     const lines = live

@@ -41,7 +41,7 @@ const FORMATS: Record<string, Style> = {
 };
 const CODE = /§(x(?:§[0-9a-f]){6}|[0-9a-fk-or])/gi;
 const FREE_COLOR = /§x(?:§[0-9a-f]){6}/gi;
-/** Of one text: a status with more would be longer than clients take. */
+/** Parts of one text: a status with more would be longer than clients take. */
 const MOST_PARTS = 260;
 const MAX_DEPTH = 16;
 

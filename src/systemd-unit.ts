@@ -68,7 +68,7 @@ function quoted(value: string): string {
   return /[\s"'\\;$]/.test(value) ? `"${specified(value).replaceAll(/["\\]/g, String.raw`\$&`)}"` : specified(value);
 }
 
-/** The same where a $ begins a variable. */
+/** Quoted for a place where a $ begins a variable. */
 function argument(value: string): string {
   return quoted(value).replaceAll('$', '$$$$');
 }

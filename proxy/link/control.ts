@@ -215,7 +215,7 @@ export class Control implements Routes, Wake, Presence {
       case 'drain':
         return this.#proxy?.drain();
       default:
-        // Of a later service, which does without an answer.
+        // A message of a later service, which does without an answer.
         message satisfies never;
     }
   }

@@ -13,13 +13,13 @@ export const LINK_PROTOCOL = 1;
 /** Where the service takes links, on its HTTP port. */
 export const LINK_PATH = '/v1/proxy-link';
 
-/** Of one message, either way. Longer lists come in several. */
+/** The longest message, either way. Longer lists come in several. */
 export const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 /** Texts of about so many units are filled before the next message is begun: reading one holds nobody up. */
 export const MESSAGE_UNITS = 32 * 1024;
 
-/** Of one server, in a message: counts are exact all the same. */
+/** Players of one server that a message names: counts are exact all the same. */
 export const MOST_PLAYERS = 2_000;
 
 /** Servers of which a proxy remembers a visit, and for how long. */
@@ -50,7 +50,7 @@ export interface Here {
 export interface Hello {
   type: 'hello';
   protocol: number;
-  /** One for each process, by chance. */
+  /** Another for each process, by chance. */
   id: string;
   /** What operators know it by. */
   name: string;

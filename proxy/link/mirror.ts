@@ -15,7 +15,7 @@ interface Known {
  */
 export class Mirror implements Routes {
   #known: Known = nothing();
-  /** Of a service that has just come, until it has said all. */
+  /** What a service that has just come has told, until it has said all. */
   #next: Known | undefined;
   #isCurrent = false;
   readonly #away = new WeakMap<Route, Route>();
@@ -71,7 +71,7 @@ export class Mirror implements Routes {
     this.#isCurrent = false;
   }
 
-  /** The same object for the same route: answers are kept by it. */
+  /** Always one object for one route: answers are kept by it. */
   #whileAway(route: Route): Route {
     const known = this.#away.get(route);
     if (known) return known;

@@ -50,7 +50,7 @@ export interface TakenStep<T extends ActorTypes> {
   row: T['row'];
   before: T['snapshot'];
   after: T['snapshot'];
-  /** One that was given, or one from what it invokes. */
+  /** An event that was given, or that came from an effect. */
   event: EventObject;
   persisted: () => Snapshot<unknown>;
 }

@@ -51,7 +51,7 @@ export class DurableActors<T extends ActorTypes> {
   /** In order of last use. */
   readonly #live = new Map<string, LiveActor<T>>();
   readonly #loading = new Map<string, { live: Promise<LiveActor<T> | undefined>; isOutdated: boolean }>();
-  /** Of which it is not known yet what is stored. */
+  /** Actors that were undone after a failed write, until their row has been read back. */
   readonly #undone = new Set<string>();
   readonly #observers = new Set<Observer<T['now']>>();
   /** Dormant ones as they are stored. Forgotten with each change, and while one is in memory. */
@@ -168,7 +168,7 @@ export class DurableActors<T extends ActorTypes> {
     return this.#kind.show(row, snapshot);
   }
 
-  /** Those in memory. */
+  /** The actors in memory. */
   live(): T['now'][] {
     return [...this.#live.values()].map((live) => this.show(live));
   }
@@ -343,7 +343,7 @@ export class DurableActors<T extends ActorTypes> {
   #undo(live: LiveActor<T>, error: unknown, what: string): void {
     if (live.phase === 'gone') return;
     this.#letGo(live);
-    // One that is kept for a while does nothing by itself: who next asks for it reads it back.
+    // An actor that is only kept for a while does nothing by itself: whoever asks for it next reads it back.
     if (this.#closed || this.#kind.keep !== undefined) return;
     const { id } = live.row;
     this.#log.error({ [this.#kind.name]: id, err: error }, what);
@@ -366,7 +366,7 @@ export class DurableActors<T extends ActorTypes> {
   }
 }
 
-/** Outdated where it is not any more as it was when it was looked at. */
+/** Throws Outdated if the actor has changed since it was looked at. */
 export function requireSame<T extends ActorTypes>(
   live: LiveActor<T>,
   was: Pick<LiveActor<T>, 'stored' | 'snapshot'>,

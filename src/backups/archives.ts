@@ -76,7 +76,7 @@ export type Ref = Pick<BackupRow, 'serverId' | 'id'>;
 export function createArchives(options: ArchivesOptions): Archives {
   const { store, dataDir, owner, disk, quotaBytes, free, key, files, withFilesLock = createKeyedMutex() } = options;
   const withMachineLock = createMutex();
-  // Of their own: a game that does not save meanwhile, or is down, waits for nobody else's. Archives are made one at a time anyway.
+  // Backups have workers of their own: a game that has paused saving, or is down, must not wait for other tenants' work.
   const workers = createWorkerPool({ streams: RESTORES_AT_ONCE, trusted: true });
 
   async function archive({ serverId, id }: Ref, progress: Making['progress'], signal: AbortSignal): Promise<Made> {

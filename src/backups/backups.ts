@@ -53,7 +53,7 @@ export interface Backups {
   percentOf(ref: Ref): number;
   /** The ids of those that are still to be brought off site; until then they lie in the folder. */
   awaitingOffSite(serverId: string): Promise<ReadonlySet<string>>;
-  /** Of all servers, and for how long the oldest has waited. */
+  /** How many backups of all servers wait for their upload, and for how long the oldest has waited. */
   uploadsWaiting(): Promise<{ count: number; oldestMs: number }>;
   /** What is kept. */
   retention(serverId: string): Promise<rows.Retention>;

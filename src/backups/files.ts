@@ -37,7 +37,7 @@ export async function exists(path: string): Promise<boolean> {
   return (await sizeOf(path)) !== undefined;
 }
 
-/** Of a file in bytes; undefined where there is nothing. */
+/** A file's size in bytes; undefined where there is none. */
 export async function sizeOf(path: string): Promise<number | undefined> {
   try {
     return (await stat(path)).size;
@@ -97,7 +97,7 @@ export async function sweepRoots(dataDir: string, failed: (serverId: string, err
   }
 }
 
-/** Of the files at the top of a data root, those that the service writes itself. */
+/** Whether it is one of the files at the top of a data root that the service writes itself. */
 function isWrittenByUs(name: string): boolean {
   return WRITTEN_BY_US.has(name) || name.endsWith('.json');
 }

@@ -27,7 +27,7 @@ function failure(code: string, summary: string, raw: string): Failure {
   return { code, summary, suggestion: '', raw };
 }
 
-/** The same for callers. */
+/** A job's failure as callers are told it. */
 export function jobStatus({ code, summary, raw }: Failure): StatusError {
   return new StatusError(Object.hasOwn(CODES, raw) ? (raw as Code) : 'INTERNAL', code, summary);
 }

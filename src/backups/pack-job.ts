@@ -9,7 +9,7 @@ import { tarOf } from './tar.ts';
 /** A finished archive. */
 export interface Archive {
   sizeBytes: number;
-  /** Of the files in it. */
+  /** The size of the files in it. */
   treeBytes: number;
   /** In hex. */
   sha256: string;

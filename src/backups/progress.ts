@@ -1,7 +1,7 @@
 /** What the watchers of a server are told of a backup. */
 export interface Told {
   id: string;
-  /** Of the backup, or `restoring`, `restored`, `deleted`. */
+  /** The backup's state, or `restoring`, `restored`, `deleted`. */
   state: string;
   percent: number;
   error?: string;
@@ -11,7 +11,7 @@ export interface Told {
 export interface Progress {
   /** Takes up what watchers are told. */
   note(serverId: string, told: Told): void;
-  /** Of a backup that is being made or restored, 0 to 100; 0 of any other. */
+  /** How far a backup that is being made or restored has come, 0 to 100; 0 for any other. */
   of(serverId: string, id: string): number;
   /** The server is no more. */
   forget(serverId: string): void;

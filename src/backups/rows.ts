@@ -28,18 +28,18 @@ export interface BackupRow extends ServerSoftware {
   createdAt: number;
   /** When it became `ready` or `failed`. */
   finishedAt: number | null;
-  /** Of the archive. */
+  /** The archive's size. */
   sizeBytes: number;
-  /** Of what is in it. */
+  /** The size of the files in it. */
   treeBytes: number;
-  /** Of the archive, in hex; '' until it is ready. */
+  /** The archive's checksum in hex; '' until it is ready. */
   sha256: string;
   locked: boolean;
   /** Why it failed; '' where it did not. */
   error: string;
   /** What to know before it is restored; '' where it is whole. */
   note: string;
-  /** Of `previous`: what the files that took its place lay like (`markOf`), to tell whether they were changed since. */
+  /** For `previous`: a fingerprint of the files that took its place, to tell whether they were changed since. */
   replacedBy: string | null;
   /** Where the archive lies: '' for the folder, else `s3://bucket/prefix`. */
   location: string;

@@ -63,7 +63,7 @@ export async function* sealed(chunks: AsyncIterable<Buffer>, key: SealKey): Asyn
 
 /** Where an encrypted archive is read from. */
 export interface Sealed {
-  /** Of the archive when it is decrypted. */
+  /** The decrypted archive's size. */
   sizeBytes: number;
   /** Gives bytes as they lie, both ends included. */
   read: (range: { start: number; end: number }) => AsyncIterable<Buffer>;

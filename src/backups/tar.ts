@@ -7,7 +7,7 @@ const RECORD_BYTES = 512;
 const END = Buffer.alloc(2 * RECORD_BYTES);
 /** The longest that a header holds (POSIX.1-2017, pax, ustar Interchange Format). */
 const [NAME_BYTES, PREFIX_BYTES, OCTAL_SIZE] = [100, 155, 0o77777777777];
-/** Of a header, with what is the same in all: owner, magic and version, numbers of devices. */
+/** A header with what is the same in all: owner, magic and version, numbers of devices. */
 const TEMPLATE = template();
 
 /**

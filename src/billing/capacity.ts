@@ -30,7 +30,7 @@ export interface CapacityNow {
 export interface Capacity {
   /** By the newest probe; at once, so that nothing can happen between asking and acting. */
   now(region?: string): CapacityNow;
-  /** The same, probed anew where the last probe is no longer fresh. */
+  /** Probes anew where the last probe is no longer fresh. */
   read(region?: string): Promise<CapacityNow>;
   /** CPU time of a server, in cores. Of several machines it gets no more than the smallest has: it may wake on each. */
   cpusFor(ramMb: number, region?: string): number;

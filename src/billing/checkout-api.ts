@@ -54,7 +54,7 @@ const callback = ({ checkouts }: Needs) =>
       'For the webhook of the configured provider, at most 256 KiB. Answered with `{}` once it is stored or of no ' +
       'concern; told again, it changes nothing.',
     params: z.object({ provider: z.string().describe('`stripe`.') }),
-    // One that is left out is as one that is wrong: what comes first is whether there is such a provider.
+    // A missing signature is checked like a wrong one: an unknown provider is told first.
     headers: z.object({
       'stripe-signature': z.preprocess(
         (given = '') => given,

@@ -14,7 +14,7 @@ export interface WriteOffEntry {
 /** Writes into the audit log, in the write of what it is about. */
 export type RecordWriteOff = (tx: Tx, entry: WriteOffEntry) => Promise<void>;
 
-/** Behind a gap as long as this, that a game is up says nothing of what it was in between. */
+/** After a gap as long as this, a running game no longer proves that it ran throughout the gap. */
 export const GAP_MS = 150_000;
 
 const UNSEEN = 'in which nobody saw whether it ran';

@@ -31,7 +31,7 @@ export function createApi(url: string, key: string | undefined, signal: AbortSig
   return { ...operations, url };
 }
 
-/** The same without a key, for those that need none. */
+/** Operations without a key, for those that need none. */
 export function openOperations(
   url: string,
   signal: AbortSignal,

@@ -28,9 +28,9 @@ export interface Context {
   /** Address of the service. */
   url: string;
   api: Api;
-  /** The same, for calls that are answered once long work is done. */
+  /** For calls that are answered once long work is done. */
   slow: Api;
-  /** The same, with calls that also end with the signal. */
+  /** Its calls also end with the signal. */
   apiUntil: (signal: AbortSignal) => Api;
   terminal: Terminal;
   /** Print the API's JSON rather than text. */

@@ -23,7 +23,7 @@ export function errorLines({ status, advice }: CommandError, err: Output): strin
   ].map(withoutSecrets);
 }
 
-/** The same for a program: the API's own status object. */
+/** An error for a program: the API's own status object. */
 export function errorJson({ status }: CommandError): string {
   return withoutSecrets(JSON.stringify(status, null, 2));
 }

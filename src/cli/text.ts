@@ -15,7 +15,7 @@ export function printable(text: string): string {
   return stripVTControlCharacters(text).replace(UNSHOWABLE, '');
 }
 
-/** The same on one line. */
+/** Printable text on one line. */
 export function oneLine(text: string): string {
   return printable(text).replace(/\s+/g, ' ').trim();
 }

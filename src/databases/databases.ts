@@ -41,7 +41,7 @@ export interface ServerDatabases {
   rotate(serverId: string, record: Record): Promise<DatabaseAccess>;
   /** For good. NOT_FOUND DATABASE_NOT_FOUND. Where the database server is out of reach it is done later. */
   drop(serverId: string, record: Record): Promise<void>;
-  /** The same on a server's deletion, which waits for nobody. */
+  /** Drops it with its server, which waits for nobody. */
   erase(serverId: string): Promise<void>;
   /** Those that are nobody's any more, and that the database server may still have. */
   orphans(): Promise<{ name: string; createdAt: number }[]>;
@@ -80,7 +80,7 @@ export function createServerDatabases(options: ServerDatabasesOptions): ServerDa
       await store.write((tx) => settleDatabase(tx, row));
     });
 
-  /** The same where nobody waits for it. */
+  /** Settles in the background; a failure is tried again. */
   async function settleSoon(name: string): Promise<void> {
     await settle(name).catch((error: unknown) => {
       log.warn({ database: name, err: error }, 'the database server does not agree yet; trying again in a minute');

@@ -49,7 +49,7 @@ export async function databaseOf(db: Sql, serverId: string): Promise<ServerDatab
   return rows.map(asRow)[0];
 }
 
-/** Those the database server has yet to be brought to agree with, oldest first. */
+/** Databases that the database server does not yet agree with, oldest first. */
 export async function listUnsettled(db: Sql): Promise<ServerDatabaseRow[]> {
   const sql = 'SELECT * FROM "server_databases" WHERE NOT "settled" ORDER BY "createdAt", "name"';
   return (await db.query<Stored>(sql)).map(asRow);

@@ -146,7 +146,7 @@ export function createAccountDisk({ store, clock, usage, limitMb, accountOf }: A
   };
 }
 
-/** The same disk, on which nothing is set aside beyond what the server's account may take. */
+/** A disk on which nothing is set aside beyond what the server's account may take. */
 export function withinAccount<Kind extends Disk>(disk: Kind, accounts: AccountDisk): Kind {
   return {
     ...disk,

@@ -107,7 +107,7 @@ export function createFreeDisk(options: FreeDiskOptions): FreeDisk {
   };
 }
 
-/** The same disk, on which nothing is set aside beyond what the machine has where `path` lies: RESOURCE_EXHAUSTED DISK_FULL. */
+/** A disk on which nothing is set aside beyond what the machine has where `path` lies: RESOURCE_EXHAUSTED DISK_FULL. */
 export function withinFree<Kind extends Disk>(disk: Kind, free: FreeDisk, path: string): Kind {
   return {
     ...disk,

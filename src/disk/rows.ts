@@ -9,7 +9,7 @@ export interface ServerDiskRow {
   quotaOverrideMb: number;
   /** Allocated, when last measured; null: never measured. */
   realBytes: number | null;
-  /** The same by the lengths of the files. */
+  /** The files' lengths together, when last measured; null: never measured. */
   logicalBytes: number | null;
   measuredAt: number | null;
 }

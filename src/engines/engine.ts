@@ -96,7 +96,7 @@ export type EngineErrorCode =
   | 'install_failed'
   | 'port_in_use'
   | 'wrong_port'
-  /** Of several machines none has room now. */
+  /** None of several machines has room now. */
   | 'no_room'
   | 'unknown';
 

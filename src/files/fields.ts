@@ -21,7 +21,7 @@ export function filePath() {
     });
 }
 
-/** The same of what is to be made, moved or removed: the root is none of these. */
+/** A path to make, move or remove: never the root. */
 export function ownPath() {
   return filePath().min(1, "must not be the server's root");
 }

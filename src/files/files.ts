@@ -52,7 +52,7 @@ export interface Patience {
 export interface Files {
   /** For work in other modules. Its opener closes it. */
   jail(serverId: string): Promise<Jail>;
-  /** The same for one change. */
+  /** Opens the jail for one change, and closes it. */
   change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T>;
   /** All by name, or a part. RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE beyond 250 000 entries. */
   list(serverId: string, path: string, patience?: Patience & { part?: Part }): Promise<Listing>;

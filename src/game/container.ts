@@ -97,7 +97,7 @@ export function gameSpec(row: GameRow, settings: GameSettings): GameSpec {
   };
 }
 
-/** The same, to run the installer alone: downloads, packs and loaders, then an exit with code 0 instead of a game. */
+/** The specification by which the installer runs alone: downloads, packs and loaders, then an exit with code 0 instead of a game. */
 export function installSpec(row: GameRow, settings: GameSettings): GameSpec {
   const spec = gameSpec(row, settings);
   return { ...spec, env: { ...spec.env, SETUP_ONLY: 'true' } };

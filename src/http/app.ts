@@ -28,7 +28,7 @@ export interface ApiFeature {
   operations?: readonly Operation[];
   /** Streams and files that only pages have a use for: for the session of a browser alone, and no part of the API. */
   pageOperations?: readonly Operation[];
-  /** Of the dashboard. */
+  /** Operations of the dashboard, by session. */
   sessionOperations?: readonly SessionOperation[];
   /** For everybody, signed in or not. */
   publicOperations?: readonly PublicOperation[];
@@ -48,7 +48,7 @@ export interface ApiOptions {
   findBrowser: FindBrowser;
   /** Counts the calls that have been answered. */
   answered?: (request: AnsweredRequest) => void;
-  /** Of each API key, app token and session. */
+  /** For each API key, app token and session. */
   rate?: RateLimit;
   clock: Clock;
   log: Log;
@@ -69,7 +69,7 @@ export function createApi({ log, clock, rate = KEY_RATE, ...options }: ApiOption
   const sessionOperations = features.flatMap((each) => each.sessionOperations ?? []);
   const publicOperations = features.flatMap((each) => each.publicOperations ?? []);
   const app = new Koa();
-  // Of their own, as the router tries all the routes it has: those of the API come first and are tried alone.
+  // A router tries all the routes it has, so those of the API have one of their own, which comes first.
   const [router, others] = [newRouter(), newRouter()];
   const takeToken = createRateLimit(rate, clock);
   const authorizing = (take: (credentialId: string) => void) =>
@@ -115,7 +115,7 @@ export interface AnsweredRequest {
   ms: number;
 }
 
-/** One line a request. Its address only as the operation's template: ids and queries are the caller's own. */
+/** Logs a line for each request. Its address only as the operation's template: ids and queries are the caller's own. */
 function logRequests(log: Log, answered: (request: AnsweredRequest) => void = () => {}): Middleware {
   return async function logRequest(ctx, next) {
     const begun = performance.now();

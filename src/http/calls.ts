@@ -9,7 +9,7 @@ import { WrittenReply } from './reply.ts';
 /** The operations of the API by their names, as its description has them. */
 type Described = operations;
 
-/** Those that answer with one message. */
+/** The operations that answer with one message. */
 type Name = { [Id in keyof Described]: ReplyOf<Id> extends never ? never : Id }[keyof Described];
 
 /** What the path of an operation holds. */

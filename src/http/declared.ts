@@ -32,7 +32,7 @@ export interface Declaration<
   path: string;
   summary: string;
   description: string;
-  /** Of the path. What does not fit is no such address: 404. */
+  /** The path's parameters. What does not fit is no such address: 404. */
   params?: Params;
   query?: Query;
   body?: Body;
@@ -45,7 +45,7 @@ export interface Declaration<
   routine?: boolean;
   /** The states of things that it refuses, as half a sentence: the documentation's FAILED_PRECONDITION. */
   precondition?: string;
-  /** Of a stream whose events carry objects: what is in each kind. For the documentation; nothing is checked by it. */
+  /** For a stream whose events carry objects: what is in each kind. For the documentation; nothing is checked by it. */
   events?: Readonly<Record<string, z.ZodType>>;
   /** An example of the body, for the documentation. */
   example?: z.input<Body>;
@@ -77,7 +77,7 @@ export interface Sent {
   upload: () => Upload;
 }
 
-/** The same, checked. */
+/** A call's parts, checked against their schemas. */
 export interface Checked<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
   params: z.output<Params>;
   query: z.output<Query>;

@@ -130,7 +130,7 @@ export function rfc3339(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** Of text in the letters of base64, whether it is what encoding gives: its end tells. */
+/** Whether text in the letters of base64 is what encoding gives: its end tells. */
 function isWholeBase64(text: string): boolean {
   const [letters = ''] = text.split('=', 1);
   if (letters.length < text.length && text.length % 4 !== 0) return false;

@@ -12,7 +12,7 @@ import { errorAnswer } from './errors.ts';
 
 /** Connections at once. Behind so many, a newcomer takes the place of one that is idle. */
 const MOST_CONNECTIONS = 10_000;
-/** Of an address: more than any browser, bot or office opens. */
+/** Connections of one address: more than any browser, bot or office opens. */
 const MOST_OF_ADDRESS = 256;
 /** Over which the system closes what it is asked to, before anything here has seen it. */
 const HEADROOM = 256;

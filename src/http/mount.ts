@@ -57,7 +57,7 @@ export function routePath(path: string): string {
   return path.replaceAll(':', String.raw`\:`).replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
-/** The route by which something was served that is no operation, as `routePath` was given it; '' where there is none. */
+/** The route of a request that no operation serves (a page, a file), as `routePath` was given it; '' where none fits. */
 export function declaredRoute(ctx: Context): string {
   const { _matchedRoute: route } = ctx as { _matchedRoute?: unknown };
   return typeof route === 'string' ? route.replaceAll(/(?<!\\):(\w+)/g, '{$1}').replaceAll('\\', '') : '';
@@ -170,7 +170,7 @@ function callOf(ctx: Context, operation: Operation, principal: Principal): RawCa
   return { ...sentBy(ctx, operation), principal, lastEventId: ctx.get('last-event-id'), signal };
 }
 
-/** Of what is sent encoded, nobody knows how much it will be. */
+/** The body's size, as far as it is known: what is sent encoded may become anything. */
 function sizeSaid(ctx: Context): number | undefined {
   const length = ctx.get('content-length');
   return length === '' || ctx.get('content-encoding') !== '' ? undefined : Number(length);

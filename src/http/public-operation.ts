@@ -9,7 +9,7 @@ import type { Visitor } from './session/visitor.ts';
 /** What a handler gets of a call beside what was sent. */
 interface Around {
   caller: Visitor;
-  /** Of the answer, what is not its message. */
+  /** The parts of the answer that are not its message. */
   response: Pick<Response, 'set' | 'status'>;
   /**
    * Resolves when the answer has ended, with whether it was received: written whole to a connection that was open. What the
@@ -26,7 +26,7 @@ export interface RawPublicCall extends Sent, Around {
 
 /** How it answers, beside its reply. */
 interface Answering {
-  /** Of every answer, errors too. */
+  /** Headers of every answer, errors too. */
   answerHeaders?: Readonly<Record<string, string>>;
   /** What answers have other statuses than 200 and are no errors. */
   also?: Readonly<Record<string, Described>>;

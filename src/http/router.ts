@@ -19,7 +19,7 @@ interface Shape {
 class IndexedRouter extends Router {
   /** By `keyOf`, each in the order in which the routes were added. */
   readonly #routes = new Map<string, Layer[]>();
-  /** Those that may have any number of segments. */
+  /** Routes that may have any number of segments. */
   #others: readonly Layer[] = [];
   #indexed = 0;
 

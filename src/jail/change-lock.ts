@@ -15,7 +15,7 @@ export interface ChangeLock {
   /** Refuses while a job is accepted or under way. */
   require(serverId: string): void;
   /**
-   * The same for what keeps the server's folder open, from before it is opened. Once other files are in its place, all changes
+   * Refuses likewise for work that keeps the server's folder open; to be called before it is opened. Once other files are in its place, all changes
    * by it are refused for good: ABORTED FILES_REPLACED.
    */
   of(serverId: string): Change;

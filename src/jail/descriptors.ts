@@ -10,7 +10,7 @@ import type { Names } from './path.ts';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
 
-/** Of Linux; Node does not name it. */
+/** Linux's flag; Node does not name it. */
 const O_PATH = 0o10000000;
 
 /** Never follows a link, never waits for the other end of a pipe. */
@@ -131,7 +131,7 @@ export async function* foundIn(dir: FileHandle): AsyncGenerator<Found[]> {
 }
 
 /**
- * Those of the names that exist, in their order. Callbacks halve the work for a large directory. Rejects with the first
+ * Looks at the names that exist, in their order. Callbacks halve the work for a large directory. Rejects with the first
  * error, or tells `overlook` of each.
  */
 export function lookAll(

@@ -33,7 +33,7 @@ export interface OpenOptions {
   /** It must not be there; means something only together with `create`. */
   exclusive?: boolean;
   truncate?: boolean;
-  /** Of a new file. */
+  /** The mode of a new file. */
   mode?: number;
 }
 

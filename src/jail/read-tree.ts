@@ -79,7 +79,7 @@ interface Met {
   dir: number;
   name: Name;
   isAtTop: boolean;
-  /** Of a directory, which is open; of a file nothing is known yet. */
+  /** What a directory is, which is open; nothing is known yet of a file. */
   stats: Stats | undefined;
 }
 

@@ -10,7 +10,7 @@ export interface ReplaceOptions {
   exclusive?: boolean;
   /** What is at the path must be of this `Entry.version`: ABORTED FILE_CHANGED where it is another, or gone. */
   version?: string | undefined;
-  /** Of a file that is new; one that is replaced passes on its own. */
+  /** The mode of a new file; a file that is replaced passes on its own. */
   mode?: number;
 }
 

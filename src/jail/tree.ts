@@ -14,7 +14,7 @@ export interface Met {
   path: string;
   /** The path as it is, where it is no text. */
   bytes?: Buffer;
-  /** Of when its directory was read, which may be some 250 names ago. */
+  /** As they were when its directory was read, which may be some 250 names ago. */
   stats: Stats;
   /** The open directory it lies in, until the next is met and `leaving` has settled, and its name there. */
   dir: FileHandle;

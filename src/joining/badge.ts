@@ -47,7 +47,7 @@ export function badge(name: string, { label, tone }: StateWords): string {
   </svg>`.toString();
 }
 
-/** Of bold Verdana at 12 px, rounded up by kind of character; letters of other scripts are taken as wide as they are high. */
+/** The width in bold Verdana at 12 px, rounded up by kind of character; letters of other scripts count as wide as they are high. */
 function widthOf(text: string): number {
   let width = 0;
   for (const character of text) width += WIDTHS.find(([kind]) => kind.test(character))?.[1] ?? 12.5;

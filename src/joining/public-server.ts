@@ -44,7 +44,7 @@ export interface PublicStatusReader {
 /** How old an answer may be. */
 const KEPT_MS = 3_000;
 const MOST_KEPT = 10_000;
-/** Of one address (IPv6: one /64). */
+/** For one address (IPv6: one /64). */
 const RATE = { perSecond: 5, burst: 60 };
 
 export interface PublicStatusDeps {

@@ -21,7 +21,7 @@ export interface QueuedServersOptions {
   log: Log;
 }
 
-/** Those that were in line when this process began, and those whose next try is only now, are looked for so often. */
+/** How often servers are looked for that were in line when this process began, or whose next try has come. */
 const LOOK_MS = 15_000;
 
 /** Returns the function that ends it: all leave the line, and stand in it again at their places when the next process begins. */

@@ -66,7 +66,7 @@ export function createRouting({
   sleepers,
 }: RoutingOptions): Routes & Wake & { feed: RouteFeed; close(): void } {
   const routes = new Map<string, Route>();
-  /** The same without what is against a wake just now. */
+  /** The routes without what is against a wake just now. */
   const plain = new Map<string, Route>();
   const listeners = new Set<(host: string) => void>();
   const names = new Map<string, string>();

@@ -85,7 +85,7 @@ export async function listWakes(db: Sql, serverId: string, since: number): Promi
   return db.query<WakeRow>(sql, [serverId, since]);
 }
 
-/** The same of all servers of an account. */
+/** The wakes of all servers of an account since then. */
 export async function listWakesOfAccount(db: Sql, accountId: string, since: number): Promise<WakeRow[]> {
   const sql = `SELECT "serverId", "cause" FROM "awake_sessions"
     WHERE "serverId" IN (SELECT "id" FROM "servers" WHERE "accountId" = $1) AND "startedAt" >= $2`;

@@ -6,7 +6,7 @@ import { abortable } from './timeout.ts';
  */
 export type WithLock = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
-/** The same with a mutex for each key: different keys don't wait for each other. */
+/** `WithLock` with a mutex for each key: different keys don't wait for each other. */
 export type WithKeyLock = <T>(key: string, work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 /** A mutex. Work gets it in the order in which it was asked for; work that asks for a mutex it holds waits for ever. */

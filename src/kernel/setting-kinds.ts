@@ -98,7 +98,7 @@ export const networks = list(/^/)
   .refine((all) => all.every((entry) => addSubnet(new BlockList(), entry)))
   .describe(NETWORKS);
 
-/** The same, to be asked for an address. */
+/** Networks as a list that an address can be looked up in. */
 export const cidrs = networks
   .transform((all) => {
     const subnets = new BlockList();
@@ -142,7 +142,7 @@ export function url(...protocols: string[]): Kind<string> {
     .describe(`a URL that begins with ${protocols.map((protocol) => `${protocol}://`).join(' or ')}`);
 }
 
-/** The same kind, or null for a setting that may stay empty. */
+/** A kind, or null for a setting that may stay empty. */
 export function optional<T>(kind: Kind<T>): Kind<T | null> {
   return z.union([z.literal('').transform(() => null), kind]).describe(`${kind.description}, or empty`);
 }

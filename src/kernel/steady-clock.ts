@@ -14,7 +14,7 @@ export interface SteadyClock extends Clock {
   wallOf(steadyAt: number): number;
   /** The instant that the wall calls `wallAt`. */
   ofWall(wallAt: number): number;
-  /** The same for what has happened: never in the future. */
+  /** The instant that the wall calls `wallAt`, for what has happened: never in the future. */
   ofPast(wallAt: number): number;
 }
 

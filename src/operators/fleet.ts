@@ -166,7 +166,7 @@ function fleetOfNodes(options: FleetOptions & { nodes: EngineNodes }): Fleet {
     return found;
   }
 
-  /** One that is no part of the swarm any more is listed only while games of it wait. */
+  /** A node that has left the swarm is listed only while games of it wait. */
   async function viewOfFenced(node: EngineNode): Promise<NodeView> {
     if (nodes.list().some(({ id }) => id === node.id)) return viewOf(node);
     const off = { ...node, waitsSince: null, fencedAt: clock.now() };

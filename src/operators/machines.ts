@@ -71,7 +71,7 @@ export interface MachineQuery {
 /** An event that an operator sends. */
 export interface OperatorAct {
   event: string;
-  /** Of kind `operator`; the note is the reason. */
+  /** A cause of kind `operator`; the note is the reason. */
   cause: Cause;
   actor: AuditActor;
   accountId: string;
@@ -98,7 +98,7 @@ export interface MachinesOptions {
   clock: Clock;
   servers: Pick<Servers, 'intervene' | 'follow'>;
   grants: Pick<Grants, 'intervene' | 'follow'>;
-  /** Of games on several machines: which are on one that does not answer. */
+  /** Where games run on several machines: which games are on one that does not answer. */
   lostGames?: Pick<LostGames, 'of'> | undefined;
 }
 

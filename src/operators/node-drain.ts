@@ -67,7 +67,7 @@ export async function openNodeDrain(options: NodeDrainOptions): Promise<NodeDrai
 }
 
 /**
- * Of several nodes: whether each takes starts is the engine's to keep; why not is kept here. Starts are refused in a region
+ * For several nodes: the engine keeps whether each takes starts; why not is kept here. Starts are refused in a region
  * whose nodes are all drained, and with UNAVAILABLE REGION_DOWN where none answers and takes games. A restart too: the game
  * would come up on none of them.
  */

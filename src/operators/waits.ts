@@ -6,7 +6,7 @@ import { isWaiting } from '../../machines/device-grant.ts';
 export interface Wait {
   /** The active invoke, or the awaited event. */
   name: string;
-  /** The same for people: `the engine to end the game`. */
+  /** What that is in words: `the engine to end the game`. */
   what: string;
   /** When the wait ends, epoch ms; null where that is not known. */
   until: number | null;

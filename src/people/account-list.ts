@@ -3,11 +3,11 @@ import type { AccountRow } from './rows.ts';
 
 /** An account as operators see it in a list. */
 export interface ListedAccount extends AccountRow {
-  /** Of its first user; '' where it has none. */
+  /** The address of its first user; '' where it has none. */
   email: string;
   balanceMicros: number;
   servers: number;
-  /** One of its users is an operator. */
+  /** Whether one of its users is an operator. */
   operator: boolean;
 }
 

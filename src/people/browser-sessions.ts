@@ -49,7 +49,7 @@ export async function openBrowserSession(tx: Tx, userId: string, visitor: Visito
 
 /**
  * Who is signed in with this token; undefined where it is malformed, unknown, ended or expired. `operatorsNeedSecondFactor`:
- * operators without one are nobody more than others.
+ * an operator without a second factor has no operator's rights.
  */
 export async function findBrowserSession(
   store: Store,

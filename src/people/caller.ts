@@ -30,7 +30,7 @@ export function causeOf(principal: Principal): Cause {
     : { kind: 'user', id: principal.userId, note: 'asked in the panel' };
 }
 
-/** The same as the cause of what an operator does to what is not theirs. */
+/** The cause of what an operator does to what is not theirs. */
 export function operatorCause(principal: Principal, reason: string): Cause {
   return { kind: 'operator', id: principal.kind === 'key' ? principal.keyId : principal.userId, note: reason };
 }

@@ -13,7 +13,7 @@ import { type Familiarity, rememberPlaces } from './sign-in-places.ts';
 export interface SignedIn {
   user: UserRow;
   token: string;
-  /** Of the cookie that tells this browser from others from now on (`device-cookie.ts`). */
+  /** The value of the cookie that tells this browser from others from now on (`device-cookie.ts`). */
   device: string;
 }
 

@@ -27,7 +27,7 @@ export function requireFreshPassword(principal: Pick<SessionPrincipal, 'provedAt
 }
 
 /**
- * The same for operations of the API that hand out access: only for a session, whose password was given lately, also in this very
+ * For operations of the API that hand out access: asks for a session whose password was given lately, also in this very
  * request. PERMISSION_DENIED SESSION_ONLY or PASSWORD_REQUIRED.
  */
 export async function requireProvedSession({ store, clock }: People, principal: Principal): Promise<void> {

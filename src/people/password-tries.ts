@@ -47,7 +47,7 @@ export async function tryPassword<T>(
 }
 
 /**
- * The same for a code, of which there are only a million: who tries knows the password, so that all others than a device or
+ * Counts tries of a code, of which there are only a million: who tries knows the password, so that all others than a device or
  * session of the user's are counted together. RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
  */
 export async function tryCode<T>(

@@ -8,7 +8,7 @@ export interface SignInPlaceRow {
   userId: string;
   /** SHA-256 of what it is, hex. */
   place: string;
-  /** Of the latest sign-in. */
+  /** When the latest sign-in was. */
   seenAt: number;
 }
 

@@ -72,7 +72,7 @@ export async function getUserByEmail(db: Sql, email: string): Promise<UserRow | 
   return rows.map(userRow)[0];
 }
 
-/** Those whose own account it is: to them letters about it go. Only addresses that have been seen to take mail. */
+/** The users whose own account it is: letters about it go to them. Only addresses that have been seen to take mail. */
 export async function listOwners(db: Sql, accountId: string): Promise<UserRow[]> {
   const sql = 'SELECT * FROM "users" WHERE "accountId" = $1 ORDER BY "id"';
   return (await db.query<StoredUser>(sql, [accountId])).map(userRow).filter(({ emailVerified }) => emailVerified);

@@ -6,7 +6,7 @@ import type { Sql, Tx } from '../store/store.ts';
 import { deviceId } from './device-cookie.ts';
 import { listSignInPlaces, putSignInPlace } from './place-rows.ts';
 
-/** Of one user. */
+/** Places remembered for one user. */
 const MOST_PLACES = 100;
 
 /** What of where somebody comes from their user has signed in with before. */

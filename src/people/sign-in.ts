@@ -170,7 +170,7 @@ function requestPage(request: PageRequest, { email, next, problem }: Draft): Pag
   return withProblem({ title: 'Make an account', main }, problem);
 }
 
-/** The same whether or not the address has an account: the letter says it. */
+/** One page whether or not the address has an account: the letter says it. */
 function requestedPage({ next }: Draft): Page {
   const main = html`<section class="card narrow">
     <h1>Check your mail</h1>

@@ -78,7 +78,7 @@ export interface PlayersOptions extends ConsoleAccess {
 
 /** One change, both ways. */
 interface TwoWays {
-  /** One after the other; the game's answer is that to the last. */
+  /** Sent one after the other; the game's answer is that to the last. */
   commands: readonly string[];
   /** Whether the game's files say that it is done. */
   isDone(): Promise<boolean>;

@@ -9,7 +9,7 @@ import { type ServerPorts, openServerPorts } from './ports.ts';
 
 export interface OpenPortsOptions {
   store: Store;
-  /** Those that may be given out, both ends included. */
+  /** Ports that may be given out, both ends included. */
   range: { from: number; to: number };
   /** Games are processes of this machine, and so listen beside everything else that it keeps to itself. */
   onThisMachine: boolean;

@@ -30,7 +30,7 @@ type Record = (tx: Tx) => Promise<void>;
 
 export interface ServerPortsOptions {
   store: Store;
-  /** Those that may be given out, both ends included. */
+  /** Ports that may be given out, both ends included. */
   range: { from: number; to: number };
   /** Whether nobody else on this machine has it now. */
   isFree: (port: number, proto: ServerPort['proto']) => Promise<boolean>;

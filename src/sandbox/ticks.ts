@@ -11,8 +11,9 @@ export interface TickTimes {
 /** The beat of 20 a second. Measures how well it keeps it. */
 export class Ticks {
   readonly #work: () => void;
-  /** Of each tick kept: when it began and how long its work took, in ms since the process began. */
+  /** When each kept tick began, in ms since the process began. */
   readonly #begun: number[] = [];
+  /** How long its work took, in ms. */
   readonly #took: number[] = [];
   #timer: NodeJS.Timeout | undefined;
   #startedAt = 0;

@@ -211,7 +211,7 @@ const setScheduleEnabled = (needs: Needs) =>
     },
   });
 
-/** One that has never run. */
+/** A schedule that has never run. */
 function newSchedule(serverId: string, createdAt: number) {
   const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null } as const;
   return { id: newId('sch'), serverId, enabled: true, createdAt, ...never };

@@ -108,7 +108,7 @@ export async function disableSchedule(tx: Tx, id: string, why: string): Promise<
   return (await tx.run(sql, [false, why, id, true])) === 1;
 }
 
-/** Those enabled that act for a user on a server, or for a key. */
+/** Enabled schedules that act for a user on a server, or for a key. */
 export async function listSchedulesBy(
   db: Sql,
   author: Pick<ScheduleRow, 'userId' | 'serverId'> | Pick<ScheduleRow, 'keyId'>,
@@ -120,7 +120,7 @@ export async function listSchedulesBy(
   return (await db.query<Stored>(sql, [true, ...values])).map(asRow);
 }
 
-/** Those due by `at`, the longest due first. */
+/** Schedules that are due by `at`, the longest due first. */
 export async function listDueSchedules(db: Sql, at: number, limit: number): Promise<ScheduleRow[]> {
   const sql = 'SELECT * FROM "schedules" WHERE "nextRunAt" <= $1 ORDER BY "nextRunAt", "id" LIMIT $2';
   return (await db.query<Stored>(sql, [at, limit])).map(asRow);

@@ -52,7 +52,7 @@ export function isStopped({ state, context }: ServerNow): boolean {
   return isTagged(state, 'at-rest') && context.queued === null && context.job === null;
 }
 
-/** The same as a snapshot that can be asked what it would take. */
+/** A dormant server's snapshot, which can be asked what events it would take. */
 export function readOnly(row: ServerRow): ServerSnapshot {
   const { value, context } = storedSnapshot(row);
   return serverMachine.resolveState({ value, context });

@@ -81,7 +81,7 @@ export interface EffectsOptions {
   erasers: readonly ((id: string) => Promise<void>)[];
 }
 
-/** Of the time that a stop has, so much is left for SIGTERM where the console's `stop` did not do. */
+/** So much of a stop's time is left for SIGTERM where the console's `stop` did not do. */
 const SIGNAL_MS = MINUTE_MS;
 /** A game that hangs, or is to be killed, gets no more than this. */
 const GRACE_MS = 45_000;

@@ -19,7 +19,7 @@ export interface LastCall {
 
 /** Warnings that stops will follow, one a key. */
 export interface LastCalls {
-  /** Those that have been warned and not yet stopped. */
+  /** Keys of those that have been warned and not yet stopped. */
   keys(): string[];
   has(key: string): boolean;
   /** Warns, and stops after the grace. Resolves when everybody was told, or could not be. */

@@ -55,7 +55,7 @@ interface FollowedNode {
   name(): string;
 }
 
-/** One that was ready when it was first seen: the node of an earlier run, which may be off for long, is another. */
+/** Follows a node that was ready when it was first seen: the node of an earlier run may have been off for long. */
 function followNode(nodes: Pick<EngineNodes, 'list' | 'whereIs'>, serverId: string): FollowedNode {
   let last: { id: string; name: string } | undefined;
   let away = false;

@@ -22,7 +22,7 @@ export const OPERATOR_EVENTS = [
 ] as const;
 export type OperatorEventType = (typeof OPERATOR_EVENTS)[number];
 
-/** One of those, with the operator and their reason. */
+/** Such an event, with the operator and their reason. */
 export type OperatorEvent = { type: OperatorEventType; at: number; cause: Cause };
 
 /** An alarm that somebody rings. */
@@ -30,7 +30,7 @@ export type Intervention = Extract<ServerCommand, { type: OperatorEventType }> |
 
 const PROBE: Cause = { kind: 'operator', id: '', note: '' };
 
-/** Those that would do something now, by the machine's own word. `at` is the present. */
+/** The events that would do something now, by the machine's own word. `at` is the present. */
 export function operatorEvents(snapshot: ServerSnapshot, at: number): OperatorEventType[] {
   if (snapshot.status !== 'active') return [];
   return OPERATOR_EVENTS.filter((type) => {

@@ -31,7 +31,7 @@ const LOOK_EVERY_MS = 3_000;
 const LISTEN_WITHIN_MS = 30_000;
 const LISTEN_EVERY_MS = 500;
 const PING_TIMEOUT_MS = 1_000;
-/** Of many ports that a game has open, only so many are asked whether players are taken there. */
+/** At most so many of a game's open ports are asked whether players are taken there. */
 const MOST_PINGED = 8;
 
 export function createOwnPorts({ engine, pinger, clock, game, published }: OwnPortsOptions): OwnPorts {

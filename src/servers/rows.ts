@@ -114,7 +114,7 @@ export async function getServer(db: Sql, id: string): Promise<ServerRow | undefi
   return rows.map(serverRow)[0];
 }
 
-/** Those of these servers that are there, in no order. */
+/** The rows of these servers, as far as they are there; in no order. */
 export async function listServersById(db: Sql, ids: readonly string[]): Promise<ServerRow[]> {
   const found: ServerRow[] = [];
   for (let from = 0; from < ids.length; from += MOST_IDS) {
@@ -167,7 +167,7 @@ export async function listRoutes(db: Sql): Promise<RouteRow[]> {
   return rows.map(routeRow);
 }
 
-/** Of all servers, those being deleted too. */
+/** The ids of all servers, those being deleted too. */
 export async function listServerIds(db: Sql): Promise<string[]> {
   return (await db.query<{ id: string }>('SELECT "id" FROM "servers"')).map(({ id }) => id);
 }

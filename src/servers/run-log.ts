@@ -33,7 +33,7 @@ export function keptText(text: string): string {
   return text.length > MAX_LINE_CHARS ? Buffer.from(text.slice(0, MAX_LINE_CHARS)).toString() : text;
 }
 
-/** Those behind the last time a game said that it was ready: what it survived before that did not end it. */
+/** The lines after the game last said that it was ready: earlier ones cannot explain why it ended, as it ran on after them. */
 export function sinceReady(lines: string[]): string[] {
   return lines.slice(lines.findLastIndex(saysReady) + 1);
 }

@@ -23,7 +23,7 @@ export interface Servers {
   /** How many an account has. */
   count(accountId: string): Promise<number>;
   listByAccount(accountId: string): Promise<ServerNow[]>;
-  /** The same in pages of at most `size`, each read when it is asked for, from a place on. */
+  /** An account's servers in pages of at most `size`, each read when it is asked for, from a place on. */
   pagesByAccount(accountId: string, size: number, after?: ServerPlace): AsyncGenerator<ServerPage>;
   /**
    * Gives a command and resolves once it is stored. NOT_FOUND; FAILED_PRECONDITION where the state does not allow it;
@@ -39,7 +39,7 @@ export interface Servers {
   /** Changes what the owner sets; effects read it when they next act. `also` runs in the same write. */
   patch(id: string, change: RowChange, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   /**
-   * The same for what a run is made and charged by: NOT_FOUND; FAILED_PRECONDITION SERVER_NOT_STOPPED where anything of the
+   * Changes what a run is made and charged by: NOT_FOUND; FAILED_PRECONDITION SERVER_NOT_STOPPED where anything of the
    * server runs or is about to. What would wake it meanwhile waits until the change is stored.
    */
   patchAtRest(id: string, change: RowChange, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
@@ -63,8 +63,7 @@ export interface Servers {
   /** What those who are asked before a wake have against a player's join now; undefined: nothing, or nobody is asked. */
   refusal(id: string): Promise<StatusError | undefined>;
   /**
-   * The same of several servers and of either command, to be shown: by what is known, with as few reads for many of them as for
-   * one. Servers that nothing is known to be against are not in it.
+   * What is against a join or a start of several servers, to be shown: by what is known, with as few reads for many as for one. Servers that nothing is known to be against are not in it.
    */
   refusals(ids: readonly string[], command: 'JOIN' | 'START'): Promise<Map<string, StatusError>>;
   /** Says what the machines make happen and what is stored with their steps: once, before the first command and `restore`. */

@@ -7,7 +7,7 @@ import { MINUTE_MS } from '../kernel/units.ts';
 export interface Silence {
   /** For how long all of it has been silent; null: something answered; absent: nobody can tell. */
   silentMs?: number | null;
-  /** Of a silent game. */
+  /** A silent game's last lines. */
   lastLines?: string;
 }
 

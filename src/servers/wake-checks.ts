@@ -62,7 +62,7 @@ export interface WakeChecks {
   /** Asks `check` before these commands from now on. Returns the cancellation. */
   add: (check: WakeCheck, commands?: readonly CheckedCommand[]) => () => void;
   /**
-   * Those to be asked before a command to a server in this state. A join or a start of what is awake already wakes nothing;
+   * The checks to be asked before a command to a server in this state. A join or a start of what is awake already wakes nothing;
    * a restart does from wherever it begins.
    */
   before(type: string, state: ServerState): WakeCheck[];

@@ -28,7 +28,7 @@ export async function issueSftpLogin(tx: Tx, serverId: string, at: number): Prom
   return { username, password };
 }
 
-/** The same where SFTP is on. FAILED_PRECONDITION SFTP_DISABLED where it is off. */
+/** Gives a server's login another password. FAILED_PRECONDITION SFTP_DISABLED where it is off. */
 export async function rotateSftpLogin(tx: Tx, serverId: string, at: number): Promise<SftpLogin> {
   if (await getSftpUser(tx, serverId).then((user) => !user?.passwordHash)) {
     throw new StatusError('FAILED_PRECONDITION', 'SFTP_DISABLED', 'SFTP is off; enable it to get a password.');

@@ -15,7 +15,7 @@ export interface LeaseRow {
   pid: number;
   /** When that process started, in its kernel's own unit; '' where the system does not tell. */
   startedAt: string;
-  /** Another one with each renewal, by which it is seen; nobody compares it with a clock. */
+  /** Changes with each renewal. Others only look whether it has changed; nobody compares it with a clock. */
   expiresAt: number;
 }
 

@@ -156,8 +156,8 @@ async function attemptAlone(session: Session, job: Job): Promise<() => void> {
 }
 
 /**
- * The same behind the savepoint that is there, so that it is undone by itself, and leaves one for the next; the commit releases
- * that of the last. Rejects if nothing can be saved.
+ * Does one job after the open savepoint, so that only this job is undone if it fails, and opens a savepoint for the next; the
+ * commit releases that of the last. Rejects if the database can store nothing.
  */
 async function attemptBeside(session: Session, job: Job, isLast: boolean): Promise<() => void> {
   const { tx, end } = lend(session);

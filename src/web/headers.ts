@@ -2,7 +2,7 @@
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/** The same for a page that follows what happens: it runs our own files and asks only us. */
+/** The policy of a live page: it runs our own files and asks only us. */
 export const LIVE_PAGE_POLICY = `${CONTENT_SECURITY_POLICY}; script-src 'self'; connect-src 'self'`;
 
 /** What every page is sent with. */

@@ -18,7 +18,7 @@ export interface SentFile {
 
 /** A form whose files are not kept anywhere. */
 export interface StreamedForm {
-  /** Those in front of the first file. */
+  /** The fields in front of the first file. */
   fields: URLSearchParams;
   files: AsyncIterable<SentFile>;
   /** Reads no more of it. To be called whether or not the files were read. */

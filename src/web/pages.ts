@@ -23,7 +23,7 @@ export function servePages(router: Router, options: PageRequestOptions, log: Log
   };
 }
 
-/** Of pages alone: files are sent as they are, and what is kept was compressed when it was made. */
+/** For pages alone: files are sent as they are, and kept bytes were compressed when they were made. */
 async function compress(ctx: Context): Promise<void> {
   if (typeof ctx.body !== 'string' || ctx.method === 'HEAD') return;
   const bytes = Buffer.from(ctx.body);

@@ -31,7 +31,7 @@ export function problemOf(error: unknown): Problem {
 
 /** What is wrong with a field, for who knows the field by its label: `Keep last must be at least 0.` */
 function sentenceOf(field: string, description: string): string {
-  // Of those that begin with a capital, each is a sentence.
+  // A description that begins with a capital is a sentence.
   if (!/^[a-z]/.test(description)) return description;
   const words = field
     .replaceAll(/[._]|(?=[A-Z])/g, ' ')

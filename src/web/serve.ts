@@ -26,7 +26,7 @@ const FORM_BYTES = 32 * KIB;
 export interface Form extends URLSearchParams {
   /** The content of each file that was chosen in it, by its field. */
   files?: ReadonlyMap<string, Buffer>;
-  /** Of a streamed form, its files as they come; its fields are those in front of them. */
+  /** The files of a streamed form, as they come; its fields are those in front of them. */
   uploads?: AsyncIterable<SentFile>;
 }
 

@@ -35,7 +35,7 @@ export interface Bucket {
   remove(key: string): Promise<void>;
   /** Begins an upload in parts, and gives its id. */
   begin(key: string, sha256: string): Promise<string>;
-  /** Of an upload; undefined: the bucket knows no such upload, as it has ended. */
+  /** The parts of an upload; undefined: the bucket does not know the upload, as it has ended. */
   parts(upload: OpenUpload): Promise<SentPart[] | undefined>;
   /** Resolves once the bucket has the part; it checks the bytes against `sha256` (hex). */
   sendPart(

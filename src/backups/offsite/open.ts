@@ -5,7 +5,7 @@ import { type StoreCheck, createStoreCheck } from './check.ts';
 import { type OffSite, createOffSite, placeOf } from './offsite.ts';
 import { createS3 } from './s3.ts';
 
-/** Those of the configuration; its help says what they mean. */
+/** Settings of the same names; their help says what they mean. */
 export interface OffSiteSettings {
   backupStore: string | null;
   s3Endpoint: string | null;

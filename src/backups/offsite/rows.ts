@@ -14,9 +14,9 @@ export interface BackupUploadRow {
   backupId: string;
   /** Where to: `s3://bucket/prefix`. */
   location: string;
-  /** Of the upload that was begun; '' before. */
+  /** The store's id of the upload that was begun; '' before. */
   uploadId: string;
-  /** Of each part but the last. */
+  /** The size of each part but the last. */
   partBytes: number;
   at: number;
 }
@@ -79,7 +79,7 @@ export async function noteUpload(tx: Tx, row: BackupUploadRow, uploadId: string,
   return affected === 1;
 }
 
-/** One that is still to be done; undefined where its backup was removed meanwhile, or it has been done. */
+/** An upload that is still to be done; undefined where it has been done, or its backup was removed meanwhile. */
 export async function getUpload(db: Sql, { serverId, backupId }: Key): Promise<BackupUploadRow | undefined> {
   const sql = 'SELECT * FROM "backup_uploads" WHERE "serverId" = $1 AND "backupId" = $2';
   return (await db.query<BackupUploadRow>(sql, [serverId, backupId]))[0];

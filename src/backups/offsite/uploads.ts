@@ -160,7 +160,7 @@ export function createUploads(options: UploadsOptions): Uploads {
       const onPart = () => at('part-sent');
       const check = (bytes: Buffer) => void hash.update(bytes);
       const parts = await sendParts(file, { bucket, upload: begun, sizeBytes, partBytes, sent, signal, check, onPart });
-      // Of one that is encrypted, only the encrypted pieces tell whether they are whole, when they are read.
+      // An encrypted archive is checked piece by piece when it is read: its checksum is that of the plain bytes.
       if (backup.sealedBy === '' && hash.digest('hex') !== backup.sha256) {
         await bucket.abort(begun);
         return await giveUp(row, 'it is damaged');
@@ -180,7 +180,7 @@ export function createUploads(options: UploadsOptions): Uploads {
       return await patchBackup(tx, ref, { location: row.location }, ['ready']);
     });
     await at('upload-stored');
-    // One that is being removed is removed off site too, as its removal has noted.
+    // A backup that is being removed is removed off site too, as its removal has noted.
     if (isMoved) await rm(path, { force: true });
     onStored(ref);
 

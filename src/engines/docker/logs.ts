@@ -111,7 +111,7 @@ export function serverLogs(
     yield* printed(container, from);
   }
 
-  /** The same, also where the container is archived and removed while it is being read. */
+  /** `kept`, also where the container is archived and removed while it is being read. */
   async function* keptWhole(serverId: string, after: string | undefined): AsyncGenerator<LogLine> {
     let last = after;
     for (;;) {

@@ -15,7 +15,7 @@ export interface CpuReading {
 export function createStatsReader() {
   const readings = new Map<string, CpuReading>();
   return {
-    /** Of a server's container that began to run then (epoch ms); undefined where it does not run any more. */
+    /** Reads a container that began to run at `startedAt` (epoch ms); undefined where it does not run any more. */
     async read(serverId: string, container: Container, startedAt: number): Promise<GameStats | undefined> {
       // Without `one-shot` the engine takes two readings, a second apart.
       const once = container.stats({ stream: false, 'one-shot': true });

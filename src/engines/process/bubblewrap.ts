@@ -27,7 +27,7 @@ export interface Bubblewrap {
 
 /** Where programs and libraries are; on most systems links into /usr. */
 const SYSTEM = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
-/** Of /etc only what names, certificates, fonts and Java itself need. */
+/** The parts of /etc that names, certificates, fonts and Java need. */
 const ETC = [
   'alternatives',
   'ca-certificates',

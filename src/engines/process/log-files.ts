@@ -33,7 +33,7 @@ export interface Spot {
 export class ProcessLogFiles {
   readonly #dir: string;
   readonly #maxBytes: number;
-  /** Of what a game prints between two looks, only so much of the end is kept. */
+  /** Only so much of the end is kept of what a game prints between two looks. */
   readonly #floodBytes: number;
 
   constructor(dir: string, maxBytes = 10 * MIB, floodBytes = 64 * MIB) {

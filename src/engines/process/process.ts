@@ -94,7 +94,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
     return { gamePort, rconPort, managementPort };
   }
 
-  /** One change of a server's run at a time, after the processes of a damaged run file have ended. */
+  /** Makes one change of a server's run at a time, after the processes of a damaged run file have ended. */
   function changing<T>(serverId: string, work: () => Promise<T>, graceMs = FORGOTTEN_GRACE_MS): Promise<T> {
     return withLock(serverId, async () => {
       await games.untilShown(serverId);

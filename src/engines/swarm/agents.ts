@@ -28,7 +28,7 @@ export interface Agents {
   on(nodeId: string): Promise<Docker>;
   /** Ids of nodes where it runs. */
   nodes(): Promise<string[]>;
-  /** Of these, where it answers: it takes no calls yet for a moment after it has begun to run. */
+  /** Ids of nodes where it answers: it takes no calls for a moment after it has begun to run. */
   answering(): Promise<string[]>;
 }
 

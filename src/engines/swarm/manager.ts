@@ -112,7 +112,7 @@ async function retried(change: () => Promise<void>): Promise<void> {
   }
 }
 
-/** One that runs or may run before one that Swarm has planned in its place, and that before one that has ended; then by age. */
+/** Sorts tasks: those that run or may run first, then those that are planned, then those that have ended; newest first within each. */
 export function newestFirst(one: Task, other: Task): number {
   return rank(one) - rank(other) || (one.CreatedAt < other.CreatedAt ? 1 : -1);
 }

@@ -48,7 +48,7 @@ export function swarmNetworks(docker: Docker, manager: Manager, name: string | u
   async function find(wanted: string): Promise<Docker.NetworkInspectInfo | undefined> {
     const found = await within(CALL_MS, docker.listNetworks({ filters: { name: [wanted] } }));
     const exact = found.find((network) => network.Name === wanted);
-    // One that has just been made has no driver for a moment.
+    // A network that has just been made has no driver for a moment.
     if (exact?.Driver && (exact.Driver !== 'overlay' || exact.Scope !== 'swarm')) {
       throw new EngineError('unknown', `The Docker network ${wanted} is no overlay network of the swarm.`, {
         suggestion: 'Ask the operator to remove it, or to name another in SWARM_NETWORK.',

@@ -32,7 +32,7 @@ export interface Placing {
 
 /** The most that a service's name may have (Swarm: a DNS label). */
 const MOST_NAME = 63;
-/** Of its CPU time a game is promised a quarter: it is a ceiling that games seldom touch. */
+/** A game is promised a quarter of its CPU ceiling, which games seldom touch. */
 const CEILINGS_A_CORE = 4;
 const SECOND_NS = 1_000_000_000;
 

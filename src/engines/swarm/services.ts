@@ -171,7 +171,7 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
           continue;
         }
         const isLive = task !== undefined && !isOver(task) && nodes.offAt(task) === undefined;
-        // One that has found no node yet may have been made for an older specification.
+        // A service that has found no node yet may have been made for an older specification.
         const isCurrent = isUp(task!) || found.service.Spec.Labels[LABEL.spec] === digest;
         if (isLive && isSame && isCurrent) return await up(found, signal);
         if (isLive && isUp(task)) await end(task, 0);

@@ -16,7 +16,7 @@ import { apart, downloadOf, isArchive, isEditable, pageOf, pathOf } from './path
 type Entry = ReplyOf<'ListFiles'>['entries'][number];
 
 const PATH_CHARS = 1_024;
-/** Names that have the wanted one in them, of which one is it. */
+/** How many names that contain the wanted one are fetched to find it. */
 const MOST_ALIKE = 1_000;
 
 /** What can be done with one file or directory. */

@@ -39,7 +39,7 @@ export interface DiagnosisInput {
 
 /** How many lines are read: the newest of the log, the first of a report. */
 const MAX_LINES = 2_000;
-/** Of log and report each; a line counts for at most {@link MAX_LINE_CHARS}. */
+/** For log and report each; a line counts for at most {@link MAX_LINE_CHARS}. */
 const MAX_CHARS = 1_000_000;
 /** How many characters of one log a rule reads. A log with more of its needles was made to cost time. */
 const MAX_CHARS_OF_RULE = 128 * KIB;
@@ -129,7 +129,7 @@ export function diagnose(
   };
 }
 
-/** The same, for a worker. */
+/** `diagnose`, for a worker. */
 export const diagnoseJob = job(import.meta.url, 'diagnoseJob', ({ lines, exit, context, report }: DiagnosisInput) =>
   diagnose(lines, exit, context, report),
 );

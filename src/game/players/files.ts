@@ -29,7 +29,7 @@ export interface Ban {
 export interface PlayerFiles {
   banOf(serverId: string, player: Knocker, at: number): Promise<Ban | undefined>;
   ipBanOf(serverId: string, ip: string, at: number): Promise<Ban | undefined>;
-  /** Those in force. */
+  /** The bans in force. */
   ipBans(serverId: string, at: number): Promise<(Ban & { ip: string })[]>;
   /** Who is banned in a running game although the ban has ended, as the game does not know of its end. */
   ended(serverId: string, at: number): Promise<{ names: string[]; ips: string[] }>;

@@ -37,7 +37,7 @@ export interface PlayerListFiles {
   read(serverId: string, file: string): Promise<unknown[]>;
   /** Replaces a list; only for a game that is down, as a running one would write over it. */
   write(serverId: string, file: string, list: readonly unknown[]): Promise<void>;
-  /** Those of a game that is up; with the row of one that is down, those it will have next. */
+  /** The properties of a game that is up; with the row of a server that is down, those it will have next. */
   properties(serverId: string, row?: PropertiesRow): Promise<ReadonlyMap<string, string>>;
   /** As `keepProperty` of `properties.ts`. */
   keepProperty(serverId: string, property: { name: string; value?: string }): Promise<void>;

@@ -2,7 +2,7 @@
 export interface PropertyHelp {
   group: PropertyGroup;
   text: string;
-  /** Of today's releases; absent: empty, or of no use to know. */
+  /** The default of today's releases; absent: empty, or of no use to know. */
   usual?: string;
 }
 

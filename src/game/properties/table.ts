@@ -94,7 +94,7 @@ const PROPERTIES = new Map<string, Property>(
   }),
 );
 
-/** Those that a version of the game knows, in the order of their names; a server without a release of its own has all. */
+/** The properties that a version of the game knows, by name; a server without a release of its own has all. */
 export function editableProperties(version: string): Editable[] {
   return [...PROPERTIES]
     .filter(([name]) => outside(name, version) === undefined)

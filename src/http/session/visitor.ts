@@ -9,9 +9,9 @@ export interface Visitor {
   /** As `client-address.ts` tells it. */
   address: string;
   userAgent: string;
-  /** Of the cookie that it keeps past sessions; absent where it brings none. It may be anything. */
+  /** The value of the cookie that it keeps past sessions; absent where it brings none. It may be anything. */
   device?: string | undefined;
-  /** Of the cookie that it keeps between password and code; absent where it brings none. It may be anything. */
+  /** The value of the cookie that it keeps between password and code; absent where it brings none. It may be anything. */
   pending?: string | undefined;
 }
 

@@ -2,7 +2,7 @@
 export interface WebhookCall {
   /** An https URL, at the default port. */
   url: string;
-  /** The same for every try of one message, so that receivers can tell a repetition. */
+  /** One id for every try of a message, so that receivers can tell a repetition. */
   id: string;
   /** Sent as JSON. */
   body: object;

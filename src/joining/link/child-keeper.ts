@@ -40,10 +40,10 @@ export class ChildKeeper {
   readonly #listening = Promise.withResolvers<Address>();
   readonly #watched = new Set<string>();
   readonly #drained = new Set<string>();
-  /** Of releases that cannot be spoken to. */
+  /** Process ids of proxies of releases that cannot be spoken to. */
   readonly #strangers = new Set<number>();
   #expected: ProcessIdentity | undefined;
-  /** One write after the other: the last one stays. */
+  /** Writes follow one another: the last one stays. */
   #noted = { pid: 0, done: Promise.resolve() };
   /** Its pid; 0 before it has one. Set until it has called. */
   #starting: number | undefined;
@@ -81,7 +81,7 @@ export class ChildKeeper {
     return this.#listening.promise;
   }
 
-  /** One that cannot be spoken to lets go of its players only as they leave. */
+  /** A proxy that cannot be spoken to lets go of its players only as they leave. */
   refused(hello: Hello): void {
     this.#strangers.add(hello.pid);
     this.check();

@@ -24,7 +24,7 @@ const CHANNELS = ['release', 'beta', 'alpha'] as const;
 const SHA1 = 1;
 const REQUIRED = 3;
 const PAGE = 50;
-/** Of one listing. Further files of a project can be had by number. */
+/** Pages of one listing. Further files of a project can be had by number. */
 const MAX_PAGES = 20;
 
 const word = z.string().max(1_024);

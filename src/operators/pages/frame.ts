@@ -33,7 +33,7 @@ export function forOperators<Request extends SignedInRequest, Given extends unkn
   };
 }
 
-/** The way from each of the operators' pages to the others; `here` is the path of the one that is shown, or belongs to the one that is. */
+/** The operators' navigation. `here`: the path to highlight, which is the page shown or its parent. */
 export function operatorTabs(here: string): Html {
   return html`<nav class="tabs" aria-label="Operator">
     <ul>

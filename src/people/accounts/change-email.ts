@@ -47,7 +47,7 @@ export async function changeEmail(
   const token = randomToken();
   const now = clock.now();
   const row = { hash: hashToken(token), userId, email, expiresAt: now + CHANGE_MS, purpose: 'change' } as const;
-  // Of several, only the latest: its address is the one that is meant.
+  // Only the latest of several counts: its address is the one that is meant.
   await store.write((tx) => insertEmailToken(tx, row, 1, now));
   postConfirmation(people, email, token, (await getUserByEmail(store, email)) !== undefined);
   return { sent: true };

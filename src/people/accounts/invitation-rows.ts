@@ -33,7 +33,7 @@ export async function getAccountInvitation(db: Sql, hash: string): Promise<Accou
   return (await db.query<AccountInvitationRow>('SELECT * FROM "account_invitations" WHERE "hash" = $1', [hash]))[0];
 }
 
-/** Those that still work, newest first, with the address of who has invited; '' where that user is gone. */
+/** Invitations that still work, newest first, with the address of who has invited; '' where that user is gone. */
 export async function listAccountInvitations(
   db: Sql,
   now: number,

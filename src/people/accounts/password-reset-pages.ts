@@ -89,7 +89,7 @@ function noMailPage(problem?: Problem): Page {
   return { title: 'Forgotten your password?', main, ...(problem && { status: problem.status }) };
 }
 
-/** The same whether or not the address has an account. */
+/** One page whether or not the address has an account. */
 function sentPage(): Page {
   const main = html`<section class="card narrow">
     <h1>Look into your mail</h1>

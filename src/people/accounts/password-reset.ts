@@ -18,7 +18,7 @@ import { userOfAccount } from './operators.ts';
 /** How long a link works that somebody has had sent to themselves, and one that an operator passes on. */
 const RESET_MS = 30 * MINUTE_MS;
 const OPERATORS_RESET_MS = DAY_MS;
-/** Of one user at a time: of several letters, any may be the one that arrived. */
+/** Open tokens of one user: any of several letters may be the one that arrived. */
 const MOST_TOKENS = 3;
 const TOKEN = /^[\w-]{43}$/;
 

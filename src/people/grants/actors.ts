@@ -112,7 +112,7 @@ export function showDormant({ state, snapshot }: GrantRow): GrantNow {
   return { answer: state as GrantAnswer, context };
 }
 
-/** The same for codes and grants that never were, are over, or were used. */
+/** One answer for codes and grants that never were, are over, or were used. */
 export function grantNotFound(): StatusError {
   return new StatusError(
     'NOT_FOUND',

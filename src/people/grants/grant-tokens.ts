@@ -23,7 +23,7 @@ export interface Redemption {
   scope: string;
   /** Who approved. */
   userId: string;
-  /** Of the device, as it called itself: it names a key. */
+  /** What the device called itself: it names a key. */
   userAgent: string;
   at: number;
 }

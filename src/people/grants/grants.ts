@@ -107,7 +107,7 @@ export interface Grants {
   intervene(id: string, decision: Decision): Promise<void>;
   /** Tells every change of the state of every grant once it is stored. Returns the cancellation. */
   follow(listener: StepListener): () => void;
-  /** Those in memory, for operators. */
+  /** The grants in memory, for operators. */
   live(): GrantNow[];
   /** Ends those whose time is over, each minute, also where nobody polls them any more. Returns the cancellation. */
   expireByThemselves(): () => void;
@@ -130,7 +130,7 @@ const KEPT_MS = HOUR_MS;
 const PURGED_AT_ONCE = 50;
 const EXPIRED_AT_ONCE = 1_000;
 const USER_AGENT_CHARS = 256;
-/** Of one grant; a client is to poll every five seconds. */
+/** Polls of one grant; a client is to poll every five seconds. */
 const POLLS = { burst: 30, perSecond: 1 };
 const OVER: Cause = { kind: 'system', id: 'expired', note: 'its ten minutes are over' };
 

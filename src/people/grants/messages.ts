@@ -14,7 +14,7 @@ export interface DeviceNeeds {
   config: { baseUrl: string };
 }
 
-/** Of what a device sends. */
+/** The longest body that a device may send. */
 export const DEVICE_BODY_BYTES = 4_096;
 /** RFC 6749 §5.1. */
 export const NO_STORE = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };

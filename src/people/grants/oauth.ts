@@ -125,7 +125,7 @@ const revoke = (needs: Needs) =>
     errors: grantErrors(['invalid_client', 'invalid_request', 'unsupported_token_type']),
     async run({ body }) {
       await requireClient(needs, body.client_id);
-      // Of the command line: its user revokes it in the browser. To say that it is done would be a lie.
+      // A key of the command line, which its user revokes in the browser. To say that it is done would be a lie.
       if (parseToken(body.token) === 'key') throw grantError('unsupported_token_type');
       await revokeAppToken(needs, body.client_id, body.token);
       return {};

@@ -76,7 +76,7 @@ export async function advanceGrant(tx: Tx, id: string, from: string, to: GrantSt
   return (await tx.run(sql, [to.snapshot, to.state, to.userId, to.changedAt, to.history, id, from])) > 0;
 }
 
-/** Those whose time is over while they still wait, or wait to be redeemed; at most `limit`, the oldest first. */
+/** Grants whose time is over while they still wait, or wait to be redeemed; at most `limit`, the oldest first. */
 export async function listOverdueGrants(db: Sql, now: number, limit: number): Promise<string[]> {
   const sql = `SELECT "id" FROM "grants" WHERE "expiresAt" <= $1 AND "state" IN ('authorization_pending', 'slow_down', 'approved')
     ORDER BY "expiresAt" LIMIT $2`;

@@ -12,7 +12,7 @@ import type { BrowserSessionServices } from '../browser-sessions.ts';
 import { mintKey, revokeKey } from './keys.ts';
 import { type ApiKeyRow, insertKey, listKeys } from './rows.ts';
 
-/** Of one account, not counting revoked and expired ones. */
+/** Keys of one account, not counting revoked and expired ones. */
 const MOST_KEYS = 50;
 
 /** What somebody wants a key of theirs to be. */

@@ -12,7 +12,7 @@ export interface Reveals<T> {
 export const REVEAL_MS = 5 * MINUTE_MS;
 const MOST = 10_000;
 
-/** Of each session only the latest. Lets a page be shown by GET, after a POST made the secret, without an address for it. */
+/** Keeps only the latest of each session. Lets a page be shown by GET, after a POST made the secret, without an address for it. */
 export function createReveals<T>(clock: Clock): Reveals<T> {
   const kept = new Map<string, { value: T; until: number }>();
   return {

@@ -13,7 +13,7 @@ import { deleteEmailTokens, getEmailToken, insertEmailToken } from './token-rows
 
 /** How long a link works. */
 const VERIFICATION_MS = DAY_MS;
-/** Of one user at a time: of several letters, any may be the one that arrived. */
+/** Open tokens of one user: any of several letters may be the one that arrived. */
 const MOST_TOKENS = 5;
 const TOKEN = /^[\w-]{43}$/;
 

@@ -21,7 +21,7 @@ import {
   setMemberRole,
 } from './rows.ts';
 
-/** Of one server, invitations included. */
+/** Members of one server, invitations included. */
 const MOST_MEMBERS = 100;
 
 /**

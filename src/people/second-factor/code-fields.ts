@@ -18,7 +18,7 @@ export function codeField(problem: Problem | undefined, required = true): Html {
   });
 }
 
-/** The same, and below it where a recovery code is typed instead. */
+/** A field for a code, and below it one for a recovery code instead. */
 export function anyCodeField(problem: Problem | undefined): Html {
   return html`${codeField(problem, false)}
     <details ${problem?.field === 'recovery' && html`open`}>

@@ -28,7 +28,7 @@ export async function removeSecondFactorOf(
   }
 }
 
-/** The same, by whoever has the machine itself. */
+/** Switches a second factor off for whoever has the machine itself. */
 export async function removeSecondFactorHere(
   people: Pick<People, 'store' | 'clock'>,
   accountId: string,

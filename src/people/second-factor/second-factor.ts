@@ -38,7 +38,7 @@ export interface SecondFactor {
 export interface Offer {
   /** Base32, to be typed in. */
   key: string;
-  /** The same with its name, for a QR code. */
+  /** The key with its name, for a QR code. */
   uri: string;
 }
 

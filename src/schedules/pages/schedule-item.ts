@@ -42,7 +42,7 @@ function kindText({ kind }: Schedule): string {
 }
 
 function lastText({ lastRunAt, lastStatus, lastError }: Schedule, now: number): Html {
-  // One that was only ever skipped has no run.
+  // A schedule that was only ever skipped has no run.
   const when = lastRunAt === '' ? undefined : agoTag(lastRunAt, now);
   switch (lastStatus) {
     case 'ok':

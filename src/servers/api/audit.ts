@@ -85,8 +85,8 @@ function entryView({ accountId, userId, action, detail, createdAt }: AuditRow): 
   return { accountId, userId, action, detail, createdAt: rfc3339(createdAt) ?? '' };
 }
 
-/** Of an account. */
+/** The audit log of an account. */
 export const accountAuditOperations = (needs: Needs): readonly Operation[] => [listAccountAuditOperation(needs)];
 
-/** Of a server. */
+/** The audit log of a server. */
 export const serverAuditOperations = (needs: Needs): readonly Operation[] => [listServerAuditOperation(needs)];

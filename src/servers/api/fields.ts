@@ -16,7 +16,7 @@ const MOST_PROPERTIES = 128;
 /** Less than this no game of the kind ever starts with. */
 export const LEAST_RAM_MB = { sandbox: 128, java: 512 };
 
-/** Of which each may show 128 characters, which is for a reader: tags and codes show none. */
+/** Each may show 128 characters, which a reader of the text checks: tags and codes show none. */
 const TWO_LINES = String.raw`^[^\p{Cc}]*(?:\n[^\p{Cc}]*)?$`;
 
 /** A description in the server list: plain, with `§` codes or MiniMessage; two lines at most. */
@@ -27,18 +27,18 @@ export const Motd = text(1_024)
   })
   .meta({ pattern: TWO_LINES });
 
-/** Of requests, in any case; what is none is told with all else that is wrong (`checkGame`). */
+/** In requests, in any case; an unknown one is told with all else that is wrong (`checkGame`). */
 export const CoreType = text(32)
   .toLowerCase()
   .meta({ pattern: `^(?:|${CORES.join('|')})$` });
 
-/** Of requests; checked by `checkGame`. */
+/** In requests; checked by `checkGame`. */
 export const GameVersion = text(32).meta({ pattern: `^$|${MINECRAFT_VERSION.source}` });
 
-/** Of requests; checked by `checkPlan`. */
+/** In requests; checked by `checkPlan`. */
 export const PlanName = text(16).meta({ pattern: '^(?:|metered|flat)$' });
 
-/** Of requests, in any case; checked where the pack is. */
+/** In requests, in any case; checked where the pack is. */
 export const PackPlatform = text(32)
   .toLowerCase()
   .meta({ pattern: `^(?:${PLATFORMS.join('|')})$` });

@@ -17,7 +17,7 @@ export interface DiagnosticRow {
   insights: string;
 }
 
-/** One of the things that explain a failure. */
+/** A finding that explains a failure. */
 export interface StoredInsight {
   code: string;
   subject: string;

@@ -12,7 +12,7 @@ interface FailingEvent {
   type: string;
   how?: Ending;
   failure?: Told;
-  /** Of a game that hangs. */
+  /** How long a game that hangs has been silent. */
   silentMs?: number | null;
   lastLines?: string;
   /** Who has sent it. */

@@ -42,7 +42,7 @@ async function accountAuditPage(request: PanelRequest): Promise<Page> {
 
 const NO_EMAILS: ReadonlyMap<string, string> = new Map();
 
-/** Those of the members, whom the owner has let in by them. */
+/** The members' addresses, by which the owner has let them in. */
 async function emailsOf({ call, server: { id } }: ServerRequest): Promise<ReadonlyMap<string, string>> {
   const { members } = await call('ListMembers', { id });
   return new Map(members.filter(({ pending }) => !pending).map(({ userId, email }) => [userId, email]));
@@ -53,7 +53,7 @@ function pageOf({ query }: PanelRequest): number {
   return Number.isInteger(page) && page >= 1 && page <= MOST / ON_A_PAGE ? page : 1;
 }
 
-/** One more than is shown, which tells whether there is another page. */
+/** One entry more than is shown, which tells whether there is another page. */
 function limitOf(request: PanelRequest): number {
   return Math.min(MOST, pageOf(request) * ON_A_PAGE + 1);
 }

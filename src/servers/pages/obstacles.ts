@@ -25,7 +25,7 @@ export interface ObstacleOptions {
   playersWake: (serverId: string) => boolean;
 }
 
-/** Of each of these sleeping servers that a join, or else a start, would not wake now: why. */
+/** Why a join, or else a start, would not wake these sleeping servers now; of those that it would wake, nothing. */
 export async function obstaclesTo(
   sleepers: readonly Sleeper[],
   { servers, playersWake }: ObstacleOptions,

@@ -24,7 +24,7 @@ import { whatNow } from './what-now.ts';
 type Usage = ReplyOf<'GetServerUsage'>;
 
 interface OverviewSettings extends ObstacleOptions {
-  /** Of servers without their own. */
+  /** The idle time of servers that set none. */
   idleTimeoutMinutes: number;
 }
 

@@ -5,7 +5,7 @@
 const AT_ONCE = 2;
 const MOST_FILES = 10_000;
 const MOST_TRIES = 5;
-/** Of what went wrong, so many are listed. */
+/** So many failures are listed. */
 const MOST_LISTED = 100;
 
 const card = document.querySelector('[data-upload]');

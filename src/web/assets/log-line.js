@@ -73,7 +73,7 @@ export function logPieces(line) {
   }
 }
 
-/** Of 256 colours or of all; takes what belongs to it from the codes. */
+/** A colour of 256, or of all; takes what belongs to it from the codes. */
 function longColour(numbers) {
   const kind = numbers.shift();
   if (kind === 2) return nearest(numbers.splice(0, 3));

@@ -59,7 +59,7 @@ async function copy(button) {
 
 document.addEventListener('dormouse:renewed', improve);
 improve();
-// Of many tabs on a narrow screen, the one that this is.
+// On a narrow screen, scrolls the tabs to the one that is shown.
 document.querySelector('.tabs [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
 
 /** What the page as it was sent cannot know: where its reader is, and that a script runs. */

@@ -6,7 +6,7 @@ export interface Filling {
   /** The form's name on its page, in front of the ids of its fields. */
   form: string;
   value(field: string, otherwise: string): string;
-  /** Of a box to tick, which is not sent where it is not ticked. */
+  /** For a box to tick, which is not sent where it is not ticked. */
   has(field: string, otherwise: boolean): boolean;
   wrong(field: string): string | undefined;
 }
@@ -22,7 +22,7 @@ export function filling({ failed, sent, problem }: PanelRequest, form: string): 
   };
 }
 
-/** The same of one of several alike forms, told apart by the hidden fields that each sends; `item` goes into the ids. */
+/** What is filled in on one of several alike forms, told apart by the hidden fields that each sends; `item` goes into the ids. */
 export function fillingOf(request: PanelRequest, form: string, fields: Record<string, string>, item: string): Filling {
   const isThis = Object.entries(fields).every(([name, value]) => request.sent?.get(name) === value);
   return { ...filling(isThis ? request : { ...request, failed: undefined }, form), form: `${form}-${item}` };
@@ -79,7 +79,7 @@ ${filled.value(name, value)}</textarea>`,
   );
 }
 
-/** One of few. */
+/** A choice among few. */
 export function choiceField(
   filled: Filling,
   { name, value = '', options, ...rest }: Labelled & { options: readonly (readonly [value: string, text: string])[] },
@@ -97,7 +97,7 @@ export function choiceField(
   );
 }
 
-/** One of few, each of which needs a sentence. */
+/** A choice among few, each of which needs a sentence. */
 export function radioField(
   filled: Filling,
   {

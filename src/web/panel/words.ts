@@ -25,7 +25,7 @@ export function causeWords({ kind, id, note }: Cause, { userId }: { userId: stri
   }
 }
 
-/** The same behind a word on a wake: `: Steve joined`, ` by you, in the panel`, `: a schedule: 0 4 * * *`. */
+/** Who or what woke a server, to follow a word on the wake: `: Steve joined`, ` by you, in the panel`, `: a schedule: 0 4 * * *`. */
 export function wokenWords(cause: Cause, reader: { userId: string }): Html {
   const isSomebody = ['user', 'key', 'operator'].includes(cause.kind);
   return html`${isSomebody ? ' by ' : ': '}${causeWords(cause, reader)}`;

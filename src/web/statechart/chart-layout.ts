@@ -38,7 +38,7 @@ export interface Drawing {
   edges: Edge[];
 }
 
-/** Of the drawing's monospaced text. */
+/** The size of the drawing's monospaced text. */
 export const FONT_PX = 12;
 const CHAR = FONT_PX * 0.605;
 const HEADER = 27;

@@ -13,7 +13,7 @@ import type { Form } from '../../../web/serve.ts';
 const FILE = 'server-icon.png';
 const PIXELS = 64;
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
-/** Of a PNG: its signature, then the first chunk's length and type, then width and height (PNG §11.2.1). */
+/** Where a PNG has its size: after its signature and the first chunk's length and type, width and height (PNG §11.2.1). */
 const SIZE_AT = 16;
 
 /** The icon of the server list: as it will be from the next start on. */
