@@ -103,8 +103,8 @@ const forwardUdp: Forward = async ({ hostPort, containerPort }, isMeant) => {
   }
 
   async function pass(datagram: Buffer, from: RemoteInfo): Promise<void> {
-    // Datagrams may get lost; memory may not.
-    if (waiting >= MAX_PEERS) return;
+    // Datagrams may get lost; memory may not. From port 0, as only a raw socket sends, none can be answered.
+    if (waiting >= MAX_PEERS || from.port === 0) return;
     waiting++;
     const passes = await isMeant();
     waiting--;
