@@ -13,7 +13,7 @@ import { Control } from './link/control.ts';
 import { keepLinked } from './link/dial.ts';
 import { socketPath } from './link/socket-path.ts';
 import { createProxyLog } from './log.ts';
-import type { Address } from './ports.ts';
+import type { Address, Log } from './ports.ts';
 import { programVersion } from './version.ts';
 
 const STATS_MS = 1_000;
@@ -70,8 +70,22 @@ async function main(flags: string[]): Promise<void> {
   await control.known();
   if (end.isDraining()) return;
   const address = await listen(proxy, environment);
+  outlive(log);
   log.info({ ...address, version }, 'players can connect');
   control.tellListening(address, false);
+}
+
+/**
+ * From now on an error that nobody took ends nothing: an end would throw everybody out, and a connection that it left half done is
+ * its own alone, for deadlines to close.
+ */
+function outlive(log: Log): void {
+  process.on('uncaughtException', (err) => log.warn({ err }, 'an error left something half done: the proxy goes on'));
+  process.on('unhandledRejection', (err) =>
+    log.warn({ err }, 'something failed, and nobody took its error: the proxy goes on'),
+  );
+  // Nobody reads the log any more. Told there, each line would make another one.
+  process.stdout.on('error', () => {});
 }
 
 /** Where the system allows it (to root, or by RLIMIT_NICE), packets of players do not wait for a busy service or game. */

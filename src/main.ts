@@ -8,6 +8,7 @@ import { openapiDocument } from './http/openapi.ts';
 import { drainChild } from './joining/link/child-file.ts';
 import { type Log, createLog } from './kernel/log.ts';
 import { isContainer } from './kernel/process-identity.ts';
+import { hearStrayErrors } from './kernel/stray-errors.ts';
 import { systemClock } from './kernel/system-clock.ts';
 import { startWatchdog } from './kernel/watchdog.ts';
 import { removeSecondFactor, resetPassword } from './people/reset-password.ts';
@@ -59,10 +60,12 @@ async function serve(config: Config): Promise<void> {
   const stopping = new AbortController();
   const starting = startApp(config, log, () => process.exit(1), undefined, stopping.signal);
   const stopWatchdog = startWatchdog({ onStuck: (stuck) => log.error(stuck, 'the event loop was stuck') });
-  closeOnSignal(starting, log, async () => {
+  const letGo = async () => {
     stopping.abort();
     await stopWatchdog();
-  });
+  };
+  closeOnSignal(starting, log, letGo);
+  hearStrayErrors({ log, close: () => Promise.all([letGo(), starting.then((app) => app.close())]) });
   try {
     await welcome(await starting, config);
   } catch (error) {
