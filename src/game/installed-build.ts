@@ -3,11 +3,13 @@ import { isNone, jsonIfThere, removeIfThere } from '../jail/if-there.ts';
 import { type Jail, openJail } from '../jail/jail.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { StatusError } from '../kernel/status.ts';
-import { MIB } from '../kernel/units.ts';
+import { KIB, MIB } from '../kernel/units.ts';
 import { type BuildOf, type BuildPin, buildPin } from './build-pins.ts';
 
 /** Lies with the files that it describes, hidden from owners, and is part of backups. */
 const NOTE = '.dormouse-build.json';
+/** Read at each start, and a game may have written it. */
+const MAX_NOTE_BYTES = 4 * KIB;
 /** A manifest may list all files of an installation. */
 const MAX_BYTES = 16 * MIB;
 /** The most names of a folder that are looked at. */
@@ -33,7 +35,7 @@ export async function notedBuild(root: string, row: BuildOf): Promise<string | u
   const pin = buildPin(row);
   if (pin === undefined) return undefined;
   return await inJail(root, undefined, async (jail) => {
-    const note = await jsonIfThere(jail, NOTE, Note, MAX_BYTES);
+    const note = await jsonIfThere(jail, NOTE, Note, MAX_NOTE_BYTES);
     if (note === undefined || note.type !== row.type || note.version !== row.version) return undefined;
     return pin.pattern.test(note.build) ? note.build : undefined;
   });

@@ -18,7 +18,7 @@ import type { InstallPack, PackInstall } from '../servers/effect-host.ts';
 import { worldsIn } from '../game/worlds.ts';
 import { pick, versionsFor } from './choice.ts';
 import { MAX_INDEX_BYTES, type PackIndex, invalid, packPath, readPackIndex } from './pack-index.ts';
-import { type Placed, readPlaced, removeUnchanged, writePlaced } from './placed-files.ts';
+import { type Placed, readPackList, removeUnchanged, writePlaced } from './placed-files.ts';
 import type { ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
 import { stageDownload } from './staged-download.ts';
 
@@ -58,7 +58,7 @@ export function createPackInstaller({ registries, disk, dataDir, owner, ...optio
         await using content = await jail.stage();
         const filling = { jail, index, registry, reading, signal, progress, grow, landed };
         const { bytes, sums } = await fill(content, filling);
-        const removedBytes = await put(jail, content, sums);
+        const removedBytes = await put(jail, content, sums, reading);
         await writeLoader(jail, index);
         progress(100);
         const software = { type: index.type, version: index.minecraftVersion, modpackVersion: version.versionId };
@@ -222,8 +222,8 @@ async function unpackBelow(
  * Puts the pack's files in place; returns the bytes of those removed. Files of the earlier version stay listed until
  * they are removed. Those changed since stay, and so do worlds, which belong to their players by now.
  */
-async function put(jail: Jail, content: Staging, after: Placed): Promise<number> {
-  const before = await readPlaced(jail, LIST);
+async function put(jail: Jail, content: Staging, after: Placed, reading: UnpackOptions): Promise<number> {
+  const before = await readPackList(jail, reading);
   const worlds = new Set((await worldsIn(jail, '')).flatMap(({ folders }) => folders));
   const isLand = (path: string) => worlds.has(path.split('/')[0] ?? '') && path.split('/')[1] !== 'datapacks';
   await writePlaced(jail, LIST, new Map([...before, ...after]));

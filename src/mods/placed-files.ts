@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
-import { jsonIfThere, removeIfThere, sizeIfThere } from '../jail/if-there.ts';
+import type { UnpackOptions } from '../files/archives/read.ts';
+import { openIfThere, removeIfThere, sizeIfThere, textIfThere } from '../jail/if-there.ts';
 import type { Jail } from '../jail/jail.ts';
 import type { LISTS } from '../jail/secrets.ts';
-import { MIB } from '../kernel/units.ts';
+import { StatusError } from '../kernel/status.ts';
+import { invalid } from './pack-index.ts';
+import { LIST_LIMITS, listFrom, listText, packList } from './placed-list.ts';
 
 /** Files that this service has put into a server's folder: path → checksum in hex, or '' for one not yet in place. */
 export type Placed = ReadonlyMap<string, string>;
@@ -11,23 +13,43 @@ export type Placed = ReadonlyMap<string, string>;
 /** Which list: of mods asked for one by one, or of a pack's. Hidden from owners, and part of their backups. */
 export type PlacedList = Extract<(typeof LISTS)[number], '.dormouse-mods.json' | '.dormouse-pack.json'>;
 
-const MAX_BYTES = 32 * MIB;
-const Shape = z.object({ files: z.record(z.string().max(4_096), z.string().max(128)) });
-
 /**
- * Reads a list. It lies with the files that it lists, so that both are restored together. A game may write to it: one
+ * Reads a list of mods. It lies with the files that it lists, so that both are restored together. A game may write to it: one
  * that cannot be read counts as empty, and the caller checks its content.
  */
-export async function readPlaced(jail: Jail, list: PlacedList): Promise<Placed> {
-  const found = await jsonIfThere(jail, list, Shape, MAX_BYTES);
-  return new Map(Object.entries(found?.files ?? {}));
+export async function readPlaced(jail: Jail, list: '.dormouse-mods.json'): Promise<Placed> {
+  const { bytes, files } = LIST_LIMITS[list];
+  return new Map(listFrom((await textIfThere(jail, list, bytes)) ?? '', files));
 }
 
-/** Writes a list; an empty one is removed. */
+/** The same for the list of a pack, which a worker reads: it may be long. Rejects as a pool without room does. */
+export async function readPackList(jail: Jail, { workers, tenant, signal }: UnpackOptions): Promise<Placed> {
+  const placed = new Map<string, string>();
+  await using list = await openIfThere(() => jail.open('.dormouse-pack.json'));
+  if (list?.descriptor === undefined) return placed;
+  const reading = { tenant, signal, files: [list.descriptor], brief: true };
+  try {
+    for await (const piece of workers.stream(packList, null, reading))
+      for (const [path, sum] of piece) placed.set(path, sum);
+  } catch (error) {
+    // Ours never is; that of a game is none.
+    if (!(error instanceof StatusError) || error.reason !== 'WORK_TOO_LARGE') throw error;
+    placed.clear();
+  }
+  return placed;
+}
+
+/**
+ * Writes a list; an empty one is removed. FAILED_PRECONDITION MODPACK_INVALID for one that could not be read back, which
+ * only a pack's can be; the one before then stays.
+ */
 export async function writePlaced(jail: Jail, list: PlacedList, placed: Placed): Promise<void> {
   if (placed.size === 0) return await removeIfThere(jail, list);
+  const content = Buffer.from(listText(placed));
+  const { bytes, files } = LIST_LIMITS[list];
+  if (content.length > bytes || placed.size > files) throw invalid('holds more files than can be kept track of');
   await using replacement = await jail.replace(list);
-  await replacement.write(Buffer.from(JSON.stringify({ files: Object.fromEntries(placed) })));
+  await replacement.write(content);
   await replacement.commit();
 }
 

@@ -148,6 +148,8 @@ test('a note that a game wrote is read as strictly, links are not followed, and 
     t.is(await notedBuild(await said(bad), PAPER), undefined);
   }
   t.is(await notedBuild(await folder(t, { [NOTE]: '[' }), PAPER), undefined);
+  const long = { ...PAPER, build: '60', more: 'x'.repeat(8_192) };
+  t.is(await notedBuild(await folder(t, { [NOTE]: long }), PAPER), undefined, 'longer than any of ours');
   const linked = await folder(t, {});
   await symlink(join(await said('60'), NOTE), join(linked, NOTE));
   t.is(await notedBuild(linked, PAPER), undefined);

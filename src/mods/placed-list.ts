@@ -1,0 +1,52 @@
+import { fstatSync, readFileSync } from 'node:fs';
+import { KIB, MIB } from '../kernel/units.ts';
+import { job } from '../kernel/workers/job.ts';
+
+/** A file's path, and its checksum in hex, or '' for one not yet in place. */
+export type PlacedFile = readonly [path: string, sum: string];
+
+/** What a list may be: twice what a server's mods or a pack need, as it holds the files before and after while they change. */
+export const LIST_LIMITS = {
+  '.dormouse-mods.json': { bytes: 512 * KIB, files: 10_000 },
+  '.dormouse-pack.json': { bytes: 32 * MIB, files: 210_000 },
+} as const;
+
+const PATH_UNITS = 4_096;
+const SUM_UNITS = 128;
+/** Files in one piece. */
+const PIECE = 1_000;
+const PACK_LIST = 4;
+
+/** The text of a list. */
+export function listText(files: Iterable<PlacedFile>): string {
+  return JSON.stringify({ files: Object.fromEntries(files) });
+}
+
+/** The files of a list; undefined for what is none, or has more than `most`. By hand, as a schema takes as long again as the JSON. */
+export function listFrom(text: string, most: number): PlacedFile[] | undefined {
+  const files = filesOf(text);
+  if (typeof files !== 'object' || files === null || Array.isArray(files)) return undefined;
+  const entries = Object.entries(files);
+  return entries.length <= most && entries.every(isFile) ? entries : undefined;
+}
+
+/** The list of a pack that the worker has as its first descriptor, in pieces; none for what is no list. */
+export const packList = job(import.meta.url, 'packList', async function* packList() {
+  const { bytes, files: most } = LIST_LIMITS['.dormouse-pack.json'];
+  if (fstatSync(PACK_LIST).size > bytes) return;
+  const files = listFrom(readFileSync(PACK_LIST, 'utf8'), most) ?? [];
+  for (let from = 0; from < files.length; from += PIECE) yield files.slice(from, from + PIECE);
+});
+
+function filesOf(text: string): unknown {
+  try {
+    return (JSON.parse(text) as { files?: unknown } | null)?.files;
+  } catch {
+    return undefined;
+  }
+}
+
+function isFile(entry: [string, unknown]): entry is [string, string] {
+  const [path, sum] = entry;
+  return path.length <= PATH_UNITS && typeof sum === 'string' && sum.length <= SUM_UNITS;
+}

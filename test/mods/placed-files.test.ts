@@ -1,0 +1,94 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { openJail } from '../../src/jail/jail.ts';
+import { StatusError } from '../../src/kernel/status.ts';
+import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
+import { readPackList, readPlaced, writePlaced } from '../../src/mods/placed-files.ts';
+
+const SUM = 'a'.repeat(128);
+/** While one pack takes another's place: of each, those that its index names, and those that lie in its archive. */
+const MOST_OF_PACKS = 2 * (5_000 + 100_000);
+
+async function bench(t: ExecutionContext) {
+  const folder = await mkdtemp(join(tmpdir(), 'dormouse-test-'));
+  const root = join(folder, 'servers/abc');
+  await mkdir(root, { recursive: true });
+  const jail = await openJail(root, { secrets: 'open' });
+  const workers = createWorkerPool();
+  t.teardown(async () => {
+    await jail[Symbol.asyncDispose]();
+    await workers.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const file = (name: string) => join(root, name);
+  return { jail, file, reading: { workers, tenant: 'ann' } };
+}
+
+function listOf(count: number, sum: string) {
+  return new Map(Array.from({ length: count }, (_, n) => [`mods/${n}`, sum]));
+}
+
+function textOf(list: ReadonlyMap<string, string>): string {
+  return JSON.stringify({ files: Object.fromEntries(list) });
+}
+
+test('a list of mods is read back as it was written, the longest too', async (t) => {
+  const { jail, file } = await bench(t);
+  const name = (n: number) => `mods/${String(n).padStart(250, 'x')}`;
+  const longest = new Map(Array.from({ length: 2 * 256 }, (_, n) => [name(n), SUM]));
+  await writePlaced(jail, '.dormouse-mods.json', longest);
+  t.deepEqual(await readPlaced(jail, '.dormouse-mods.json'), longest);
+  await writePlaced(jail, '.dormouse-mods.json', new Map());
+  await t.throwsAsync(readFile(file('.dormouse-mods.json')), { code: 'ENOENT' });
+});
+
+test('what a game has written in place of a list of mods is none, and takes no time', async (t) => {
+  const { jail, file } = await bench(t);
+  for (const text of [
+    textOf(listOf(100_000, '')),
+    textOf(listOf(20_000, '')),
+    `{"files":${'['.repeat(100_000)}`,
+    '{"files":{"mods/a":1}}',
+    `{"files":{"mods/a":"${'b'.repeat(200)}"}}`,
+    '{"files":["mods/a"]}',
+    'null',
+    '{',
+  ]) {
+    await writeFile(file('.dormouse-mods.json'), text);
+    t.deepEqual(await readPlaced(jail, '.dormouse-mods.json'), new Map(), text.slice(0, 40));
+  }
+});
+
+test('the list of the two largest packs is read whole, in pieces that another process has read', async (t) => {
+  const { jail, reading } = await bench(t);
+  t.deepEqual(await readPackList(jail, reading), new Map(), 'there is none yet');
+  const packs = listOf(MOST_OF_PACKS, SUM);
+  await writePlaced(jail, '.dormouse-pack.json', packs);
+  t.deepEqual(await readPackList(jail, reading), packs);
+});
+
+test('what a game has written in place of a list of a pack is none', async (t) => {
+  const { jail, file, reading } = await bench(t);
+  for (const text of [
+    textOf(listOf(MOST_OF_PACKS + 1, '')),
+    textOf(listOf(2_000_000, '')),
+    '{"files":{"mods/a":1}}',
+    '[]',
+  ]) {
+    await writeFile(file('.dormouse-pack.json'), text);
+    t.deepEqual(await readPackList(jail, reading), new Map(), text.slice(0, 40));
+  }
+});
+
+test('a list that could not be read back is not written, and the one before stays', async (t) => {
+  const { jail, reading } = await bench(t);
+  const before = new Map([['mods/a.jar', SUM]]);
+  await writePlaced(jail, '.dormouse-pack.json', before);
+  const error = await t.throwsAsync(writePlaced(jail, '.dormouse-pack.json', listOf(300_000, SUM)), {
+    instanceOf: StatusError,
+  });
+  t.is(error.reason, 'MODPACK_INVALID');
+  t.deepEqual(await readPackList(jail, reading), before);
+});
