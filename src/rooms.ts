@@ -13,6 +13,7 @@ import { sandboxVersions } from './engines/sandbox.ts';
 import type { Files } from './files/files.ts';
 import type { Catalogue } from './game/catalogue/catalogue.ts';
 import type { CoreRules } from './game/core-rules.ts';
+import type { PlayerFiles } from './game/players/files.ts';
 import type { Profiles } from './game/players/minecraft-accounts.ts';
 import type { AccessChanges } from './http/access-changes.ts';
 import type { ServerEvents } from './insight/events.ts';
@@ -100,6 +101,7 @@ export interface Foundation {
   joinPolicy: Pick<JoinPolicy, 'wakeCap'>;
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
+  playerFiles: PlayerFiles;
   clientAddress: (request: IncomingMessage) => string;
 
   prices: Measures['prices'];
@@ -132,7 +134,7 @@ export async function openRooms(base: Foundation) {
   const { store, servers, serverOperation, engine, nodes, lostGames, console, rconPassword } = base;
   const { clock, log, onClose, settings, features, people, grants } = base;
   const { disks, lock, owner, files, sftp, mods, backups, worlds, databases, serverPorts, serverEvents } = base;
-  const { proxies, joinPolicy, publicStatuses, wakePolicies, capacity, prices, allowance, mayRun } = base;
+  const { proxies, joinPolicy, publicStatuses, wakePolicies, playerFiles, capacity, prices, allowance, mayRun } = base;
   const { dataDir, nodeLabel } = settings;
   const { accountLimits } = allowance;
   const common = { store, servers, serverOperation, clock, log, onClose };
@@ -235,6 +237,7 @@ export async function openRooms(base: Foundation) {
       ...common,
       ...talk,
       files,
+      playerFiles,
       dataDir,
       lock,
       owner,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { replaceFile } from './plain-files.ts';
 import { PLAYER_LISTS, formatList } from './players/changes.ts';
-import { entryOf } from './players/files.ts';
+import { addressOf } from './players/files.ts';
 import { listIn } from './players/list-in.ts';
 
 /**
@@ -12,7 +12,7 @@ import { listIn } from './players/list-in.ts';
 export async function liftProxyBans(dataDir: string, proxies: readonly string[], owner?: FileOwner): Promise<void> {
   const path = join(dataDir, PLAYER_LISTS.bannedIps);
   const list = await listIn(path);
-  const rest = list.filter((entry) => !(isEntry(entry) && proxies.includes(entryOf(entry).ip)));
+  const rest = list.filter((entry) => !(isEntry(entry) && proxies.includes(addressOf(entry))));
   if (rest.length < list.length) await replaceFile(path, formatList(rest), owner);
 }
 

@@ -1,7 +1,7 @@
 import type { BannedAddress } from '../../proxy/link/messages.ts';
 import { JoinRefused, type Player } from '../../proxy/ports.ts';
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
-import type { Ban, PlayerFiles } from '../game/players/files.ts';
+import type { Ban, IpBan, PlayerFiles } from '../game/players/files.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { DAY_MS } from '../kernel/units.ts';
@@ -27,8 +27,8 @@ export interface JoinPolicy {
    * Rejects with JoinRefused.
    */
   admit(serverId: string, player: Player): Promise<void>;
-  /** All that `admit` goes by, for a proxy that decides without asking. */
-  bannedAddresses(serverId: string): Promise<BannedAddress[]>;
+  /** All that `admit` goes by, for a proxy that decides without asking; the very same array for as long as it is the same. */
+  bannedAddresses(serverId: string): Promise<readonly BannedAddress[]>;
   /** For a sleeping server, by the owner's wake policy and the game's own bans. Rejects with JoinRefused. */
   mayWake(row: ServerRow, player: Player): Promise<void>;
   /** The cap on a day's wakes by players, checked for joins alone: RESOURCE_EXHAUSTED WAKES_USED_UP. */
@@ -38,6 +38,8 @@ export interface JoinPolicy {
 const ADDRESS_BANNED = 'Your address is banned from this server.';
 
 export function createJoinPolicy({ files, policies, clock, store }: JoinPolicyOptions): JoinPolicy {
+  const told = new WeakMap<readonly IpBan[], readonly BannedAddress[]>();
+
   /** Why the player may not wake it, if so. Rules that are cheap and tell the player most come first. */
   async function refusal(row: ServerRow, player: Player): Promise<string | undefined> {
     const { mode, maintenanceText } = policies.of(row.id);
@@ -76,7 +78,9 @@ export function createJoinPolicy({ files, policies, clock, store }: JoinPolicyOp
     admit,
     async bannedAddresses(serverId) {
       const bans = await files.ipBans(serverId, clock.now());
-      return bans.map((ban) => [ban.ip, ban.until, banText(ADDRESS_BANNED, ban)]);
+      const known = told.get(bans) ?? bans.map((ban) => [ban.ip, ban.until, banText(ADDRESS_BANNED, ban)]);
+      told.set(bans, known);
+      return known;
     },
     async mayWake(row, player) {
       await admit(row.id, player);

@@ -2,7 +2,7 @@
  * Who may come in, and what the server list shows.
  * Never: a wake by a status ping, or by a player who may not come in.
  */
-import { createPlayerFiles } from '../game/players/files.ts';
+import { type PlayerFiles, createPlayerFiles } from '../game/players/files.ts';
 import type { LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
@@ -21,6 +21,8 @@ import { type WakePolicies, openWakePolicies } from './wake-policies.ts';
 export interface Joining {
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
+  /** Whoever reads a game's lists takes this one, so that each file is read once. */
+  playerFiles: PlayerFiles;
   /** Nobody is let in yet. */
   proxies: OpenedProxies;
   joinPolicy: JoinPolicy;
@@ -46,7 +48,8 @@ export async function openJoining(options: JoiningOptions): Promise<Joining> {
   const publicStatuses = await openPublicStatuses(store);
   const wakePolicies = await openWakePolicies(store);
   servers.observe((id, now) => now ?? [publicStatuses, wakePolicies, presence].forEach((known) => known.forget(id)));
-  const joinPolicy = createJoinPolicy({ files: createPlayerFiles(dataDir), policies: wakePolicies, clock, store });
+  const playerFiles = createPlayerFiles(dataDir);
+  const joinPolicy = createJoinPolicy({ files: playerFiles, policies: wakePolicies, clock, store });
   const sleepers = await listRoutes(store);
   const named = { publicHost, defaultServer, sleepers };
   const routing = createRouting({ servers, clock, log, joinPolicy, lostGames, ...named });
@@ -54,5 +57,5 @@ export async function openJoining(options: JoiningOptions): Promise<Joining> {
   const ofProxy = log.child({ room: 'proxy' });
   const proxies = await openProxies({ settings, routing, servers, joinPolicy, presence, clock, log: ofProxy });
   onClose(() => proxies.close());
-  return { publicStatuses, wakePolicies, proxies, joinPolicy };
+  return { publicStatuses, wakePolicies, playerFiles, proxies, joinPolicy };
 }

@@ -9,7 +9,14 @@ export interface PrefixBits {
 
 /** An address written one way: IPv6 as RFC 5952 has it, without zone, one that is really IPv4 as IPv4. '' for what is none. */
 export function canonical(text: string): string {
-  return isIP(text) === 0 ? '' : ipaddr.process(withoutZone(text)).toString();
+  switch (isIP(text)) {
+    case 0:
+      return '';
+    case 4:
+      return text;
+    default:
+      return ipaddr.process(withoutZone(text)).toString();
+  }
 }
 
 /** What a limit by address counts: an IPv4 address, or the /64 of an IPv6 one, which its holder can choose within freely. */

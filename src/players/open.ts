@@ -3,7 +3,7 @@
  * Never: a list's file written while its game runs, which would write over it.
  */
 import type { Files } from '../files/files.ts';
-import { createPlayerFiles } from '../game/players/files.ts';
+import type { PlayerFiles } from '../game/players/files.ts';
 import { createPlayerListFiles } from '../game/players/list-files.ts';
 import type { ChangeLock } from '../jail/change-lock.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
@@ -21,6 +21,7 @@ export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files' | 'serv
   log: Log;
   onClose: OnClose;
   files: Files;
+  playerFiles: PlayerFiles;
   dataDir: string;
   lock: ChangeLock;
   owner: FileOwner | undefined;
@@ -29,8 +30,8 @@ export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files' | 'serv
 
 /** Who may come in and command, and who is in. */
 export function openPlayers(options: OpenPlayersOptions): Feature {
-  const { files, dataDir, lock, owner, serverOperation, log, onClose, ...rest } = options;
+  const { files, playerFiles, dataDir, lock, owner, serverOperation, log, onClose, ...rest } = options;
   const players = createPlayers({ ...rest, files: createPlayerListFiles({ files, dataDir, lock, owner }) });
-  onClose(liftEndedBans({ ...rest, log, files: createPlayerFiles(dataDir) }));
+  onClose(liftEndedBans({ ...rest, log, files: playerFiles }));
   return { operations: playerOperations({ players, serverOperation, clock: rest.clock }), panel: mountPlayerPages };
 }

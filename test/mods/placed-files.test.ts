@@ -73,7 +73,7 @@ test('what a game has written in place of a list of a pack is none', async (t) =
   const { jail, file, reading } = await bench(t);
   for (const text of [
     textOf(listOf(MOST_OF_PACKS + 1, '')),
-    textOf(listOf(2_000_000, '')),
+    textOf(listOf(400_000, '')),
     '{"files":{"mods/a":1}}',
     '[]',
   ]) {

@@ -224,7 +224,8 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   });
   const publicStatuses = await openPublicStatuses(store);
   const wakePolicies = await openWakePolicies(store);
-  const joinPolicy = createJoinPolicy({ files: createPlayerFiles(dataDir), policies: wakePolicies, clock, store });
+  const playerFiles = createPlayerFiles(dataDir);
+  const joinPolicy = createJoinPolicy({ files: playerFiles, policies: wakePolicies, clock, store });
   const room = base.room();
   const events = insight.serverEvents;
   const backupsRoom = await openBackups({ room, servers, events, serverOperation, transferSlots, onClose });
@@ -263,6 +264,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     serverPorts,
     publicStatuses,
     wakePolicies,
+    playerFiles,
     joinPolicy,
     clientAddress,
     prices,

@@ -31,8 +31,12 @@ export function instantOf(date: string): number | null {
 
 /** Whether a ban has not ended yet. */
 export function isInForce({ expires }: Pick<BanTerms, 'expires'>, at: number): boolean {
-  const end = instantOf(expires);
-  return end === null || end > at;
+  return lasts(instantOf(expires), at);
+}
+
+/** The same for the instant of its end; null: never. */
+export function lasts(until: number | null, at: number): boolean {
+  return until === null || until > at;
 }
 
 /** The reason that a running game is given with a ban until `until` (epoch ms; null: for ever); '' is the game's own. */

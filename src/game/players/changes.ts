@@ -1,7 +1,7 @@
 import type { Profile } from '../../engines/console/profile.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { FOREVER, NO_REASON, gameDate, isInForce, reasonOf } from './ban-ends.ts';
-import { entryOf } from './files.ts';
+import { FOREVER, NO_REASON, gameDate, lasts, reasonOf } from './ban-ends.ts';
+import { addressOf, entryOf } from './files.ts';
 
 /** The files of the lists a game keeps of its players. */
 export const PLAYER_LISTS = {
@@ -138,14 +138,14 @@ function isBan({ list }: PlayerChange): boolean {
 }
 
 function holds(entry: unknown, at: number): boolean {
-  return isInForce(entryOf(entry as object), at);
+  return lasts(entryOf(entry as object).until, at);
 }
 
 /** Whether an entry is about the player, by UUID or by name: either is enough to take a player off a list. */
 function isAbout(entry: unknown, change: PlayerChange): boolean {
   if (typeof entry !== 'object' || entry === null) return false;
-  const { uuid, name, ip } = entryOf(entry);
-  if (change.list === 'bannedIps') return ip === change.ip;
+  if (change.list === 'bannedIps') return addressOf(entry) === change.ip;
+  const { uuid, name } = entryOf(entry);
   return name === change.who.name.toLowerCase() || (uuid !== '' && uuid === change.who.uuid);
 }
 

@@ -1,11 +1,13 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { dataRoot } from '../../jail/data-root.ts';
 import { createCache } from '../../kernel/cache.ts';
 import { canonical } from '../../kernel/ip.ts';
+import { MIB } from '../../kernel/units.ts';
 import { readPlain } from '../plain-files.ts';
 import { MAX_PROPERTIES_BYTES, parseProperties } from '../properties/format.ts';
-import { endsByReason, instantOf, isInForce, termsOf } from './ban-ends.ts';
+import { endsByReason, instantOf, lasts, termsOf } from './ban-ends.ts';
 
 /** A player who wants to join, as lists name players. `uuid` has hyphens; null where the client sent none. */
 export interface Knocker {
@@ -21,6 +23,11 @@ export interface Ban {
   until: number | null;
 }
 
+export interface IpBan extends Ban {
+  /** In canonical form. */
+  ip: string;
+}
+
 /**
  * The lists a game keeps of its players, read from its own files: they hold changes made in the game and over the API,
  * and are there while it sleeps. A file is read again only when it has changed; one that is missing, too large or
@@ -29,8 +36,8 @@ export interface Ban {
 export interface PlayerFiles {
   banOf(serverId: string, player: Knocker, at: number): Promise<Ban | undefined>;
   ipBanOf(serverId: string, ip: string, at: number): Promise<Ban | undefined>;
-  /** The bans in force. */
-  ipBans(serverId: string, at: number): Promise<(Ban & { ip: string })[]>;
+  /** The bans in force; the very same array for as long as they are the same. */
+  ipBans(serverId: string, at: number): Promise<readonly IpBan[]>;
   /** Who is banned in a running game although the ban has ended, as the game does not know of its end. */
   ended(serverId: string, at: number): Promise<{ names: string[]; ips: string[] }>;
   /** On the whitelist, or an operator, whom no whitelist keeps out. */
@@ -45,16 +52,28 @@ export interface PlayerFiles {
 export interface Entry {
   name: string;
   uuid: string;
-  ip: string;
-  expires: string;
+  /** Epoch ms; null: for ever. */
+  until: number | null;
   reason: string;
   /** The game knows no end of the ban. */
   endsByReason: boolean;
 }
 
+interface IpEntry extends Entry {
+  ip: string;
+}
+
+/**
+ * The longest list that counts, whoever reads or changes it; games write any entry in a hundred bytes at least. Of one with more
+ * entries the first count. Nobody waits for it: its entries are read in pieces.
+ */
+export const MAX_LIST_BYTES = MIB;
+export const MAX_LIST_ENTRIES = 10_000;
+const PIECE = 500;
 /** Files kept in memory. */
 const MOST_FILES = 512;
 const REASON_UNITS = 256;
+const NO_ADDRESSES: readonly IpEntry[] = [];
 /** A player's UUID as games write it. */
 export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -64,9 +83,9 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
   async function read<T>(
     serverId: string,
     name: string,
-    parse: (text: string) => T,
+    parse: (text: string) => T | Promise<T>,
     empty: T,
-    maxBytes?: number,
+    maxBytes: number,
   ): Promise<T> {
     const path = join(dataRoot(dataDir, serverId), name);
     const fingerprint = await fingerprintOf(path);
@@ -77,7 +96,12 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
     return (await files.get(path, 0, () => contentOf(path, parse, empty, maxBytes), fingerprint)) as T;
   }
 
-  const list = (serverId: string, name: string) => read(serverId, name, entriesIn, []);
+  /** What of a list of addresses is in force, until the first of them ends. */
+  const inForce = new WeakMap<readonly IpEntry[], { bans: readonly IpBan[]; until: number }>();
+  const list = (serverId: string, name: string): Promise<readonly Entry[]> =>
+    read(serverId, name, (text) => entriesIn(text, entryOf), [], MAX_LIST_BYTES);
+  const addresses = (serverId: string): Promise<readonly IpEntry[]> =>
+    read(serverId, 'banned-ips.json', (text) => entriesIn(text, ipEntryOf), NO_ADDRESSES, MAX_LIST_BYTES);
   const properties = (serverId: string) =>
     read(serverId, 'server.properties', parseProperties, new Map<string, string>(), MAX_PROPERTIES_BYTES);
   const isOn = async (serverId: string, name: string, player: Knocker) =>
@@ -86,24 +110,28 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
   return {
     async banOf(serverId, player, at) {
       const bans = await list(serverId, 'banned-players.json');
-      return banIn(bans.find((ban) => isSame(ban, player) && isInForce(ban, at)));
+      return banIn(bans.find((ban) => isSame(ban, player) && lasts(ban.until, at)));
     },
     async ipBanOf(serverId, ip, at) {
-      const bans = await list(serverId, 'banned-ips.json');
+      const bans = await addresses(serverId);
       const address = canonical(ip);
-      return banIn(bans.find((ban) => ban.ip !== '' && ban.ip === address && isInForce(ban, at)));
+      return banIn(bans.find((ban) => ban.ip !== '' && ban.ip === address && lasts(ban.until, at)));
     },
     async ipBans(serverId, at) {
-      const bans = await list(serverId, 'banned-ips.json');
-      return bans
-        .filter((ban) => ban.ip !== '' && isInForce(ban, at))
-        .map((ban) => ({ ip: ban.ip, reason: ban.reason, until: instantOf(ban.expires) }));
+      const entries = await addresses(serverId);
+      const known = inForce.get(entries);
+      if (known !== undefined && at < known.until) return known.bans;
+      const bans = entries
+        .filter(({ ip, until }) => ip !== '' && lasts(until, at))
+        .map(({ ip, reason, until }) => ({ ip, reason, until }));
+      const until = bans.reduce((first, ban) => Math.min(first, ban.until ?? Infinity), Infinity);
+      inForce.set(entries, { bans, until });
+      return bans;
     },
     async ended(serverId, at) {
-      const endedIn = async (name: string) =>
-        (await list(serverId, name)).filter((ban) => ban.endsByReason && !isInForce(ban, at));
-      const [players, addresses] = await Promise.all([endedIn('banned-players.json'), endedIn('banned-ips.json')]);
-      return { names: players.map(({ name }) => name), ips: addresses.map(({ ip }) => ip) };
+      const hasEnded = (ban: Entry) => ban.endsByReason && !lasts(ban.until, at);
+      const [players, ips] = await Promise.all([list(serverId, 'banned-players.json'), addresses(serverId)]);
+      return { names: players.filter(hasEnded).map(({ name }) => name), ips: ips.filter(hasEnded).map(({ ip }) => ip) };
     },
     isListed: async (serverId, player) =>
       (await isOn(serverId, 'whitelist.json', player)) || (await isOn(serverId, 'ops.json', player)),
@@ -134,45 +162,56 @@ async function fingerprintOf(path: string): Promise<string | undefined> {
 
 async function contentOf<T>(
   path: string,
-  parse: (text: string) => T,
+  parse: (text: string) => T | Promise<T>,
   empty: T,
-  maxBytes: number | undefined,
+  maxBytes: number,
 ): Promise<T> {
   try {
-    return parse(await readPlain(path, maxBytes));
+    return await parse(await readPlain(path, maxBytes));
   } catch {
     return empty;
   }
 }
 
-function entriesIn(text: string): Entry[] {
+async function entriesIn<T extends Entry>(text: string, entryOf: (entry: object) => T): Promise<readonly T[]> {
   const json: unknown = JSON.parse(text);
-  return Array.isArray(json) ? json.filter((entry) => typeof entry === 'object' && entry !== null).map(entryOf) : [];
+  const entries: T[] = [];
+  for (const [nth, entry] of (Array.isArray(json) ? json.slice(0, MAX_LIST_ENTRIES) : []).entries()) {
+    if (typeof entry === 'object' && entry !== null) entries.push(entryOf(entry as object));
+    if (nth % PIECE === PIECE - 1) await nextTurn();
+  }
+  return entries;
 }
 
-/**
- * Reads an entry of a list; fields that are missing or of another type are ''. Names and UUIDs are in lower case,
- * addresses in canonical form.
- */
+/** Reads an entry of a list; fields that are missing or of another type are ''. Names and UUIDs are in lower case. */
 export function entryOf(entry: object): Entry {
-  const field = (name: string): string => {
-    const value: unknown = (entry as Record<string, unknown>)[name];
-    return typeof value === 'string' ? value : '';
-  };
-  const written = { expires: field('expires'), reason: field('reason') };
+  const written = { expires: field(entry, 'expires'), reason: field(entry, 'reason') };
   const { expires, reason } = termsOf(written);
   return {
-    name: field('name').toLowerCase(),
-    uuid: field('uuid').toLowerCase(),
-    ip: canonical(field('ip')),
-    expires,
+    name: field(entry, 'name').toLowerCase(),
+    uuid: field(entry, 'uuid').toLowerCase(),
+    until: instantOf(expires),
     reason: reason.slice(0, REASON_UNITS),
     endsByReason: endsByReason(written),
   };
 }
 
+/** The address that an entry of a list is about, in canonical form; '' for none. */
+export function addressOf(entry: object): string {
+  return canonical(field(entry, 'ip'));
+}
+
+function ipEntryOf(entry: object): IpEntry {
+  return { ...entryOf(entry), ip: addressOf(entry) };
+}
+
+function field(entry: object, name: string): string {
+  const value: unknown = (entry as Record<string, unknown>)[name];
+  return typeof value === 'string' ? value : '';
+}
+
 function banIn(entry: Entry | undefined): Ban | undefined {
-  return entry && { reason: entry.reason, until: instantOf(entry.expires) };
+  return entry && { reason: entry.reason, until: entry.until };
 }
 
 /**

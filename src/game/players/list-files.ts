@@ -5,12 +5,9 @@ import type { Jail } from '../../jail/jail.ts';
 import { createFolder } from '../../jail/server-folder.ts';
 import type { FileOwner } from '../../kernel/atomic-file.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { MIB } from '../../kernel/units.ts';
 import { type PropertiesRow, keepProperty, nextProperties, readProperties } from '../properties/properties.ts';
 import { formatList, parseList, unreadable } from './changes.ts';
-
-/** The game itself would take long to read more. */
-const MAX_BYTES = 4 * MIB;
+import { MAX_LIST_BYTES, MAX_LIST_ENTRIES } from './files.ts';
 
 /** The way to servers' files: through the jail, and within the quota. Rejects with StatusError. */
 export interface ServerFiles {
@@ -47,9 +44,11 @@ export function createPlayerListFiles({ files, dataDir, lock, owner }: PlayerLis
   return {
     async read(serverId, file) {
       try {
-        const { content, truncated } = await files.read(serverId, file, MAX_BYTES);
-        if (truncated) throw unreadable(file, `${file} is too large to be a list of players. Shorten or delete it.`);
-        return parseList(file, content.toString());
+        const { content, truncated } = await files.read(serverId, file, MAX_LIST_BYTES);
+        const list = truncated ? undefined : parseList(file, content.toString());
+        if (list === undefined || list.length > MAX_LIST_ENTRIES)
+          throw unreadable(file, `${file} is too large to be a list of players. Shorten or delete it.`);
+        return list;
       } catch (error) {
         if (error instanceof StatusError && error.reason === 'PATH_NOT_FOUND') return [];
         throw error;
@@ -58,7 +57,7 @@ export function createPlayerListFiles({ files, dataDir, lock, owner }: PlayerLis
 
     async write(serverId, file, list) {
       const content = Buffer.from(formatList(list));
-      if (content.length > MAX_BYTES) throw listFull(file);
+      if (content.length > MAX_LIST_BYTES || list.length > MAX_LIST_ENTRIES) throw listFull(file);
       await files.change(serverId, async (jail) => {
         await using replacement = await jail.replace(file);
         await replacement.write(content);

@@ -20,16 +20,19 @@ const MOST_UNITS = 256 * 1024;
 
 /** Keeps the banned addresses of all running games in memory, so that proxies can decide without asking. */
 export function createBanFeed({ servers, joinPolicy, clock, log }: BanFeedOptions): BanFeed & { close(): void } {
-  const lists = new Map<string, { text: string; list: readonly BannedAddress[] }>();
+  /** `all`: those that `list` was cut from. */
+  const lists = new Map<string, { all: readonly BannedAddress[]; text: string; list: readonly BannedAddress[] }>();
   const listeners = new Set<(serverId: string) => void>();
 
   async function look(serverId: string): Promise<void> {
     try {
-      const list = within(await joinPolicy.bannedAddresses(serverId));
-      const text = JSON.stringify(list);
+      const all = await joinPolicy.bannedAddresses(serverId);
       const known = lists.get(serverId);
-      if (!known || known.text === text) return;
-      lists.set(serverId, { text, list });
+      if (!known || known.all === all) return;
+      const list = within(all);
+      const text = JSON.stringify(list);
+      lists.set(serverId, { all, text, list });
+      if (known.text === text) return;
       for (const listener of listeners) listener(serverId);
     } catch (err) {
       log.warn({ server: serverId, err }, 'bans could not be read');
@@ -40,7 +43,7 @@ export function createBanFeed({ servers, joinPolicy, clock, log }: BanFeedOption
     const isRunning = now?.state === 'running';
     if (isRunning === lists.has(id)) return;
     if (isRunning) {
-      lists.set(id, { text: '[]', list: [] });
+      lists.set(id, { all: [], text: '[]', list: [] });
       void look(id);
     } else {
       lists.delete(id);
