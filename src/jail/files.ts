@@ -16,7 +16,7 @@ import {
 import { type Name, SAFELY, at, look } from './descriptors.ts';
 import { refused } from './errors.ts';
 import { type Names, joinNames, splitLast } from './path.ts';
-import { MAX_MASKED_BYTES, maskProperties, protectedPath } from './secrets.ts';
+import { MAX_MASKED_BYTES, maskProperties, protectedPath, tooLongToShow } from './secrets.ts';
 import { makeFile } from './temps.ts';
 
 /** As much as is read from the disk at once, for streams. */
@@ -229,7 +229,7 @@ function streamOf(file: FileHandle, { start = 0, end = Infinity, keepOpen = fals
 async function maskedFile(file: FileHandle, name: string, names: Names): Promise<JailFile> {
   await using source = file;
   const stats = await source.stat();
-  if (stats.size > MAX_MASKED_BYTES) throw protectedPath(names);
+  if (stats.size > MAX_MASKED_BYTES) throw tooLongToShow(names);
   const { buffer, bytesRead } = await source.read(Buffer.alloc(stats.size), 0, stats.size, 0);
   const bytes = maskProperties(buffer.subarray(0, bytesRead));
   const entry = { ...entryOf(name, stats), sizeBytes: bytes.length };

@@ -1,5 +1,5 @@
 import { StatusError } from '../kernel/status.ts';
-import { MIB } from '../kernel/units.ts';
+import { KIB } from '../kernel/units.ts';
 import { type Names, joinNames, shown } from './path.ts';
 
 /**
@@ -14,8 +14,8 @@ import { type Names, joinNames, shown } from './path.ts';
  */
 export type Guard = 'hidden' | 'masked' | 'readOnly' | 'plain';
 
-/** A `server.properties` beyond this is none, and is not shown. */
-export const MAX_MASKED_BYTES = MIB;
+/** A `server.properties` beyond this is none (a real one has 2 KiB), and is not shown. */
+export const MAX_MASKED_BYTES = 128 * KIB;
 
 const GUARDED: readonly [RegExp, Guard][] = [
   [/^\.rcon-cli\./, 'hidden'],
@@ -69,6 +69,13 @@ export function protectedPath(names: Names): StatusError {
   );
 }
 
+/** Refuses to show a file that is too long to be looked through for secrets. PERMISSION_DENIED PATH_PROTECTED. */
+export function tooLongToShow(names: Names): StatusError {
+  const path = shown(joinNames(names));
+  const sentence = `${path} is larger than ${MAX_MASKED_BYTES / KIB} KiB, so that it is no server.properties and is not shown: secrets might be in it. You may delete it, or write it anew.`;
+  return new StatusError('PERMISSION_DENIED', 'PATH_PROTECTED', sentence, { metadata: { path } });
+}
+
 /** Properties that open the console or the management port, or could. */
 const SECRET_PROPERTIES = new Set([
   'rcon.password',
@@ -77,6 +84,11 @@ const SECRET_PROPERTIES = new Set([
 ]);
 /** No entry of these has fewer characters, however it is spelled. */
 const SHORTEST = Math.min(...[...SECRET_PROPERTIES].map((name) => name.length));
+/**
+ * The beginning of an entry as far as its key may reach, in characters and escapes: one of an escape of six for each character of
+ * the longest secret's takes five, and no more is decoded.
+ */
+const KEY = /^[ \t\f]*((?:\\[^]|[^\\=: \t\f\r\n]){0,250})/;
 /** What a line has in it that spells one of them: as it is, or by escapes. */
 const TELLING = /\\|password|secret/;
 const [STAR, NEWLINE, RETURN] = [0x2a, 0x0a, 0x0d];
@@ -95,7 +107,7 @@ export function maskProperties(bytes: Buffer): Buffer {
     if (!TELLING.test(raw)) continue;
     const plain = /^[ \t\f]*([^\\=: \t\f\r\n]+)[ \t\f]*[=: \t\f][ \t\f]*/.exec(raw);
     const joined = raw.replaceAll(/\\(?:\r\n|\r|\n)[ \t\f]*/g, '');
-    const spelled = /^[ \t\f]*((?:\\[^]|[^\\=: \t\f\r\n])*)/.exec(joined)?.[1] ?? '';
+    const spelled = KEY.exec(joined)?.[1] ?? '';
     const key = spelled.replaceAll(/\\(?:u([0-9a-fA-F]{4})|([^]))/g, (_, hex?: string, char = '') =>
       hex === undefined ? char : String.fromCharCode(Number.parseInt(hex, 16)),
     );

@@ -75,8 +75,9 @@ test('F-08: server.properties is shown without its secrets, by every way out', a
   await write(jail, 'server.properties', 'motd=New\n');
   t.is(see('server.properties'), 'motd=New\n');
   await jail.remove('server.properties');
-  put('server.properties', 'x'.repeat(2 * 1024 * 1024));
+  put('server.properties', 'x'.repeat(128 * 1024 + 1));
   await refused(t, () => read(jail, 'server.properties'), ['PATH_PROTECTED'], 'too large to be one');
+  await t.throwsAsync(read(jail, 'server.properties'), { message: /larger than 128 KiB.*not shown.*delete it/ });
   await using service = await openJail(root, { secrets: 'open' });
   t.is(await read(service, 'server.properties.old'), file, 'the service itself sees it');
 });

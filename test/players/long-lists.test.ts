@@ -35,7 +35,10 @@ async function bench(t: ExecutionContext) {
 
 test('the longest list that a game may have written counts to its last entry', async (t) => {
   const { files, list } = await bench(t);
-  await list('banned-ips.json', Array.from({ length: 6_000 }, (_, n) => ban(n)));
+  await list(
+    'banned-ips.json',
+    Array.from({ length: 6_000 }, (_, n) => ban(n)),
+  );
   t.deepEqual(await files.ipBanOf('abc', '2001:db8::176f', AT), { reason: 'Banned by an operator.', until: null });
 });
 
