@@ -65,8 +65,8 @@ test('a file that is all escapes is shown in no time', (t) => {
   const spentMs = cpuTime();
   const file = Buffer.from(`password${'\\a'.repeat(500_000)}`);
   for (let nth = 0; nth < 40; nth++) maskProperties(file);
-  // Where each escape was decoded, it took 6 s.
-  t.true(spentMs() < 3_000, `${spentMs()} ms`);
+  // Where each escape was decoded, it took 3.5 s or more.
+  t.true(spentMs() < 2_000, `${spentMs()} ms`);
 });
 
 test('a file that is no server.properties by its size is not read as one', async (t) => {
