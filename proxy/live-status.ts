@@ -1,68 +1,165 @@
-import type { StatusAnswer } from './ping.ts';
+import { FrameReader, encodeFrame, encodeString, readFrame } from './codec.ts';
+import { FRAME_BYTES, STATUS_JSON_UNITS, type StatusAnswer } from './ping.ts';
 
 export interface LiveStatusOptions {
   /** How long an answer, or the lack of one, is taken for the current one. */
   freshMs: number;
   /** How long after it was given an answer may stand in for one that did not come. */
   staleMs: number;
-  /** Most answers kept; the one asked for longest ago goes first. */
+  /** What is kept at most; the one asked for longest ago goes first, of a game that has too many its own. */
   maxEntries: number;
+  maxEntriesPerGame: number;
+  maxBytes: number;
+  /** Of one game, how often it is asked at the same time. */
+  maxAsked: number;
   now: () => number;
+}
+
+/** What a game has said, with its JSON in the frame that clients get: text and frame would take twice the room. */
+export interface LiveAnswer extends Omit<StatusAnswer, 'raw'> {
+  frame: Buffer;
 }
 
 interface Entry {
   askedAt: number;
-  answer: StatusAnswer | undefined;
+  answer: LiveAnswer | undefined;
   answeredAt: number;
-  pending: Promise<StatusAnswer | undefined> | undefined;
+  pending: Promise<LiveAnswer | undefined> | undefined;
 }
 
-/** What running games last said of themselves. However many ask, a game is asked once at a time. */
+/** Of one game: by what it is asked as and by which name. In the order of use, as games are too. */
+type Game = Map<string, Entry>;
+
+/** What running games last said of themselves. However many ask the same, a game is asked once at a time. */
 export class LiveStatus {
   readonly #options: LiveStatusOptions;
-  readonly #entries = new Map<string, Entry>();
+  readonly #games = new Map<string, Game>();
+  #entries = 0;
+  #bytes = 0;
 
   constructor(options: LiveStatusOptions) {
     this.#options = options;
   }
 
-  /** The fresh answer under `key`, else what `ask` brings, else the stale one. Never rejects. */
-  async get(key: string, ask: () => Promise<StatusAnswer>): Promise<StatusAnswer | undefined> {
-    const entry = this.#entry(key);
+  /**
+   * The fresh answer of a game under `key`, else what `ask` brings, else the stale one; undefined, too, where the game is asked
+   * too much already. Never rejects.
+   */
+  async get(game: string, key: string, ask: () => Promise<StatusAnswer>): Promise<LiveAnswer | undefined> {
     const at = this.#options.now();
+    this.#dropStale(at);
+    const known = this.#used(game);
+    const entry = this.#entry(known, key);
     if (entry.pending) return entry.pending;
-    if (at - entry.askedAt < this.#options.freshMs) return this.#usable(entry);
-    entry.askedAt = at;
-    entry.pending = this.#refresh(entry, ask);
-    return entry.pending;
+    const isFresh = at - entry.askedAt < this.#options.freshMs;
+    if (!isFresh && pendingOf(known) < this.#options.maxAsked) {
+      entry.askedAt = at;
+      entry.pending = this.#refresh(game, entry, ask);
+    }
+    this.#keepWithin(game);
+    return entry.pending ?? this.#usable(entry);
   }
 
-  async #refresh(entry: Entry, ask: () => Promise<StatusAnswer>): Promise<StatusAnswer | undefined> {
+  /** How much is kept. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  async #refresh(game: string, entry: Entry, ask: () => Promise<StatusAnswer>): Promise<LiveAnswer | undefined> {
     try {
-      entry.answer = await ask();
+      const { raw, ...answer } = await ask();
+      const before = entry.answer;
+      entry.answer = { ...answer, frame: encodeFrame(0, encodeString(raw)) };
       entry.answeredAt = this.#options.now();
+      if (this.#holds(game, entry)) this.#bytes += sizeOf(entry.answer) - sizeOf(before);
     } catch {
       // A game too busy to answer is no news: the stale answer serves until it is too old.
     } finally {
       entry.pending = undefined;
     }
-    return this.#usable(entry);
+    const answer = this.#usable(entry);
+    this.#keepWithin(game);
+    return answer;
   }
 
-  #usable(entry: Entry): StatusAnswer | undefined {
+  #usable(entry: Entry): LiveAnswer | undefined {
     return this.#options.now() - entry.answeredAt < this.#options.staleMs ? entry.answer : undefined;
   }
 
-  #entry(key: string): Entry {
-    const known = this.#entries.get(key);
-    const entry = known ?? { askedAt: -Infinity, answer: undefined, answeredAt: -Infinity, pending: undefined };
+  #used(game: string): Game {
+    const known = this.#games.get(game) ?? new Map<string, Entry>();
     // Insertion order is the order of use.
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
-    if (this.#entries.size > this.#options.maxEntries) {
-      const [oldest] = this.#entries.keys();
-      if (oldest !== undefined) this.#entries.delete(oldest);
-    }
+    this.#games.delete(game);
+    this.#games.set(game, known);
+    return known;
+  }
+
+  #entry(game: Game, key: string): Entry {
+    const known = game.get(key);
+    const entry = known ?? { askedAt: -Infinity, answer: undefined, answeredAt: -Infinity, pending: undefined };
+    if (known === undefined) this.#entries += 1;
+    game.delete(key);
+    game.set(key, entry);
     return entry;
   }
+
+  #holds(game: string, entry: Entry): boolean {
+    return [...(this.#games.get(game)?.values() ?? [])].includes(entry);
+  }
+
+  /** What may not be used any more, of games that nobody has asked about since. */
+  #dropStale(at: number): void {
+    for (const [name, game] of this.#games) {
+      for (const [key, { askedAt, pending }] of game) {
+        if (pending || at - askedAt < this.#options.staleMs) return;
+        this.#drop(name, key);
+      }
+    }
+  }
+
+  #keepWithin(game: string): void {
+    const { maxEntries, maxEntriesPerGame, maxBytes } = this.#options;
+    const own = this.#games.get(game);
+    if (own && own.size > maxEntriesPerGame) this.#dropFirst(game);
+    while (this.#entries > maxEntries || this.#bytes > maxBytes) {
+      const [oldest] = this.#games.keys();
+      if (oldest === undefined) return;
+      this.#dropFirst(oldest);
+    }
+  }
+
+  #dropFirst(game: string): void {
+    const [first] = this.#games.get(game)?.keys() ?? [];
+    if (first === undefined) this.#games.delete(game);
+    else this.#drop(game, first);
+  }
+
+  #drop(name: string, key: string): void {
+    const game = this.#games.get(name);
+    const entry = game?.get(key);
+    if (!game || !entry) return;
+    game.delete(key);
+    this.#entries -= 1;
+    this.#bytes -= sizeOf(entry.answer);
+    if (game.size === 0) this.#games.delete(name);
+  }
+}
+
+/** The status JSON as the game sent it. */
+export function jsonOf({ frame }: LiveAnswer): string {
+  const whole = readFrame(frame, FRAME_BYTES);
+  if (!whole) return '{}';
+  const reader = new FrameReader(whole.value);
+  reader.varInt();
+  return reader.string(STATUS_JSON_UNITS);
+}
+
+function sizeOf(answer: LiveAnswer | undefined): number {
+  return answer?.frame.length ?? 0;
+}
+
+function pendingOf(game: Game): number {
+  let pending = 0;
+  for (const entry of game.values()) if (entry.pending) pending += 1;
+  return pending;
 }

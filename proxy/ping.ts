@@ -24,7 +24,7 @@ export interface StatusAnswer {
 /** The longest status JSON a client accepts, in UTF-16 units (protocol: Status Response). */
 export const STATUS_JSON_UNITS = 32_767;
 
-const FRAME_BYTES = STATUS_JSON_UNITS * 3 + 8;
+export const FRAME_BYTES = STATUS_JSON_UNITS * 3 + 8;
 const UNKNOWN_PROTOCOL = -1;
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { encodeFrame, encodeString } from './codec.ts';
 import type { LegacyStatus } from './legacy.ts';
-import { LiveStatus } from './live-status.ts';
+import { type LiveAnswer, LiveStatus, jsonOf } from './live-status.ts';
 import { STATUS_JSON_UNITS, type StatusAnswer, field, parseStatus, pingStatus } from './ping.ts';
 import type { Route } from './ports.ts';
 import type { Timings } from './settings.ts';
@@ -14,7 +14,8 @@ const PHASE_UNITS = 40;
 const VERSION_UNITS = 64;
 /** Frames kept per route, for as long as the route is the current one; clients speak about one protocol a year. */
 const MAX_FRAMES = 32;
-const MAX_LIVE_ANSWERS = 2_000;
+/** A client chooses as which protocol and by which name it asks, so what one game may take is bounded by itself, too. */
+const LIVE_LIMITS = { maxEntries: 2_000, maxEntriesPerGame: MAX_FRAMES, maxBytes: 32 * 1024 * 1024, maxAsked: 8 };
 /** For a server that has shown none of its own: a dormouse, asleep. */
 export const ASLEEP_ICON = `data:image/png;base64,${readFileSync(new URL('asleep.png', import.meta.url)).toString('base64')}`;
 const FAVICON = /^data:image\/png;base64,[A-Za-z0-9+/=]+$/;
@@ -26,12 +27,11 @@ export class StatusResponder {
   readonly #timings: Timings;
   readonly #live: LiveStatus;
   readonly #frames = new WeakMap<Route, Map<number, Buffer>>();
-  readonly #liveFrames = new WeakMap<StatusAnswer, Buffer>();
 
   constructor(timings: Timings, now: () => number) {
     this.#timings = timings;
     const { statusFreshMs: freshMs, statusStaleMs: staleMs } = timings;
-    this.#live = new LiveStatus({ freshMs, staleMs, maxEntries: MAX_LIVE_ANSWERS, now });
+    this.#live = new LiveStatus({ freshMs, staleMs, ...LIVE_LIMITS, now });
   }
 
   /** The response frame for a client of `protocol`, unless the game must be asked for it. */
@@ -42,17 +42,14 @@ export class StatusResponder {
   /** The response frame for a client of `protocol` that asked by the name `host`. Never rejects. */
   async frame(route: Route, host: string, protocol: number): Promise<Buffer> {
     const live = route.state === 'running' ? await this.#ask(route, host, protocol) : undefined;
-    if (!live) return this.#asleepFrame(route, protocol);
-    const frame = this.#liveFrames.get(live) ?? encodeFrame(0, encodeString(live.raw));
-    this.#liveFrames.set(live, frame);
-    return frame;
+    return live?.frame ?? this.#asleepFrame(route, protocol);
   }
 
   /** The status for clients before 1.7. Never rejects. */
   async legacy(route: Route, host: string): Promise<LegacyStatus> {
     const live = route.state === 'running' ? await this.#ask(route, host, LEGACY_PROTOCOL) : undefined;
     const lines = live
-      ? wordsOf(field(JSON.parse(live.raw), 'description'))
+      ? wordsOf(field(JSON.parse(jsonOf(live)), 'description'))
           .split('\n')
           .slice(0, 1)
       : description(route).map(plainText);
@@ -64,12 +61,14 @@ export class StatusResponder {
     };
   }
 
-  #ask(route: Route, host: string, protocol: number): Promise<StatusAnswer | undefined> {
+  #ask(route: Route, host: string, protocol: number): Promise<LiveAnswer | undefined> {
     const { address } = route;
     if (!address) return Promise.resolve(undefined);
     // A game that was started anew is another game, even at the same address.
-    const key = [route.serverId, address.host, address.port, route.readyAt, host, protocol].join('|');
-    return this.#live.get(key, () => pingStatus(address, { protocol, host, timeoutMs: this.#timings.pingMs }));
+    const game = [route.serverId, address.host, address.port, route.readyAt].join('|');
+    return this.#live.get(game, `${host}|${protocol}`, () =>
+      pingStatus(address, { protocol, host, timeoutMs: this.#timings.pingMs }),
+    );
   }
 
   #asleepFrame(route: Route, protocol: number): Buffer {

@@ -15,7 +15,6 @@ import { FRAME_LIMIT, asLogin, readLoginStart, readOpening, readStatusPacket } f
 import { lookupKey } from '../../proxy/hostname.ts';
 import { encodeLegacyKick, encodeLegacyStatus, readLegacyLogin, readLegacyPing } from '../../proxy/legacy.ts';
 import { Limiter, plainAddress, prefixesOf } from '../../proxy/limits.ts';
-import { LiveStatus } from '../../proxy/live-status.ts';
 import { parseStatus } from '../../proxy/ping.ts';
 import { DEFAULT_LIMITS, DEFAULT_TIMINGS } from '../../proxy/settings.ts';
 import { cleanText, plainText, toComponent, wordsOf } from '../../proxy/text.ts';
@@ -317,31 +316,4 @@ test('places are given back exactly once', (t) => {
   t.truthy(limiter.hold('127.0.0.1', 'a'));
   t.is(limiter.hold('203.0.113.7', 'a'), undefined);
   t.truthy(limiter.hold('203.0.113.7', 'b'));
-});
-
-test('live answers: asked once at a time, stale for a while, few kept', async (t) => {
-  let now = 0;
-  let asked = 0;
-  const live = new LiveStatus({ freshMs: 100, staleMs: 1000, maxEntries: 2, now: () => now });
-  const answer = parseStatus('{"players":{"online":3}}');
-  const ask = (): Promise<typeof answer> => (asked++, Promise.resolve(answer));
-  const fail = (): Promise<typeof answer> => (asked++, Promise.reject(new Error('busy')));
-  t.deepEqual(await Promise.all([live.get('a', ask), live.get('a', ask), live.get('a', fail)]), [
-    answer,
-    answer,
-    answer,
-  ]);
-  t.is(asked, 1);
-  now += 150;
-  t.is(await live.get('a', fail), answer);
-  t.is(await live.get('a', fail), answer, 'the lack of an answer is remembered as well');
-  t.is(asked, 2);
-  now += 1000;
-  t.is(await live.get('a', fail), undefined);
-  await live.get('b', ask);
-  await live.get('c', ask);
-  t.is(asked, 5);
-  now += 50;
-  t.is(await live.get('a', ask), answer, 'forgotten, hence asked for again');
-  t.is(asked, 6);
 });
