@@ -132,5 +132,6 @@ const scratch = new Uint8Array(LINE_BYTES);
 /** At most 8 KiB of a line, and no half characters. */
 function cut(line: string): string {
   if (line.length * 3 <= LINE_BYTES) return line;
-  return line.slice(0, encoder.encodeInto(line, scratch).read);
+  // A slice of a long string would keep all of it in memory, for as long as a frame is kept.
+  return Buffer.from(scratch.subarray(0, encoder.encodeInto(line, scratch).written)).toString();
 }

@@ -1,0 +1,30 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import test from 'ava';
+import { dataFrame } from '../../src/http/sse.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+function heapBytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+test('frames of long lines keep no more in memory than they show', (t) => {
+  const before = heapBytes();
+  // Of two bytes a character in memory, for the first one; the rest are bytes.
+  const frames = Array.from({ length: 400 }, (_, n) => dataFrame(Buffer.from(`─${n}${'x'.repeat(65_000)}`).toString()));
+  const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
+  t.true(bytes < 400 * 8_300);
+  const kept = heapBytes() - before;
+  t.true(kept < 5 * bytes, `${kept} for ${bytes}`);
+  t.is(frames.length, 400);
+});
+
+test('a line is cut between characters', (t) => {
+  for (const character of ['─', 'é', '😀']) {
+    const [, shown = ''] = /^data: (.*)\n\n$/.exec(dataFrame(character.repeat(10_000))) ?? [];
+    t.is(shown, character.repeat(Math.floor(8_192 / Buffer.byteLength(character))));
+  }
+});
