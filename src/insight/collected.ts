@@ -184,18 +184,24 @@ export function registerCollected(registry: Registry, sources: TelemetrySources)
 
 function register(Kind: typeof Gauge | typeof Counter, registry: Registry, collected: Collected): void {
   const { name, help, labelNames = [], read } = collected;
+  const readOrNone = async () => {
+    try {
+      return await read();
+    } catch {
+      return undefined;
+    }
+  };
   const metric: Gauge | Counter = new Kind({
     name,
     help,
     labelNames,
     registers: [registry],
     async collect() {
+      const values = await readOrNone();
+      // In one turn: another scrape may be at the same figure.
       metric.reset();
-      try {
-        for (const [value, labels = {}] of await read()) metric.inc(labels, value);
-      } catch {
-        if (labelNames.length === 0) metric.remove();
-      }
+      for (const [value, labels = {}] of values ?? []) metric.inc(labels, value);
+      if (values === undefined && labelNames.length === 0) metric.remove();
     },
   });
 }

@@ -54,6 +54,16 @@ async function exposed(telemetry: ReturnType<typeof createTelemetry>): Promise<M
   return samplesOf(await telemetry.expose());
 }
 
+test('two who ask at the same time both read what there is', async (t) => {
+  const telemetry = createTelemetry();
+  telemetry.watch(SOURCES);
+  const alone = await exposed(telemetry);
+  const figures = [...alone.keys()].filter((name) => /^dormouse_(?:servers|proxy|ticks|charged|webhook)/.test(name));
+  t.true(figures.includes('dormouse_charged_micros_total'));
+  for (const seen of await Promise.all([exposed(telemetry), exposed(telemetry), exposed(telemetry)]))
+    for (const name of figures) t.is(seen.get(name), alone.get(name), name);
+});
+
 test('what is read when somebody asks, asked twice', async (t) => {
   const telemetry = createTelemetry();
   telemetry.watch(SOURCES);
