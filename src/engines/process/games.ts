@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +14,7 @@ import { type Forwarder, type IsMeant, forwardPorts } from './port-forwarder.ts'
 import { type Run, type Runs, gameOf, newRun } from './runs.ts';
 import { leadsGroup, send } from './signals.ts';
 import { socketsOf } from './sockets.ts';
+import { spawnGame } from './spawn-game.ts';
 import { processTable as table } from './table.ts';
 
 const POLL_MS = 1_000;
@@ -117,27 +117,15 @@ export class ProcessGames {
    */
   async start(run: Run, command: Command, cwd: string, env: Record<string, string>, input?: FileHandle): Promise<Run> {
     let started: Run | undefined;
-    const forwarder = await this.#forward(run, () => started);
+    // First what may fail: what is opened for others has to be closed again.
     await using output = await this.#files.openForGame(run.serverId);
-    const child = spawn(command.file, command.args, {
-      cwd,
-      env: {
-        ...env,
-        [TOKEN]: run.token,
-        [RUN_FILE]: this.#runs.path(run.serverId),
-        DORMOUSE_SERVER: run.serverId,
-      },
-      detached: true,
-      ...command.user,
-      stdio: [input?.fd ?? 'ignore', output.fd, output.fd],
-    });
-    const failed = once(child, 'error').then(([error]: unknown[]) => error);
-    if (child.pid === undefined) {
+    const forwarder = await this.#forward(run, () => started);
+    const marks = { [TOKEN]: run.token, [RUN_FILE]: this.#runs.path(run.serverId), DORMOUSE_SERVER: run.serverId };
+    const options = { cwd, env: { ...env, ...marks }, input, output };
+    const child = await spawnGame(command, options).catch((error: unknown) => {
       forwarder?.close();
-      throw new EngineError('core_unavailable', 'The program of the server could not be started.', {
-        cause: await failed,
-      });
-    }
+      throw error;
+    });
     child.unref();
     // Read in the same turn, before the process is reaped, even if it has ended. `startedAt` is the same for an
     // instance that finds the process by its token.

@@ -180,7 +180,10 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
           }
           return await run(spec, true, signal);
         });
-        const abort = () => void games.stop(installing, 0, 'SIGKILL');
+        const abort = () =>
+          void games.stop(installing, 0, 'SIGKILL').catch((err: unknown) => {
+            log.error({ err, server: serverId }, 'an installer cannot be ended');
+          });
         signal.addEventListener('abort', abort, { once: true });
         if (signal.aborted) abort();
         const { code } = await games.ended(installing);

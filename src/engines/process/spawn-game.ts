@@ -1,0 +1,36 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { FileHandle } from 'node:fs/promises';
+import { EngineError } from '../engine.ts';
+import type { Command } from './command.ts';
+
+export interface SpawnOptions {
+  cwd: string;
+  /** Its whole environment. */
+  env: Record<string, string>;
+  /** What it reads; nothing unless given. */
+  input: FileHandle | undefined;
+  /** Where it prints. */
+  output: FileHandle;
+}
+
+/**
+ * Starts the program of a game as the leader of a session of its own; resolves in the turn in which it has started it. Rejects
+ * with EngineError `core_unavailable`.
+ */
+export async function spawnGame(
+  command: Command,
+  { cwd, env, input, output }: SpawnOptions,
+): Promise<ChildProcess & { pid: number }> {
+  const child = spawn(command.file, command.args, {
+    cwd,
+    env,
+    detached: true,
+    ...command.user,
+    stdio: [input?.fd ?? 'ignore', output.fd, output.fd],
+  });
+  if (child.pid !== undefined) return child as ChildProcess & { pid: number };
+  throw new EngineError('core_unavailable', 'The program of the server could not be started.', {
+    cause: await once(child, 'error').then(([error]: unknown[]) => error),
+  });
+}

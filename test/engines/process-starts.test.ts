@@ -1,0 +1,39 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { pino } from 'pino';
+import { EngineError } from '../../src/engines/engine.ts';
+import { ProcessGames } from '../../src/engines/process/games.ts';
+import { ProcessLogFiles } from '../../src/engines/process/log-files.ts';
+import { runFiles } from '../../src/engines/process/runs.ts';
+import { gameSpec } from '../conformance/game-spec.ts';
+import { freePort } from '../support/service.ts';
+
+test('a start that fails gives back its ports', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-process-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  const runDir = join(dir, 'run');
+  const files = new ProcessLogFiles(runDir);
+  const games = new ProcessGames(runFiles(runDir), files, { now: Date.now }, pino({ level: 'silent' }));
+  const [gamePort, rconPort, managementPort] = [await freePort(), await freePort(), await freePort()];
+  const ports = [{ hostPort: await freePort(), containerPort: await freePort(), proto: 'tcp' as const }];
+  const spec = { ...gameSpec('alpha', { image: '', dataDir: dir, env: {}, ramMb: 256 }), ports };
+  await mkdir(dir, { recursive: true });
+  const start = async (args: string[]) => {
+    const run = (await games.claim(spec, false, { gamePort, rconPort, managementPort }))!;
+    return await games.start(run, { file: '/bin/sleep', args } as never, dir, {}).catch(async (error: unknown) => {
+      await games.abandon(run);
+      throw error;
+    });
+  };
+  const { openForGame } = files;
+  files.openForGame = async () => Promise.reject(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' }));
+  await t.throwsAsync(start(['60']), { code: 'ENOSPC' });
+  files.openForGame = openForGame;
+  // What Node itself refuses to start.
+  await t.throwsAsync(start(['6\0']), { code: 'ERR_INVALID_ARG_VALUE' });
+  const started = await start(['60']).catch((error: unknown) => (t.true(error instanceof EngineError), error));
+  t.like(started, { serverId: 'alpha' });
+  await games.stop(started as never, 0, 'SIGKILL');
+});
