@@ -143,7 +143,7 @@ export async function openDiskUsage(options: DiskUsageOptions): Promise<DiskUsag
       known.set(serverId, usage);
       fresh.add(serverId);
       keep(serverId, usage);
-      if (added !== 0) void measure(serverId);
+      if (added !== 0) again(serverId);
       for (const listener of listeners) listener(serverId, before);
       return usage;
     } finally {

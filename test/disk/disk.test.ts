@@ -173,6 +173,26 @@ test('F-04: a directory swapped for a link while it is measured lends nothing of
   );
 });
 
+test('a service that ends while a tree is measured again ends in peace', async (t) => {
+  const dataDir = await folder(t);
+  const store = await freshStore(t);
+  const log = createLog({ level: 'silent' });
+  const looks = Promise.withResolvers<void>();
+  const deleted = Promise.withResolvers<number>();
+  const openFiles = { deletedBytes: () => (looks.resolve(), deleted.promise) };
+  await fill(join(dataDir, 'servers', 'abc'), 'one', 1);
+  const usage = await openDiskUsage({ store, clock: fakeClock(), log, dataDir, openFiles });
+  const measured = usage.measure('abc');
+  await looks.promise;
+  // An upload ends meanwhile, so that it is to be measured once more; and the service is told to end. A rejection that nobody
+  // takes fails this file.
+  usage.add('abc', 4_096);
+  const closed = usage.close();
+  deleted.resolve(0);
+  await t.notThrowsAsync(measured);
+  await t.notThrowsAsync(closed);
+});
+
 test('one tenant’s huge trees hold up nobody else’s measurements', async (t) => {
   const dataDir = await folder(t);
   const store = await freshStore(t);
