@@ -51,6 +51,10 @@ export const PORT_TAKEN = 98;
 const MOST_SERVICES = 8;
 const WHERE = 'CONTROL_URL must be where the service is, such as wss://dormouse.example.org.';
 const HOUR_MS = 3_600_000;
+/** A timer of Node fires at once where it should take longer. */
+const MOST_DRAIN_HOURS = 596;
+/** The service takes no longer one. */
+const NAME_UNITS = 128;
 const LONELY_MS = 60_000;
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
@@ -65,14 +69,21 @@ export function readEnvironment(env: NodeJS.Dict<string>): Environment {
     isChild: Boolean(path),
     // Whoever starts several by hand knows what they share.
     takesOver: !path || env['PROXY_TAKES_OVER'] === 'true',
-    name: env['PROXY_NAME'] || hostname(),
+    name: nameOf(env['PROXY_NAME']),
     settings: env['PROXY_SETTINGS'] ?? '',
     sessionServerUrl: env['SESSION_SERVER_URL'] || undefined,
     proxyProtocolFrom: (env['PROXY_PROTOCOL_FROM'] ?? '').split(/[\s,]+/).filter(Boolean),
-    drainMs: number('PROXY_DRAIN_HOURS', env['PROXY_DRAIN_HOURS'] || '12', 1_000) * HOUR_MS,
+    drainMs: number('PROXY_DRAIN_HOURS', env['PROXY_DRAIN_HOURS'] || '12', MOST_DRAIN_HOURS) * HOUR_MS,
     lonelyMs: number('PROXY_LONELY_MS', env['PROXY_LONELY_MS'] || String(LONELY_MS), Number.MAX_SAFE_INTEGER),
     logLevel: env['LOG_LEVEL'] || 'info',
   };
+}
+
+function nameOf(given: string | undefined): string {
+  // Nobody chose the machine's for this.
+  if (!given) return hostname().slice(0, NAME_UNITS);
+  if (given.length <= NAME_UNITS) return given;
+  throw new SettingError(`PROXY_NAME has ${given.length} characters, but may have ${NAME_UNITS} at most.`);
 }
 
 function number(name: string, text: string, most: number): number {

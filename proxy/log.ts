@@ -3,19 +3,23 @@ import type { Log } from './ports.ts';
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 /** Where players sit is not written down. */
 const REDACTED = new Set(['ip']);
-/** Of a file that nobody turns over: a service that is away for long must not cost a disk. */
+/** Of a file that nobody turns over, in one absence: a service that is away for long must not cost a disk. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
 type Write = (level: 'debug' | 'info' | 'warn', fields: object, message: string) => boolean;
 
-/** Lines in pino's shape on standard output, or wherever else `elsewhere` takes them. */
-export function createProxyLog(level: string, elsewhere: Write = () => false): Log & { setLevel(level: string): void } {
+/**
+ * Lines in pino's shape on standard output. With `elsewhere`, those that it does not take, 16 MiB of them until it takes one again;
+ * without it, all: whoever started the proxy looks after its output.
+ */
+export function createProxyLog(level: string, elsewhere?: Write): Log & { setLevel(level: string): void } {
   let least = LEVELS.indexOf(level);
   let written = 0;
   const log = (level: 'debug' | 'info' | 'warn') => (fields: object, msg: string) => {
     if (LEVELS.indexOf(level) < least) return;
     const plain = Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, plainOf(key, value)]));
-    if (elsewhere(level, plain, msg) || written > MOST_BYTES) return;
+    if (elsewhere?.(level, plain, msg)) return void (written = 0);
+    if (elsewhere && written > MOST_BYTES) return;
     const line = `${JSON.stringify({ level, time: new Date().toISOString(), room: 'proxy', ...plain, msg })}\n`;
     written += line.length;
     process.stdout.write(line);

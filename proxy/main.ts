@@ -35,15 +35,14 @@ async function main(flags: string[]): Promise<void> {
   goFirst();
   const environment = readEnvironment({ ...(process.env['PROXY_LINK'] ? {} : dotEnv()), ...process.env });
   const self = { id: `prx_${randomBytes(6).toString('hex')}`, pid: process.pid, since: Date.now() };
-  const log = createProxyLog(environment.logLevel, (level, fields, message) =>
-    environment.isChild ? control.tellLog(level, fields, message) : false,
-  );
+  const { isChild, logLevel } = environment;
+  const log = createProxyLog(logLevel, isChild ? (...line) => control.tellLog(...line) : undefined);
   const { name, settings, sessionServerUrl, proxyProtocolFrom, services } = environment;
   const version = programVersion();
   const control: Control = new Control({
     self: { ...self, name, settings, version },
     log,
-    onLogLevel: (level) => environment.isChild && log.setLevel(level),
+    onLogLevel: (level) => isChild && log.setLevel(level),
   });
   const proxy = createProxy({
     routes: control,

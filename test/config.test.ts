@@ -69,6 +69,7 @@ const wrong = test.macro({
 test(wrong, { HTTP_PORT: '65536' }, 'HTTP_PORT', '65536', '0 to 65535');
 test(wrong, { HTTP_PORT: '1e3' }, 'HTTP_PORT', '1e3');
 test(wrong, { HTTP_PORT: '-1' }, 'HTTP_PORT');
+test(wrong, { PROXY_DRAIN_HOURS: '597' }, 'PROXY_DRAIN_HOURS', '597', '0 to 596');
 test(wrong, { ENGINE: 'nomad' }, 'ENGINE', 'nomad', 'auto, docker, swarm, process');
 test(wrong, { BASE_URL: 'ftp://example.org' }, 'BASE_URL', 'https://');
 test(wrong, { BASE_URL: 'https://example.org/?a=1' }, 'BASE_URL');

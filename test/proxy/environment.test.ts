@@ -27,6 +27,15 @@ test('by hand it takes an address and a token, and the rest as the help has it',
   });
 });
 
+test('a name that the service would not take, and a drain that would be over at once, are refused', (t) => {
+  t.is(readEnvironment({ ...REMOTE, PROXY_NAME: 'x'.repeat(128) }).name.length, 128);
+  t.throws(() => readEnvironment({ ...REMOTE, PROXY_NAME: 'x'.repeat(129) }), { message: /PROXY_NAME.*129.*128/ });
+  // A timer of Node takes no longer span.
+  const longest = 2 ** 31 - 1;
+  t.true(readEnvironment({ ...REMOTE, PROXY_DRAIN_HOURS: '596' }).drainMs <= longest);
+  t.throws(() => readEnvironment({ ...REMOTE, PROXY_DRAIN_HOURS: '597' }), { message: /PROXY_DRAIN_HOURS.*596/ });
+});
+
 test('all that the help names is read', (t) => {
   const read = new Set<string>();
   const env: NodeJS.Dict<string> = { ...REMOTE, PROXY_TOKEN: '', PROXY_TOKEN_FILE: '/nowhere' };

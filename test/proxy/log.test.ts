@@ -1,0 +1,51 @@
+import test from 'ava';
+import { createProxyLog } from '../../proxy/log.ts';
+
+/** Calls with what goes to standard output meanwhile, which is not written there. */
+function written(work: () => void): string {
+  const { write } = process.stdout;
+  let text = '';
+  process.stdout.write = ((chunk: string) => ((text += chunk), true)) as typeof write;
+  try {
+    work();
+  } finally {
+    process.stdout.write = write;
+  }
+  return text;
+}
+
+const LONG = 'x'.repeat(100_000);
+const PAST_16_MIB = 200;
+
+function fill(log: ReturnType<typeof createProxyLog>): void {
+  for (let n = 0; n < PAST_16_MIB; n++) log.info({}, LONG);
+}
+
+test.serial('a proxy that was started by hand never falls silent', (t) => {
+  const log = createProxyLog('info');
+  written(() => fill(log));
+  t.regex(
+    written(() => log.warn({}, 'the link broke')),
+    /the link broke/,
+  );
+});
+
+test.serial('the log of a child is bounded in each absence of its service, not over its life', (t) => {
+  let isThere = false;
+  const log = createProxyLog('info', () => isThere);
+  t.true(written(() => fill(log)).length < 17 * 1_048_576);
+  t.is(
+    written(() => log.warn({}, 'too much')),
+    '',
+  );
+  isThere = true;
+  t.is(
+    written(() => log.warn({}, 'taken elsewhere')),
+    '',
+  );
+  isThere = false;
+  t.regex(
+    written(() => log.warn({}, 'the next absence')),
+    /the next absence/,
+  );
+});
