@@ -79,8 +79,10 @@ export interface LogLine {
 export interface LogQuery {
   /** Only lines after this position; unknown or too old: from the oldest kept line. */
   after?: string;
-  /** At most this many of the newest lines before following. */
+  /** At most this many of the newest lines before following; fewer where they are longer than any reader waits for. */
   tail?: number;
+  /** Of each line only so many characters are wanted; one that gathers many lines then takes less memory. */
+  lineChars?: number;
   /** Go on with new lines until the game ends or `signal` fires. */
   follow?: boolean;
   signal?: AbortSignal;

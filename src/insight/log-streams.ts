@@ -6,6 +6,8 @@ import { KIB } from '../kernel/units.ts';
 /** The most lines a stream may begin with. */
 export const MAX_TAIL = 1_000;
 const BACKLOG_MS = 10_000;
+/** Frames show no more. */
+const LINE_CHARS = 8 * KIB;
 /** After this many characters at once, readers get a turn. */
 const BREATH_CHARS = 64 * KIB;
 
@@ -69,7 +71,8 @@ export function createLogStreams(engine: Pick<Engine, 'logs'>, frame: (line: str
   async function readRecent(id: string, recent: string[], stopped: AbortSignal): Promise<string | undefined> {
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(BACKLOG_MS)]);
     let last: LogLine | undefined;
-    for await (last of engine.logs(id, { tail: MAX_TAIL, signal })) keep(recent, frame(last.text));
+    for await (last of engine.logs(id, { tail: MAX_TAIL, lineChars: LINE_CHARS, signal }))
+      keep(recent, frame(last.text));
     return last?.position;
   }
 

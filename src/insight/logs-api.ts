@@ -3,6 +3,9 @@ import { type Engine, EngineError, type LogLine, type LogQuery } from '../engine
 import { int32, message, reply } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';
 import { dataFrame } from '../http/sse.ts';
+import { unlessGone } from '../kernel/caller-gone.ts';
+import { createSemaphore } from '../kernel/limits/semaphore.ts';
+import { shortText } from '../kernel/short-text.ts';
 import { StatusError } from '../kernel/status.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
@@ -17,6 +20,8 @@ interface Needs {
 
 const LINE_CHARS = 8192;
 const READ_MS = 10_000;
+/** Reading a log of long lines takes a tenth of a second of computing, and 10 MB: so many at once, and of one account's servers. */
+const READING = { atOnce: 6, atOncePerKey: 2, mostWaiting: 128, mostWaitingPerKey: 24 };
 
 const GetServerLogsResponse = z
   .object({
@@ -26,8 +31,9 @@ const GetServerLogsResponse = z
   })
   .meta({ id: 'GetServerLogsResponse' });
 
-const getServerLogs = (needs: Needs) =>
-  needs.serverOperation({
+const getServerLogs = (needs: Needs) => {
+  const reading = createSemaphore(READING);
+  return needs.serverOperation({
     id: 'GetServerLogs',
     method: 'get',
     path: '/v1/servers/{id}/logs',
@@ -43,28 +49,28 @@ const getServerLogs = (needs: Needs) =>
       tail: int32().default(100).describe('Clamped to 0..1000.'),
     }),
     reply: GetServerLogsResponse,
-    async run({ params, query, signal }) {
+    async run({ params, query, server, signal }) {
       const tail = Math.min(MAX_TAIL, Math.max(0, query.tail));
       const after = positionOf(query.cursor, params.id);
+      const leave = await unlessGone(signal, () => reading.enter({ key: server.row.accountId }, signal));
       try {
         const game = await needs.engine.inspect(params.id);
-        const page = await readPage(
-          needs,
-          params.id,
-          after,
-          tail,
-          AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]),
-        );
+        const late = AbortSignal.timeout(READ_MS);
+        const page = await readPage(needs, params.id, after, tail, AbortSignal.any([signal, late]));
+        if (late.aborted && page.lines.length === 0) throw logsUnavailable();
         return {
-          lines: page.lines.map(plainLine),
+          lines: page.lines.map(({ text }) => text),
           cursor: cursorOf(params.id, page.position),
           containerMissing: !game?.up,
         };
       } catch (error) {
         throw unavailable(error);
+      } finally {
+        leave();
       }
     },
   });
+};
 
 const streamServerLogs = ({ serverOperation, logStreams }: Needs) =>
   serverOperation({
@@ -102,10 +108,14 @@ function leftOut(lines: number): string {
 
 function unavailable(error: unknown): unknown {
   if (!(error instanceof EngineError)) return error;
-  return new StatusError('UNAVAILABLE', 'LOGS_UNAVAILABLE', 'The log cannot be read now. Try again.', { cause: error });
+  return logsUnavailable(error);
 }
 
-/** Lines, and the position after them in the log; '' is before the first line. */
+function logsUnavailable(cause?: unknown): StatusError {
+  return new StatusError('UNAVAILABLE', 'LOGS_UNAVAILABLE', 'The log cannot be read now. Try again.', { cause });
+}
+
+/** Lines as they are shown, and the position after them in the log; '' is before the first line. */
 interface Page {
   lines: LogLine[];
   position: string;
@@ -120,7 +130,7 @@ async function readPage(
 ): Promise<Page> {
   if (after === undefined) {
     // One line is read even where none is wanted: the next call goes on at its position.
-    const newest = await take(engine.logs(id, { tail: Math.max(1, tail), signal }), MAX_TAIL);
+    const newest = await take(engine.logs(id, { tail: Math.max(1, tail), lineChars: LINE_CHARS, signal }), MAX_TAIL);
     return {
       lines: newest.slice(newest.length - Math.min(tail, newest.length)),
       position: newest.at(-1)?.position ?? '',
@@ -134,15 +144,15 @@ async function readPage(
 async function take(lines: AsyncIterable<LogLine>, most: number): Promise<LogLine[]> {
   const taken: LogLine[] = [];
   for await (const line of lines) {
-    taken.push(line);
+    taken.push({ ...line, text: plainText(line.text) });
     if (taken.length >= most) break;
   }
   return taken;
 }
 
 /** Removes line ends within a line, and bounds it; colours stay. */
-function plainLine({ text }: LogLine): string {
-  return text.replaceAll(/[\r\n]/g, '').slice(0, LINE_CHARS);
+function plainText(text: string): string {
+  return shortText(text.replaceAll(/[\r\n]/g, ''), LINE_CHARS);
 }
 
 /** Bound to its server: positions of one log mean nothing in another. */

@@ -2,6 +2,7 @@
 import type { Engine } from '../engines/engine.ts';
 import { saysReady } from '../game/boot-log.ts';
 import { MAX_LINE_CHARS } from '../game/diagnosis/line.ts';
+import { shortText } from '../kernel/short-text.ts';
 
 /** As many of the newest lines as a diagnosis reads. */
 const MAX_LINES = 2_000;
@@ -17,7 +18,7 @@ export async function lastPosition(engine: Engine, id: string): Promise<string |
 export async function linesBehind(engine: Engine, id: string, position: string | null): Promise<string[]> {
   let lines: string[] = [];
   try {
-    for await (const line of engine.logs(id, { tail: MAX_LINES })) {
+    for await (const line of engine.logs(id, { tail: MAX_LINES, lineChars: MAX_LINE_CHARS })) {
       if (line.position === position) lines = [];
       else lines.push(keptText(line.text));
     }
@@ -29,8 +30,7 @@ export async function linesBehind(engine: Engine, id: string, position: string |
 
 /** As much of a line as a diagnosis reads; games may print lines of 64 KB by the thousand. */
 export function keptText(text: string): string {
-  // A slice of a long string would keep all of it in memory.
-  return text.length > MAX_LINE_CHARS ? Buffer.from(text.slice(0, MAX_LINE_CHARS)).toString() : text;
+  return shortText(text, MAX_LINE_CHARS);
 }
 
 /** The lines after the game last said that it was ready: earlier ones cannot explain why it ended, as it ran on after them. */

@@ -2,6 +2,7 @@ import { PassThrough, Readable } from 'node:stream';
 import test from 'ava';
 import type Docker from 'dockerode';
 import { serverLogs } from '../../src/engines/docker/logs.ts';
+import { collect } from '../conformance/engine.ts';
 
 /** One line as Docker frames it, printed so many milliseconds after the first. */
 function framed(ms: number, text: string): Buffer {
@@ -64,4 +65,38 @@ test('a log that an engine opens and never ends is kept as far as it came, and k
   const logs = serverLogs(archive as unknown as Parameters<typeof serverLogs>[0], async () => undefined, 50);
   await logs.keep('alpha', { docker, id: 'c' });
   t.deepEqual(kept, ['the last line']);
+});
+
+/** The logs of a server whose container says what `stream` gives. */
+function logsOf(stream: () => Readable) {
+  const docker = { modem: { dial: (_: unknown, done: (e: null, s: Readable) => void) => done(null, stream()) } };
+  const present = async () => ({ docker: docker as unknown as Docker, id: 'c', running: true, createdAt: '' });
+  const archive = { read: async () => ({ container: undefined, lines: [] }) };
+  return serverLogs(archive as unknown as Parameters<typeof serverLogs>[0], present);
+}
+
+test('an engine that begins an answer and says no more keeps nobody longer than they wait', async (t) => {
+  const begun: PassThrough[] = [];
+  const logs = logsOf(() => {
+    const stream = new PassThrough();
+    stream.write(framed(0, 'the beginning'));
+    begun.push(stream);
+    return stream;
+  });
+  for (const query of [{ tail: 10 }, {}])
+    await collect(logs.read('alpha', { ...query, signal: AbortSignal.timeout(50) }));
+  t.true(begun.length >= 2);
+  t.true(
+    begun.every(({ destroyed }) => destroyed),
+    'and its answers are not left open',
+  );
+});
+
+test('of long lines as much is gathered as is wanted', async (t) => {
+  const logs = logsOf(() => Readable.from([framed(0, 'x'.repeat(20_000)), framed(1, 'short')]));
+  const lines = await collect(logs.read('alpha', { tail: 2, lineChars: 100 }));
+  t.deepEqual(
+    lines.map(({ text }) => text),
+    ['x'.repeat(100), 'short'],
+  );
 });

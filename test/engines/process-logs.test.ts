@@ -186,3 +186,26 @@ test('a rotation that was cut off is finished, and a line without end stays one 
   files.remove('alpha');
   t.deepEqual(await readdir(dir), []);
 });
+
+test('the newest lines are looked for in the newest 16 MiB, and of long ones as much is gathered as is wanted', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const files = new ProcessLogFiles(dir);
+  // What a game that ends no line may print between two looks at its size.
+  await writeFile(join(dir, 'alpha.1.log'), `first\n${'x'.repeat(40 * 1_048_576)}\nlast\n`);
+  let bytes = 0;
+  const read = files.read.bind(files);
+  files.read = (...spot) => {
+    const chunk = read(...spot);
+    bytes += chunk.length;
+    return chunk;
+  };
+  const lines = await collect(readLog(files, 'alpha', { tail: 1_000, lineChars: 100 }, () => false));
+  t.deepEqual(
+    lines.slice(-1).map(({ text }) => text),
+    ['last'],
+  );
+  t.true(bytes < 34 * 1_048_576, `${bytes}`);
+  t.true(lines.length < 1_000);
+  t.true(lines.every(({ text }) => text.length <= 100));
+});

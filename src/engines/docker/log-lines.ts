@@ -1,3 +1,4 @@
+import { shortText } from '../../kernel/short-text.ts';
 import { KIB } from '../../kernel/units.ts';
 import type { LogLine } from '../engine.ts';
 import { frames } from './streams.ts';
@@ -84,11 +85,15 @@ function msBetween(from: string, to: string): number {
   return Date.parse(to.slice(0, STAMP_LENGTH)) - Date.parse(from.slice(0, STAMP_LENGTH));
 }
 
-/** The newest `count` lines. */
-export async function newest(lines: AsyncIterable<LogLine>, count: number): Promise<LogLine[]> {
+/** The newest `count` lines, of each its first `lineChars` characters. */
+export async function newest(
+  lines: AsyncIterable<LogLine>,
+  count: number,
+  lineChars: number = Infinity,
+): Promise<LogLine[]> {
   let kept: LogLine[] = [];
-  for await (const line of lines) {
-    kept.push(line);
+  for await (const { position, text } of lines) {
+    kept.push({ position, text: shortText(text, lineChars) });
     if (kept.length >= 2 * count + 1_000) kept = kept.slice(-count);
   }
   return count === 0 ? [] : kept.slice(-count);

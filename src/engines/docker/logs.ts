@@ -98,7 +98,11 @@ export function serverLogs(
    * Everything kept after a position. The container is looked up first: if it is removed meanwhile, its lines are in
    * the archive.
    */
-  async function* kept(serverId: string, after: string | undefined): AsyncGenerator<LogLine> {
+  async function* kept(
+    serverId: string,
+    after: string | undefined,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<LogLine> {
     const container = await present(serverId);
     const { container: archivedFrom, lines } = await archive.read(serverId);
     const at = lines.findIndex((line) => line.position === after);
@@ -108,15 +112,19 @@ export function serverLogs(
     if (container === undefined) return;
     const archivedUpTo = container.id === archivedFrom ? lines.at(-1)?.position : undefined;
     const from = at < 0 && older.length === 0 ? (after ?? archivedUpTo) : archivedUpTo;
-    yield* printed(container, from);
+    yield* printed(container, from, { signal });
   }
 
   /** `kept`, also where the container is archived and removed while it is being read. */
-  async function* keptWhole(serverId: string, after: string | undefined): AsyncGenerator<LogLine> {
+  async function* keptWhole(
+    serverId: string,
+    after: string | undefined,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<LogLine> {
     let last = after;
     for (;;) {
       try {
-        for await (const line of kept(serverId, last)) {
+        for await (const line of kept(serverId, last, signal)) {
           last = line.position;
           yield line;
         }
@@ -136,29 +144,29 @@ export function serverLogs(
     serverId: string,
     after: string | undefined,
     tail: number,
-    signal?: AbortSignal,
+    { lineChars, signal }: LogQuery,
   ): Promise<LogLine[]> {
     const container = after === undefined ? await present(serverId) : undefined;
     if (container) {
-      const lines = await newest(printed(container, undefined, { tail: tail + 1, signal }), tail + 1).catch(
-        emptyIfGone,
-      );
+      const all = printed(container, undefined, { tail: tail + 1, signal });
+      const lines = await newest(all, tail + 1, lineChars).catch(emptyIfGone);
       if (lines.length > tail) return tail === 0 ? [] : lines.slice(-tail);
     }
-    return await newest(keptWhole(serverId, after), tail);
+    if (signal?.aborted) return [];
+    return await newest(keptWhole(serverId, after, signal), tail, lineChars);
   }
 
   return {
-    async *read(serverId, { after, tail, follow, signal }) {
+    async *read(serverId, query) {
+      const { after, tail, follow, signal } = query;
       let last = isPosition(after) ? after : undefined;
-      for await (const line of tail === undefined
-        ? keptWhole(serverId, last)
-        : await tailOf(serverId, last, tail, signal)) {
+      const there = tail === undefined ? keptWhole(serverId, last, signal) : await tailOf(serverId, last, tail, query);
+      for await (const line of there) {
         if (signal?.aborted) return;
         last = line.position;
         yield line;
       }
-      if (tail === 0 && follow) last = (await tailOf(serverId, last, 1, signal)).at(-1)?.position ?? last;
+      if (tail === 0 && follow) last = (await tailOf(serverId, last, 1, query)).at(-1)?.position ?? last;
       if (!follow || signal?.aborted) return;
       const container = await present(serverId);
       if (container?.running) {
@@ -175,7 +183,7 @@ export function serverLogs(
       }
       if (signal?.aborted) return;
       // Lines printed between the two reads, or by a container that was removed before it was read to its end.
-      for await (const line of keptWhole(serverId, last)) {
+      for await (const line of keptWhole(serverId, last, signal)) {
         if (signal?.aborted) return;
         yield line;
       }

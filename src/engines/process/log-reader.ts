@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { shortText } from '../../kernel/short-text.ts';
 import { KIB, MIB } from '../../kernel/units.ts';
 import type { LogLine, LogQuery } from '../engine.ts';
 import type { ProcessLogFiles, Spot } from './log-files.ts';
@@ -9,6 +10,9 @@ const { windowMs: POLL_MS, amount: LOOK_BYTES } = LOG_PACE;
 
 /** A line that a game does not end is cut into pieces of this size. */
 const MAX_LINE = 64 * KIB;
+
+/** The newest lines are looked for so far back: a game that ends no line must keep nobody waiting. */
+const MAX_TAIL_BYTES = 16 * MIB;
 
 /** How long to wait for the reply to a typed line: for its beginning, between two lines, in all. */
 const FIRST_WORD_MS = 1_500;
@@ -26,7 +30,7 @@ const MAX_BEHIND = MIB;
 export async function* readLog(
   files: ProcessLogFiles,
   serverId: string,
-  { after, tail, follow, signal }: LogQuery,
+  { after, tail, lineChars, follow, signal }: LogQuery,
   isRunning: () => boolean,
 ): AsyncGenerator<LogLine> {
   const cursor = new Cursor(files, serverId, startOf(files, serverId, after, tail));
@@ -36,7 +40,7 @@ export async function* readLog(
     if (signal?.aborted) return;
     if (tail === undefined) yield line;
     else {
-      backlog.push(line);
+      backlog.push(lineChars === undefined ? line : { ...line, text: shortText(line.text, lineChars) });
       if (backlog.length > 2 * tail + 1_000) backlog = backlog.slice(-tail);
     }
   }
@@ -191,9 +195,11 @@ function startOf(files: ProcessLogFiles, serverId: string, after: string | undef
   return { generation, offset: before !== NEWLINE && at === NEWLINE ? offset + 1 : offset };
 }
 
-/** The beginning of a line that at least `count` lines follow, or of the oldest one. */
+/** The beginning of a line that at least `count` lines follow, or of the oldest one that is looked for. */
 function tailSpot(files: ProcessLogFiles, serverId: string, generations: number[], count: number): Spot {
   let missing = count + 1;
+  let looked = 0;
+  let earliest: Spot | undefined;
   for (const generation of generations.toReversed()) {
     let end = files.size(serverId, generation);
     while (end > 0) {
@@ -201,9 +207,12 @@ function tailSpot(files: ProcessLogFiles, serverId: string, generations: number[
       const chunk = files.read(serverId, { generation, offset: begin }, end - begin);
       for (let at = chunk.lastIndexOf(NEWLINE); at >= 0; at = at > 0 ? chunk.lastIndexOf(NEWLINE, at - 1) : -1) {
         missing -= 1;
-        if (missing < 0) return { generation, offset: begin + at + 1 };
+        earliest = { generation, offset: begin + at + 1 };
+        if (missing < 0) return earliest;
       }
       end = begin;
+      looked += chunk.length;
+      if (looked >= MAX_TAIL_BYTES) return earliest ?? { generation, offset: begin };
     }
   }
   return { generation: generations[0] ?? 1, offset: 0 };

@@ -1,0 +1,11 @@
+/** The first `most` characters of a text, without half a character at the end, and without keeping the rest of it in memory. */
+export function shortText(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const end = isHigh(text.charCodeAt(most - 1)) ? most - 1 : most;
+  // A slice of a long string would keep all of it.
+  return Buffer.from(text.slice(0, end)).toString();
+}
+
+function isHigh(unit: number): boolean {
+  return unit >= 0xd8_00 && unit < 0xdc_00;
+}

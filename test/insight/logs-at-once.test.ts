@@ -1,0 +1,65 @@
+import test from 'ava';
+import type { LogLine, LogQuery } from '../../src/engines/engine.ts';
+import { logOperations } from '../../src/insight/logs-api.ts';
+
+const TAIL = { cursor: '', tail: 1_000 };
+
+interface Answer {
+  lines: string[];
+}
+
+/** GetServerLogs as handlers are called, on an engine whose logs begin when they are told to. */
+function bench(log: (query: LogQuery) => AsyncIterable<LogLine>) {
+  const reading = { now: 0, most: 0 };
+  const engine = {
+    inspect: async () => undefined,
+    async *logs(_: string, query: LogQuery) {
+      reading.most = Math.max(reading.most, ++reading.now);
+      try {
+        yield* log(query);
+      } finally {
+        reading.now--;
+      }
+    },
+  };
+  const serverOperation = ((spec: unknown) => spec) as never;
+  const [getServerLogs] = logOperations({ engine, logStreams: undefined as never, serverOperation }) as unknown as [
+    { run: (call: object) => Promise<Answer> },
+  ];
+  const read = (accountId: string, signal = new AbortController().signal) =>
+    getServerLogs.run({ params: { id: 'abc' }, query: TAIL, server: { row: { accountId } }, signal });
+  return { reading, read };
+}
+
+test('two logs of an account are read at once; others do not wait for them, and who has gone waits no more', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const { reading, read } = bench(async function* () {
+    await gate.promise;
+    yield { position: '1', text: 'x' };
+  });
+  const eager = Array.from({ length: 10 }, () => read('ann'));
+  const other = read('bob');
+  const leaving = new AbortController();
+  const left = read('ann', leaving.signal);
+  leaving.abort();
+  await t.throwsAsync(left, { message: /caller/i });
+  await new Promise(setImmediate);
+  t.is(reading.now, 3);
+  gate.resolve();
+  t.deepEqual(
+    (await Promise.all([...eager, other])).map(({ lines }) => lines.length),
+    Array.from({ length: 11 }, () => 1),
+  );
+  t.is(reading.most, 3);
+});
+
+test('lines are shown without line ends within, and cut where they are long', async (t) => {
+  const asked: LogQuery[] = [];
+  const { read } = bench(async function* (query) {
+    asked.push(query);
+    yield { position: '1', text: `a\rb\n${'😀'.repeat(8_192)}` };
+  });
+  const { lines } = await read('ann');
+  t.is(lines[0], `ab${'😀'.repeat(4_095)}`);
+  t.like(asked[0], { tail: 1_000, lineChars: 8_192 });
+});
