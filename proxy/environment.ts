@@ -51,7 +51,7 @@ export const PORT_TAKEN = 98;
 const MOST_SERVICES = 8;
 const WHERE = 'CONTROL_URL must be where the service is, such as wss://dormouse.example.org.';
 const HOUR_MS = 3_600_000;
-/** A timer of Node fires at once where it should take longer. */
+/** As the service has it: a timer of Node fires at once where it should take longer. */
 const MOST_DRAIN_HOURS = 596;
 /** The service takes no longer one. */
 const NAME_UNITS = 128;

@@ -18,8 +18,9 @@ export function createProxyLog(level: string, elsewhere?: Write): Log & { setLev
   const log = (level: 'debug' | 'info' | 'warn') => (fields: object, msg: string) => {
     if (LEVELS.indexOf(level) < least) return;
     const plain = Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, plainOf(key, value)]));
-    if (elsewhere?.(level, plain, msg)) return void (written = 0);
-    if (elsewhere && written > MOST_BYTES) return;
+    const isTaken = elsewhere?.(level, plain, msg) ?? false;
+    if (isTaken) written = 0;
+    if (isTaken || (elsewhere && written > MOST_BYTES)) return;
     const line = `${JSON.stringify({ level, time: new Date().toISOString(), room: 'proxy', ...plain, msg })}\n`;
     written += line.length;
     process.stdout.write(line);

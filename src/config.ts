@@ -20,9 +20,6 @@ export interface Setting<T> {
 
 const MANIFEST_URL = 'https://piston-meta.mojang.com/mc/game/version_manifest_v2.json';
 
-/** A timer of Node fires at once where it should take longer. */
-const MOST_DRAIN_HOURS = 596;
-
 const SESSION_URL = 'https://sessionserver.mojang.com';
 
 /** Every setting there is: parsing, validation and the help text come from this one table. */
@@ -44,7 +41,7 @@ export const settings = {
   ),
   proxyDrainHours: setting(
     'PROXY_DRAIN_HOURS',
-    kind.integer(0, MOST_DRAIN_HOURS),
+    kind.integer(0, 596),
     '12',
     'Players of a proxy that ends may stay so long.',
   ),

@@ -22,15 +22,15 @@ test('a start that fails gives back its ports', async (t) => {
   await mkdir(dir, { recursive: true });
   const start = async (args: string[]) => {
     const run = (await games.claim(spec, false, { gamePort, rconPort, managementPort }))!;
-    return await games.start(run, { file: '/bin/sleep', args } as never, dir, {}).catch(async (error: unknown) => {
+    return await games.start(run, { file: '/bin/sleep', args }, dir, {}).catch(async (error: unknown) => {
       await games.abandon(run);
       throw error;
     });
   };
-  const { openForGame } = files;
   files.openForGame = async () => Promise.reject(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' }));
   await t.throwsAsync(start(['60']), { code: 'ENOSPC' });
-  files.openForGame = openForGame;
+  // That of the class again.
+  Reflect.deleteProperty(files, 'openForGame');
   // What Node itself refuses to start.
   await t.throwsAsync(start(['6\0']), { code: 'ERR_INVALID_ARG_VALUE' });
   const started = await start(['60']).catch((error: unknown) => (t.true(error instanceof EngineError), error));

@@ -3,9 +3,9 @@ import { createProxyLog } from '../../proxy/log.ts';
 
 /** Calls with what goes to standard output meanwhile, which is not written there. */
 function written(work: () => void): string {
-  const { write } = process.stdout;
+  const write = process.stdout.write.bind(process.stdout);
   let text = '';
-  process.stdout.write = ((chunk: string) => ((text += chunk), true)) as typeof write;
+  process.stdout.write = (chunk) => ((text += String(chunk)), true);
   try {
     work();
   } finally {
