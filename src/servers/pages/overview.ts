@@ -58,13 +58,16 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
   const { server, role, call, now } = request;
   const { id } = server;
   const isOwner = isAtLeast(role, 'owner');
-  const metrics = await call('GetServerMetrics', { id });
+  const [metrics, { entries: incidents }] = await Promise.all([
+    call('GetServerMetrics', { id }),
+    call('ListDiagnostics', { id }),
+  ]);
   const asleep = server.state === 'hibernated' ? [{ id, role }] : [];
   const [machine, obstacles, eula, alerts, month, today, playing] = await Promise.all([
     call('InspectMachine', { id }),
     obstaclesTo(asleep, settings),
     eulaCard(request),
-    alertsCard(request, metrics.slowSince),
+    alertsCard(request, { slowSince: metrics.slowSince, incidents }),
     isOwner ? usageSince(request, monthStart(now)) : undefined,
     isOwner ? usageSince(request, dayStart(now)) : undefined,
     players(request),
@@ -74,7 +77,12 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
       <div>
         <section class="card" data-live="now">
           <h2>Now</h2>
-          ${whatNow(request, machine, { ...settings, playersWake: settings.playersWake(id), obstacle: obstacles.get(id) })}
+          ${whatNow(request, machine, {
+            ...settings,
+            playersWake: settings.playersWake(id),
+            obstacle: obstacles.get(id),
+            latest: incidents[0],
+          })}
           ${server.state === 'running' && figures(metrics)}
         </section>
         ${month && today && usageCard({ month, today, now, request })}
