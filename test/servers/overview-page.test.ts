@@ -1,5 +1,5 @@
 import test from 'ava';
-import { markBillable, proveAwakeSessions } from '../../src/billing/awake-session-rows.ts';
+import { insertAwakeSession, markBillable, proveAwakeSessions } from '../../src/billing/awake-session-rows.ts';
 import { createAwakeSessions } from '../../src/billing/awake-sessions.ts';
 import { openWallet } from '../../src/billing/ledger.ts';
 import { chargeNext } from '../../src/billing/tick-rows.ts';
@@ -8,7 +8,8 @@ import { deleteIncident, insertIncident } from '../../src/insight/alerts/rows.ts
 import { closeBrowser } from '../support/browser.ts';
 import { needs } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
-import { STEVE } from '../support/world.ts';
+import { awakeSessionRow } from '../support/store.ts';
+import { KEY, STEVE } from '../support/world.ts';
 
 test.after.always(closeBrowser);
 
@@ -46,7 +47,32 @@ test('its owner reads how long it was awake, who woke it, and what that cost', a
   await it.clock.advance(60 * 60_000);
   const { text } = await it.get('/servers/castle');
   t.regex(text, /Today \(UTC\)[\s\S]*1 h <small>0\.01 USD[\s\S]*What woke it today[\s\S]*<bdi>Steve<\/bdi> joined/);
+  t.regex(text, /What woke it this month<\/h3>\s*<p>\s*<bdi>Steve<\/bdi> once\./);
   t.regex((await it.get('/servers')).text, /512 MB<\/span> · <span class="piece">0\.01 USD this month/);
+});
+
+test('of many wakes the newest of today are listed, with the way to the others; who may only play reads them too', async (t) => {
+  const it = await openPanel(t);
+  const { row } = await it.create('castle');
+  for (let times = 0; times < 7; times++) {
+    const [startedAt, cause] = [it.clock.now(), times < 2 ? KEY : STEVE];
+    await it.command('castle', times < 2 ? 'START' : 'JOIN', cause);
+    await it.reach('castle', 'running');
+    await it.command('castle', 'STOP');
+    await it.reach('castle', 'hibernated');
+    const of = { serverId: 'castle', accountId: 'acc_test', serverCreatedAt: row.createdAt };
+    const session = { id: `ses_${times}`, ...of, startedAt, endedAt: startedAt + 1, cause: JSON.stringify(cause) };
+    await it.store.write((tx) => insertAwakeSession(tx, awakeSessionRow(session)));
+  }
+  await it.stranger();
+  await it.share('castle', 'limited');
+  const owned = (await it.get('/servers/castle')).text;
+  const shared = (await it.get('/servers/castle', await it.browser('usr_other'))).text;
+  for (const text of [owned, shared]) t.is(text.match(/<bdi>Steve<\/bdi> joined<\/li>/g)?.length, 5);
+  t.regex(owned, /href="\/servers\/castle\/bill">All of them: Bill/);
+  t.regex(owned, /What woke it this month<\/h3>\s*<p>\s*<bdi>Steve<\/bdi> 5 times, API keys 2 times\./);
+  t.regex(shared, /href="\/servers\/castle\/machine">All of them: Machine/);
+  t.notRegex(shared, /This month|this month/);
 });
 
 test('what is wrong now stands among the alerts as long as it is; what is about money, for its owner', async (t) => {

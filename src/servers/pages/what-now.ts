@@ -108,15 +108,9 @@ function startup({ startupPhase, startupPercent, startupEtaSeconds }: Server): H
 
 function running(request: ServerRequest, machine: Machine, idleMinutes: number): Html {
   const { role } = request;
-  const kept = machine.deadlines.find(({ name }) => name === 'keepAwake')?.at;
+  const kept = deadline(machine, 'keepAwake');
   return html`${wokenBy(request, machine)}
-    <p>
-      ${
-        kept === undefined || kept === null
-          ? html`It goes to sleep ${countText(idleMinutes, 'minute', 'minutes')} after the last player has left.`
-          : html`It is kept awake until ${timeTag(kept)}.`
-      }
-    </p>
+    <p>${kept === undefined ? restText(machine, idleMinutes) : html`It is kept awake until ${timeTag(kept)}.`}</p>
     ${
       isAtLeast(role, 'member') &&
       html`<div class="actions small">
@@ -130,6 +124,19 @@ function running(request: ServerRequest, machine: Machine, idleMinutes: number):
       </div>`
     }
     ${killForm(request)}`;
+}
+
+function deadline({ deadlines }: Machine, wanted: string): string | undefined {
+  return deadlines.find(({ name }) => name === wanted)?.at ?? undefined;
+}
+
+/** When it goes to sleep; where somebody is in, the rule. */
+function restText(machine: Machine, idleMinutes: number): Html {
+  const [idle, falseWake] = [deadline(machine, 'idle'), deadline(machine, 'falseWake')];
+  if (idle !== undefined) return html`It goes to sleep at ${timeTag(idle)} if nobody comes.`;
+  if (falseWake !== undefined)
+    return html`Who woke it has not come in: it goes to sleep at ${timeTag(falseWake)} if nobody does.`;
+  return html`It goes to sleep ${countText(idleMinutes, 'minute', 'minutes')} after the last player has left.`;
 }
 
 function wokenBy(request: ServerRequest, { transitions }: Machine): Html | undefined {
