@@ -1,3 +1,4 @@
+import { refused } from '../jail/errors.ts';
 import type { Jail } from '../jail/jail.ts';
 import { invalidPath, parsePath } from '../jail/path.ts';
 import { patiently } from '../jail/patience.ts';
@@ -5,10 +6,18 @@ import { isList } from '../jail/secrets.ts';
 import { type Room, spaceOf } from '../jail/space.ts';
 import { type UnpackOptions, unpack } from './archives/read.ts';
 
+/** What is unpacked, and where to. */
+export interface Extraction {
+  path: string;
+  to: string;
+  /** Files of the same names give way. Else ALREADY_EXISTS PATH_EXISTS, and nothing is unpacked. */
+  overwrite: boolean;
+}
+
 /** Bytes unpacked, and those that are added by it. */
 export async function extract(
   files: Jail,
-  { path, to }: { path: string; to: string },
+  { path, to, overwrite }: Extraction,
   reading: UnpackOptions,
   room: Room,
 ): Promise<{ result: number; addedBytes: number }> {
@@ -28,6 +37,9 @@ export async function extract(
       await stage.mkdir(path);
       continue;
     }
+    // Said before the rest is unpacked; what comes there meanwhile is found when all is put in place.
+    if (!overwrite && (await files.stat(`${to}/${path}`).catch(() => undefined)))
+      throw refused('EEXIST', `${to}/${path}`);
     await using file = await stage.create(path, mode || undefined);
     let size = 0;
     for await (const chunk of content) {
@@ -37,6 +49,6 @@ export async function extract(
     }
     extracted += size;
   }
-  const replacedBytes = await stage.mergeInto(to);
+  const replacedBytes = await stage.mergeInto(to, !overwrite);
   return { result: extracted, addedBytes: addedBytes - replacedBytes };
 }
