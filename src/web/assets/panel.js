@@ -68,9 +68,19 @@ function improve() {
   for (const each of document.querySelectorAll('[data-plain]')) each.hidden = true;
   for (const button of document.querySelectorAll('[data-copy]')) button.hidden = !navigator.clipboard;
   for (const time of document.querySelectorAll('time[data-local]')) {
-    const at = new Date(time.dateTime);
-    const text = at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+    const text = localTime(time.dateTime);
     if (time.textContent !== text) time.textContent = text;
-    time.title = at.toISOString();
+    time.title = new Date(time.dateTime).toISOString();
   }
+  for (const time of document.querySelectorAll('time[data-local-title]')) time.title = localTime(time.dateTime);
+  // A day of UTC has other ends where its reader is: what is said of it stays, and is said in their time besides.
+  for (const title of document.querySelectorAll('title[data-from]')) {
+    const { from, to, text = title.textContent } = title.dataset;
+    title.dataset.text = text;
+    title.textContent = `${text} (here ${localTime(Number(from))} to ${localTime(Number(to))})`;
+  }
+}
+
+function localTime(at) {
+  return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 }
