@@ -24,12 +24,14 @@ async function send(form, button) {
     if (!main) return location.assign(answer.url);
     document.title = fresh.title;
     form.reset();
-    form.closest('.confirm')?.removeAttribute('open');
+    // What was refused in one is open in the answer, and stays so.
+    if (!main.querySelector('.confirm[open]')) form.closest('.confirm')?.removeAttribute('open');
     Idiomorph.morph(document.getElementById('main'), main);
     document.dispatchEvent(new CustomEvent('dormouse:renewed'));
-    const told = document.querySelector('[aria-invalid=true], [role=alert], [role=status].note');
+    const wrong = document.querySelector('main [aria-invalid=true]');
+    const told = wrong ?? document.querySelector('[role=alert], [role=status].note');
     told?.scrollIntoView({ block: 'nearest' });
-    if (told?.matches('[aria-invalid=true]')) told.focus();
+    wrong?.focus();
   } catch {
     say('The service did not answer. Nothing was changed, or it will show in a moment.');
   } finally {
