@@ -1,6 +1,6 @@
 import { refused } from '../jail/errors.ts';
 import type { Jail } from '../jail/jail.ts';
-import { invalidPath, parsePath } from '../jail/path.ts';
+import { invalidPath, joinNames, parsePath } from '../jail/path.ts';
 import { patiently } from '../jail/patience.ts';
 import { isList } from '../jail/secrets.ts';
 import { type Room, spaceOf } from '../jail/space.ts';
@@ -32,14 +32,13 @@ export async function extract(
     // A backup, say: its lists speak of a server's own folder.
     if (isList(path)) continue;
     await beforePiece(0);
-    parsePath(`${to}/${path}`);
+    const place = joinNames(parsePath(`${to}/${path}`));
     if (kind === 'directory') {
       await stage.mkdir(path);
       continue;
     }
     // Said before the rest is unpacked; what comes there meanwhile is found when all is put in place.
-    if (!overwrite && (await files.stat(`${to}/${path}`).catch(() => undefined)))
-      throw refused('EEXIST', `${to}/${path}`);
+    if (!overwrite && (await files.stat(place).catch(() => undefined))) throw refused('EEXIST', place);
     await using file = await stage.create(path, mode || undefined);
     let size = 0;
     for await (const chunk of content) {
