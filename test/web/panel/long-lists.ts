@@ -51,13 +51,14 @@ export async function fillLists(it: PanelUnderTest, id: string): Promise<void> {
 async function playerLists(folder: string): Promise<void> {
   const nth = Array.from({ length: NAMES }, (_, each) => each);
   const named = nth.map((each) => ({ uuid: '', name: `player_name_${1_000 + each}` }));
-  const ban = { created: '2026-01-01 10:00:00 +0000', source: 'Alex', expires: '2099-01-31 18:05:09 +0100' };
   const reason = 'Took all of the torches in the mine, and was told more than once. '.repeat(2);
+  const created = '2026-01-01 10:00:00 +0000';
+  const ban = { created, source: 'Alex', expires: '2099-01-31 18:05:09 +0100', reason };
   const lists = {
     whitelist: named,
     ops: named.map(({ uuid, name }) => ({ uuid, name, level: 4, bypassesPlayerLimit: true })),
-    'banned-players': named.map(({ uuid, name }) => ({ uuid, name, ...ban, reason })),
-    'banned-ips': nth.map((each) => ({ ip: `2001:db8:1234:5678:9abc:def0:1234:${1_000 + each}`, ...ban, reason })),
+    'banned-players': named.map((who) => Object.assign({}, ban, who)),
+    'banned-ips': nth.map((each) => Object.assign({ ip: `2001:db8:1234:5678:9abc:def0:1234:${1_000 + each}` }, ban)),
   };
   for (const [name, entries] of Object.entries(lists))
     await writeFile(join(folder, `${name}.json`), JSON.stringify(entries));
