@@ -70,7 +70,7 @@ function improve() {
   for (const each of document.querySelectorAll('[data-plain]')) each.hidden = true;
   for (const button of document.querySelectorAll('[data-copy]')) button.hidden = !navigator.clipboard;
   for (const time of document.querySelectorAll('time[data-local]')) {
-    const text = localTime(time.dateTime);
+    const text = localTime(time.dateTime, time.dataset.local || 'short');
     if (time.textContent !== text) time.textContent = text;
     time.title = new Date(time.dateTime).toISOString();
   }
@@ -83,6 +83,6 @@ function improve() {
   }
 }
 
-function localTime(at) {
-  return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+function localTime(at, timeStyle = 'short') {
+  return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle });
 }

@@ -81,7 +81,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
           data-now="${request.now}"
           ${stream}
         >
-          ${stream && liveNote()}${notes(request)}${shown.main}
+          ${page.stream !== undefined && liveNote()}${notes(request)}${shown.main}
         </div>`,
       });
       mount(page.path, page, (request) => request, frame);
