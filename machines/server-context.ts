@@ -126,6 +126,23 @@ export function restedFor(context: ServerContext, { at, players, joined }: Readi
   return at - since - (joined !== undefined && joined.knocking > 0 ? KNOCK_MS : 0);
 }
 
+/** What lets it go to sleep by itself, and when, if nobody comes (`restedFor`); undefined where it does not, or that is not known. */
+export function restDeadline(context: ServerContext, idleAfterMs: number): RestDeadline | undefined {
+  const { live, readyAt, keepAwakeUntil } = context;
+  if (readyAt === null || live.players !== 0) return undefined;
+  const since = Math.max(live.lastActiveAt ?? 0, readyAt);
+  const isFalseWake = unclaimed(context) && (idleAfterMs === 0 || FALSE_WAKE_MS < idleAfterMs);
+  if (!isFalseWake && idleAfterMs === 0) return undefined;
+  const at = Math.max(since + (isFalseWake ? FALSE_WAKE_MS : idleAfterMs), keepAwakeUntil);
+  return { name: isFalseWake ? 'falseWake' : 'idle', at };
+}
+
+/** `falseWake`: the player who woke it has not come in. */
+export interface RestDeadline {
+  name: 'idle' | 'falseWake';
+  at: number;
+}
+
 /** Whether a game that used to answer has been silent for too long. */
 export function hangs({ answered }: ServerContext, { silentMs = null, hungAfterMs = 0 }: Reading): boolean {
   return answered && hungAfterMs > 0 && silentMs !== null && silentMs >= hungAfterMs;

@@ -16,7 +16,7 @@ import type { Log } from '../kernel/log.ts';
 import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';
 import { formatOfName } from './archives/format.ts';
 import { archiveStream, packedPaths } from './archives/write.ts';
-import { extract } from './extract.ts';
+import { type Extraction, extract } from './extract.ts';
 import type { Part } from './listing-part.ts';
 import { type Listing, createListing } from './listing.ts';
 
@@ -82,7 +82,7 @@ export interface Files {
    * room for it. Put in place one after the other, each whole: a process that is killed just then leaves some of them. Bytes
    * unpacked.
    */
-  extract(serverId: string, path: string, to: string, patience?: Patience): Promise<number>;
+  extract(serverId: string, what: Extraction, patience?: Patience): Promise<number>;
 }
 
 /** Nothing may be there yet; or, what is there must still be of this version: ABORTED FILE_CHANGED. */
@@ -216,10 +216,10 @@ export function createFiles({ dataDir, owner, disk, lock, openFiles, log, ...opt
       }
     },
 
-    async extract(serverId, path, to, patience = {}) {
+    async extract(serverId, what, patience = {}) {
       const { signal, tenant = serverId } = patience;
       const extracted = await growing(serverId, 0, (files, room) =>
-        unlessGone(signal, () => extract(files, { path, to }, { workers, tenant, signal }, room)),
+        unlessGone(signal, () => extract(files, what, { workers, tenant, signal }, room)),
       );
       // Directories that were there already and files that gave way have been paid for twice.
       disk.freed(serverId);

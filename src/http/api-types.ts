@@ -1484,7 +1484,7 @@ export interface paths {
         put?: never;
         /**
          * Unpack an archive
-         * @description A zip (or jar), tar, tar.gz or tar.zst, whatever its name, into the directory `to`, which is made if it is not there. Files of the same names give way. An archive that is damaged, holds links or reaches outside changes nothing. If the service is killed while it puts the files in place, some of them are there: extract it again. Ends when the caller goes away.
+         * @description A zip (or jar), tar, tar.gz or tar.zst, whatever its name, into the directory `to`, which is made if it is not there. Files of the same names give way, unless `overwrite` is false: then it is refused, and changes nothing. An archive that is damaged, holds links or reaches outside changes nothing. If the service is killed while it puts the files in place, some of them are there: extract it again. Ends when the caller goes away.
          *
          *     Needs the scope `files:write`. On the server, needs the role `member`.
          */
@@ -4636,7 +4636,10 @@ export interface components {
             allowedEvents: string[];
             /** @default [] */
             deadlines: {
-                /** @default  */
+                /**
+                 * @description A state, which is given up then; `keepAwake`: before, it is not let to sleep; `idle`, `falseWake`: it goes to sleep if nobody comes.
+                 * @default
+                 */
                 name: string;
                 /** Format: date-time */
                 at: string | null;
@@ -5160,6 +5163,11 @@ export interface components {
              * @default
              */
             to?: string;
+            /**
+             * @description Whether files that are there already give way.
+             * @default true
+             */
+            overwrite?: boolean;
         };
         ExtractArchiveResponse: {
             /**

@@ -58,7 +58,7 @@ export interface Staging extends AsyncDisposable {
   /** Makes a file, with the directories above it; the last of one name wins. */
   create(path: string, mode?: number): Promise<JailFile>;
   /** Joins all that is staged with what is at a path of the jail (`stage.ts`); the bytes of the files that gave way. */
-  mergeInto(path: string): Promise<number>;
+  mergeInto(path: string, exclusive?: boolean): Promise<number>;
 }
 
 /**
@@ -239,7 +239,7 @@ async function stagingOf(cell: Cell): Promise<Staging> {
         await makeParents(stage.cell, splitLast(names).parent);
         return await openFile(stage.cell, names, { write: true, create: true, truncate: true, mode });
       }),
-    mergeInto: (path) => changing(path, () => stage.mergeInto(parsePath(path))),
+    mergeInto: (path, exclusive) => changing(path, () => stage.mergeInto(parsePath(path), exclusive)),
     [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
   };
 }

@@ -18,9 +18,9 @@ export interface Stage extends AsyncDisposable {
   /**
    * Puts all that is staged into the directory at a path, which is made where it is missing: files replace files,
    * directories are joined. Refused before anything is moved where a name is protected, or taken by another kind of thing.
-   * Says how many bytes the replaced files had.
+   * Says how many bytes the replaced files had. `exclusive`: no file may be replaced, ALREADY_EXISTS PATH_EXISTS.
    */
-  mergeInto(names: Names): Promise<number>;
+  mergeInto(names: Names, exclusive?: boolean): Promise<number>;
 }
 
 /** Opens a stage. What was not placed is removed with it, or after a crash with the next use of the jail. */
@@ -50,8 +50,8 @@ function stageIn(cell: Cell, temps: FileHandle, root: FileHandle): Omit<Stage, t
         await dir.sync();
       });
     },
-    async mergeInto(names) {
-      const replacedBytes = await check(names);
+    async mergeInto(names, exclusive = false) {
+      const replacedBytes = await check(names, exclusive);
       await syncTree(root);
       await makeParents(cell, names);
       await merge(root, names);
@@ -59,7 +59,7 @@ function stageIn(cell: Cell, temps: FileHandle, root: FileHandle): Omit<Stage, t
     },
   };
 
-  async function check(into: Names): Promise<number> {
+  async function check(into: Names, exclusive: boolean): Promise<number> {
     let replacedBytes = 0;
     for await (const { kind, path } of walk(root)) {
       const names = [...into, ...path.split('/')];
@@ -67,6 +67,7 @@ function stageIn(cell: Cell, temps: FileHandle, root: FileHandle): Omit<Stage, t
       requireWritable(cell, names);
       const there = await inDirectory(cell, parent, (dir) => look(dir, name)).catch(ignore('ENOENT'));
       if (!there) continue;
+      if (kind === 'file' && exclusive) throw refused('EEXIST', joinNames(names));
       if (kind === 'file') requirePlainFile(there, names);
       else if (!there.isDirectory()) throw refused('ENOTDIR', joinNames(names));
       if (kind === 'file') replacedBytes += there.size;

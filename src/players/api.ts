@@ -101,7 +101,12 @@ const setWhitelistEntry = (needs: Needs) =>
     example: { name: 'Steve', allowed: true },
     async run(call) {
       const { name, allowed: listed } = call.body;
-      return changed(call, needs, { list: 'whitelist', name, listed }, listed ? 'whitelist.add' : 'whitelist.remove');
+      return changed(
+        call,
+        needs,
+        { list: 'whitelist', name, listed },
+        listed ? 'players.whitelist.add' : 'players.whitelist.remove',
+      );
     },
   });
 
@@ -123,7 +128,12 @@ const setBanEntry = (needs: Needs) =>
     async run(call) {
       const { name, banned: listed, reason } = call.body;
       const until = endOf(call.body, needs.clock);
-      return changed(call, needs, { list: 'banned', name, listed, reason, until }, listed ? 'ban' : 'unban');
+      return changed(
+        call,
+        needs,
+        { list: 'banned', name, listed, reason, until },
+        listed ? 'players.ban' : 'players.unban',
+      );
     },
   });
 
@@ -145,7 +155,12 @@ const setIpBanEntry = (needs: Needs) =>
     async run(call) {
       const { ip, banned: listed, reason } = call.body;
       const until = endOf(call.body, needs.clock);
-      return changed(call, needs, { list: 'bannedIps', ip, listed, reason, until }, listed ? 'banIp' : 'unbanIp');
+      return changed(
+        call,
+        needs,
+        { list: 'bannedIps', ip, listed, reason, until },
+        listed ? 'players.banIp' : 'players.unbanIp',
+      );
     },
   });
 
@@ -161,7 +176,7 @@ const setOpEntry = (needs: Needs) =>
     example: { name: 'Steve', op: true },
     async run(call) {
       const { name, op: listed } = call.body;
-      return changed(call, needs, { list: 'ops', name, listed }, listed ? 'op' : 'deop');
+      return changed(call, needs, { list: 'ops', name, listed }, listed ? 'players.op' : 'players.deop');
     },
   });
 
@@ -194,10 +209,10 @@ function endOf({ banned, expires }: { banned: boolean; expires?: number | undefi
   return expires;
 }
 
-async function changed(call: AnyCall, needs: Needs, wanted: WantedChange, verb: string) {
+async function changed(call: AnyCall, needs: Needs, wanted: WantedChange, action: string) {
   // An address may be a person's: the audit log, which more people read, does without.
   const detail = wanted.list === 'bannedIps' ? '' : wanted.name;
-  await needs.players.change(call.params.id, wanted, recordOf(call, needs, `players.${verb}`, detail));
+  await needs.players.change(call.params.id, wanted, recordOf(call, needs, action, detail));
   return listsOf(call.params.id, needs);
 }
 

@@ -78,7 +78,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     ...versionOperations({ ...needs, forgetBuild: (id) => forgetBuild(dataRoot(dataDir, id), owner) }),
     ...settingOperations({ ...needs, testAlert }),
     ...updateOperations(needs),
-    ...machineOperations(needs),
+    ...machineOperations({ ...needs, settings }),
     ...memberOperations({ ...people, serverOperation }),
   ];
   return {

@@ -22,6 +22,7 @@ const FILES = {
   billStyle: ['bill.css'],
   settingsStyle: ['settings.css'],
   preview: ['preview.js'],
+  iconScript: ['icon.js'],
   statechartStyle: ['chart.css'],
   machinesStyle: ['machines.css'],
   machinesScript: ['machines.js'],

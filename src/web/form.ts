@@ -75,7 +75,7 @@ export function doneNote(message: string | undefined): Html | undefined {
  * A button that asks once more, without a script, before it does something that cannot be undone. `what` distinguishes it
  * for who hears the page rather than sees it. `open`: it has been asked already, and the form was not done.
  */
-export function confirmed(question: string, ask: string, what: string, form: Html, open = false): Html {
+export function confirmed(question: string | Html, ask: string, what: string | Html, form: Html, open = false): Html {
   return html`<details class="confirm" ${open && html`open`}>
     <summary>${ask}<span class="unseen"> ${what}</span></summary>
     <div>

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
 import test from 'ava';
+import { insertBackup, listBackups } from '../../src/backups/rows.ts';
 import { createOffSite } from '../../src/backups/offsite/offsite.ts';
 import { closeBrowser } from '../support/browser.ts';
 import { needs } from '../support/needs.ts';
-import { PHONE, accessible, openPanel } from '../support/panel.ts';
+import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
 import { plant } from '../support/tree.ts';
 import { WORLD, archiveOf, backUp, backupsOf, ended, find, hold, rootOf } from './parts.ts';
 
@@ -21,6 +22,16 @@ async function panel(t: Parameters<typeof openPanel>[0], options: Parameters<typ
   };
   const text = async () => (await it.get('/servers/lobby/backups')).text;
   return { ...it, form: submit, text };
+}
+
+/** Leaves `lobby` with so many backups, of which all but one are rows alone. */
+async function many(it: PanelUnderTest, count: number): Promise<void> {
+  await backUp(it, 'lobby');
+  const [row] = await listBackups(it.store, 'lobby');
+  await it.store.write(async (tx) => {
+    for (let nth = 1; nth < count; nth++)
+      await insertBackup(tx, { ...row!, id: `bak_${nth}`, createdAt: row!.createdAt - nth });
+  });
 }
 
 test('a backup is made, locked, kept from being deleted, unlocked and deleted, without a script', async (t) => {
@@ -94,6 +105,37 @@ test('what is kept is said in words and changed by numbers; what is no number is
   t.regex(refused.text, /value="many"/);
   await it.form('retention', { keepLast: '0', hourly: '0', daily: '0', weekly: '0', monthly: '0' });
   t.regex(await it.text(), /Every backup, until you delete it\./);
+});
+
+test('what keeps fewer of the backups that are there is asked for apart, with how many would go', async (t) => {
+  const it = await panel(t);
+  await many(it, 3);
+  const fewer = { keepLast: '1', hourly: '0', daily: '0', weekly: '0', monthly: '0' };
+  const asked = await it.form('retention', fewer);
+  t.is(asked.status, 200);
+  t.regex(
+    asked.text,
+    /<details open>[^]*value="1"[^]*role="alert">\s*Of the backups that are there now, 2 go for good/,
+  );
+  t.regex(await it.text(), /The 10 newest/, 'nothing is changed yet');
+  const more = await it.form('retention', { ...fewer, goes: '1' });
+  t.regex(more.text, /2 go for good/, 'what was agreed to was less');
+  t.is((await it.form('retention', { ...fewer, goes: '2' })).to, '/servers/lobby/backups?done=retention');
+  t.regex(await it.text(), /The newest\. Others are deleted/);
+});
+
+test('many backups are shown a part at a time', async (t) => {
+  const it = await panel(t);
+  await many(it, 21);
+  const names = (text: string) => text.split('unpacked').length - 1;
+  const first = await it.text();
+  t.is(names(first), 20);
+  t.regex(first, /1–20 of 21<[^]*href="\/servers\/lobby\/backups\?from=20"\s*>On/);
+  const second = (await it.get('/servers/lobby/backups?from=20&done=locked')).text;
+  t.is(names(second), 1);
+  t.regex(second, /href="\/servers\/lobby\/backups"\s*>Back/);
+  t.regex(second, /action="\/servers\/lobby\/backups\/lock\?from=20"/, 'a button leads back to this part');
+  t.is(names((await it.get('/servers/lobby/backups?from=9e9')).text), 1);
 });
 
 test('who may only play has no backups; a member has', async (t) => {

@@ -72,6 +72,34 @@ test('files are uploaded by choosing and by dropping; what is there already is r
   );
 });
 
+test('of what is dropped, one file that cannot be read and an empty folder are told, and the others are uploaded', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await castle(t);
+  const { page, complaints } = await it.open(`${AT}?path=plugins`);
+  await page.evaluate(`{
+    const file = (path, read) => ({ isFile: true, fullPath: path, file: read });
+    const folder = (path, ...entries) => {
+      const parts = [entries, []];
+      return { isFile: false, fullPath: path, createReader: () => ({ readEntries: (found) => found(parts.shift() ?? []) }) };
+    };
+    const dropped = folder(
+      '/pack',
+      file('/pack/gone.txt', (found, failed) => failed(new DOMException('gone', 'NotFoundError'))),
+      folder('/pack/nothing'),
+      file('/pack/there.txt', (found) => found(new File(['there'], 'there.txt'))),
+    );
+    DataTransferItem.prototype.webkitGetAsEntry = () => dropped;
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([''], 'pack'));
+    document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+  }`);
+  await page.getByText('1 file is uploaded.').waitFor();
+  await page.getByText('pack/gone.txt: It could not be read, or is gone.').waitFor();
+  await page.getByText('pack/nothing: The folder is empty, and was not made.').waitFor();
+  t.is(readFileSync(join(it.root, 'plugins/pack/there.txt'), 'utf8'), 'there');
+  t.deepEqual(complaints, []);
+});
+
 /** As a person drops one from their desktop: what a script makes up holds no folders. */
 async function dropFolder(page: Page, folder: string): Promise<void> {
   const session = await page.context().newCDPSession(page);

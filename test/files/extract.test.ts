@@ -152,6 +152,21 @@ test('A05: more than 100 000 entries are refused, and a zip that says so for not
   t.deepEqual(tree(), ['lying.zip', 'many.tar']);
 });
 
+test('A07: where files may not be replaced, one that is there keeps all of the archive out', async (t) => {
+  const { put, post, see, tree } = await filesApi(t);
+  put('a.tar', await tar([{ name: 'fine' }, 'x'], [{ name: 'world/level.dat' }, 'old']));
+  put('out/world/level.dat', 'new');
+  const refused = await post(':extract', { path: 'a.tar', to: 'out', overwrite: false });
+  t.is(refused.status, 409);
+  t.is(refused.reason, 'PATH_EXISTS');
+  t.regex(refused.text, /out\/world\/level\.dat/);
+  t.is(see('out/world/level.dat'), 'new');
+  t.false(tree().includes('out/fine'));
+  t.is((await post(':extract', { path: 'a.tar', to: 'elsewhere', overwrite: false })).status, 200);
+  t.is((await post(':extract', { path: 'a.tar', to: 'out' })).status, 200, 'by default they give way');
+  t.is(see('out/world/level.dat'), 'old');
+});
+
 test('A07: of equal names the last wins; set-uid bits are dropped; what is protected stays', async (t) => {
   const { put, post, see, root, tree } = await filesApi(t);
   put('a.tar', await tar([{ name: 'x' }, 'one'], [{ name: 'X' }, 'two'], [{ name: 'x', mode: 0o4755 }, 'three']));

@@ -124,6 +124,13 @@ test('one entry is renamed, copied, unpacked and deleted', async (t) => {
     `${AT}?path=out&done=extracted`,
   );
   t.is(it.see('out/maps/a.txt'), 'a');
+  it.put('out/maps/a.txt', 'played since');
+  const inTheWay = await it.send('item/extract', { to: 'out' }, 'maps.zip');
+  t.is(inTheWay.status, 409);
+  t.regex(await inTheWay.text(), /role="alert">Nothing is unpacked: out\/maps\/a\.txt is there already/);
+  t.is(it.see('out/maps/a.txt'), 'played since');
+  t.is((await it.send('item/extract', { to: 'out', overwrite: 'true' }, 'maps.zip')).status, 303);
+  t.is(it.see('out/maps/a.txt'), 'a');
   t.is((await it.send('item/copy', { to: 'out/b.txt' }, 'maps/a.txt')).status, 303);
   const taken = await it.send('item/rename', { to: 'out/b.txt' }, 'maps/a.txt');
   t.is(taken.status, 409);

@@ -90,6 +90,21 @@ test('a ban is for ever, for a while or until a date, as its form says', async (
   }
 });
 
+test('long lists are shown a part at a time, and one is taken off by a button of its own', async (t) => {
+  const it = await players(t);
+  const names = Array.from({ length: 45 }, (_, nth) => ({ uuid: '', name: `player_${String(nth).padStart(2, '0')}` }));
+  await it.put('whitelist.json', names);
+  const first = await it.page();
+  t.regex(first, /player_19[^]*1–20 of 45/);
+  t.notRegex(first, /player_20/);
+  const last = (await it.get(`${PAGE}?whitelist=40`)).text;
+  t.regex(last, /name="name" value="player_44"[^]*41–45 of 45/);
+  const sent = { on: 'false', name: 'player_44' };
+  const answer = await it.submit(`${PAGE}/whitelist?whitelist=40`, sent);
+  t.is(answer.headers.get('location'), `${PAGE}?whitelist=40&done=whitelist`);
+  t.is((await it.json('whitelist.json')).length, 44);
+});
+
 test('what cannot be done is said by the form that was sent, with what was typed', async (t) => {
   const it = await players(t);
   const refused = await it.submit(`${PAGE}/ban-address`, { on: 'true', ip: '203.0.113', reason: 'Spam' });
@@ -168,7 +183,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await page.keyboard.type('Spam');
     await page.keyboard.press('Enter');
     await page.getByText('The bans are as you said.').waitFor();
-    await page.getByText('203.0.113.7').waitFor();
+    await page.getByText('203.0.113.7', { exact: true }).first().waitFor();
     await accessible(t, page);
     t.deepEqual(complaints, []);
   });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { markBillable, proveAwakeSessions } from '../../src/billing/awake-session-rows.ts';
+import { insertAwakeSession, markBillable, proveAwakeSessions } from '../../src/billing/awake-session-rows.ts';
 import { createAwakeSessions } from '../../src/billing/awake-sessions.ts';
 import { openWallet } from '../../src/billing/ledger.ts';
 import { chargeNext } from '../../src/billing/tick-rows.ts';
@@ -8,7 +8,8 @@ import { deleteIncident, insertIncident } from '../../src/insight/alerts/rows.ts
 import { closeBrowser } from '../support/browser.ts';
 import { needs } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
-import { STEVE } from '../support/world.ts';
+import { awakeSessionRow } from '../support/store.ts';
+import { KEY, STEVE } from '../support/world.ts';
 
 test.after.always(closeBrowser);
 
@@ -46,7 +47,32 @@ test('its owner reads how long it was awake, who woke it, and what that cost', a
   await it.clock.advance(60 * 60_000);
   const { text } = await it.get('/servers/castle');
   t.regex(text, /Today \(UTC\)[\s\S]*1 h <small>0\.01 USD[\s\S]*What woke it today[\s\S]*<bdi>Steve<\/bdi> joined/);
+  t.regex(text, /What woke it this month<\/h3>\s*<p>\s*<bdi>Steve<\/bdi> once\./);
   t.regex((await it.get('/servers')).text, /512 MB<\/span> · <span class="piece">0\.01 USD this month/);
+});
+
+test('of many wakes the newest of today are listed, with the way to the others; who may only play reads them too', async (t) => {
+  const it = await openPanel(t);
+  const { row } = await it.create('castle');
+  for (let times = 0; times < 7; times++) {
+    const [startedAt, cause] = [it.clock.now(), times < 2 ? KEY : STEVE];
+    await it.command('castle', times < 2 ? 'START' : 'JOIN', cause);
+    await it.reach('castle', 'running');
+    await it.command('castle', 'STOP');
+    await it.reach('castle', 'hibernated');
+    const of = { serverId: 'castle', accountId: 'acc_test', serverCreatedAt: row.createdAt };
+    const session = { id: `ses_${times}`, ...of, startedAt, endedAt: startedAt + 1, cause: JSON.stringify(cause) };
+    await it.store.write((tx) => insertAwakeSession(tx, awakeSessionRow(session)));
+  }
+  await it.stranger();
+  await it.share('castle', 'limited');
+  const owned = (await it.get('/servers/castle')).text;
+  const shared = (await it.get('/servers/castle', await it.browser('usr_other'))).text;
+  for (const text of [owned, shared]) t.is(text.match(/<bdi>Steve<\/bdi> joined<\/li>/g)?.length, 5);
+  t.regex(owned, /href="\/servers\/castle\/bill">All of them: Bill/);
+  t.regex(owned, /What woke it this month<\/h3>\s*<p>\s*<bdi>Steve<\/bdi> 5 times, API keys 2 times\./);
+  t.regex(shared, /href="\/servers\/castle\/machine">All of them: Machine/);
+  t.notRegex(shared, /This month|this month/);
 });
 
 test('what is wrong now stands among the alerts as long as it is; what is about money, for its owner', async (t) => {
@@ -113,6 +139,39 @@ test('a failed start says why, with the lines that show it, and is tried again b
   t.regex(text, /Out of memory[\s\S]*Java &lt;heap&gt; space/i);
   t.regex(text, /A start failed/);
   t.regex(text, /href="\/servers\/castle\/settings">Give it more RAM/);
+});
+
+test('a start is watched through its phases until it fails, and what mends it is pressed', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openPanel(t);
+  await it.create('castle', { type: 'fabric', coldStartsMs: [50_000, 50_000, 50_000] });
+  // It says how far it is by its log alone.
+  it.games.silent.add('castle');
+  const { page, complaints } = await it.open('/servers/castle', PHONE);
+  const now = page.locator('[data-live=now]');
+  const shows = async (text: string | RegExp) => {
+    await now.getByText(text).waitFor();
+    await accessible(t, page);
+  };
+  await page.getByRole('button', { name: 'Start' }).click();
+  await shows('The game is starting.');
+  await shows(/Usually it takes 50 s more/);
+  await it.until(() => it.engine.boots.includes('castle'));
+  it.engine.print('castle', '[12:00:01] [main/INFO]: Loading Minecraft 1.21.7 with Fabric Loader 0.16.14');
+  await shows('Mods are being loaded.');
+  const says = '[12:00:09] [Server thread/INFO]:';
+  it.engine.print('castle', `${says} Preparing level "world"`, `${says} Preparing spawn area: 43%`);
+  await shows('The world is being made ready.');
+  await now.getByText('43 %').waitFor();
+  t.is(await now.getByRole('progressbar', { name: /The world is being made ready/ }).getAttribute('value'), '43');
+  it.engine.print('castle', 'java.lang.OutOfMemoryError: Java heap space');
+  it.engine.crash('castle');
+  await shows('Out of memory');
+  await now.getByText('java.lang.OutOfMemoryError: Java heap space').waitFor();
+  await now.getByRole('link', { name: 'Give it more RAM' }).click();
+  await page.getByRole('heading', { name: 'Size and plan' }).waitFor();
+  t.is(new URL(page.url()).pathname, '/servers/castle/settings');
+  t.deepEqual(complaints, []);
 });
 
 test('ticks of a game that cannot tell them are not available, and have no empty chart', async (t) => {

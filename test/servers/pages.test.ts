@@ -178,6 +178,7 @@ test('the list is live in its place: a first server is made, started, and joined
 test('the front page says after how long without players a server goes to sleep', async (t) => {
   const it = await openPanel(t, { config: { idleTimeoutMinutes: 7 } });
   await it.create('castle');
+  it.games.players.set('castle', 1);
   await it.command('castle', 'JOIN', { kind: 'player', id: 'Steve', note: 'joined' });
   await it.reach('castle', 'running');
   t.regex((await it.get('/servers/castle')).text, /goes to sleep 7 minutes after the last player has left/);

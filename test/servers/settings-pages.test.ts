@@ -77,12 +77,20 @@ test('a description is previewed before it is saved, and an icon must be one', a
   };
   t.regex(await (await upload(png(128))).text(), /64 × 64 pixels; this one has 128 × 128/);
   t.regex(await (await upload(Buffer.from('GIF89a'))).text(), /must be a PNG/);
-  t.is((await upload(Buffer.alloc(1_000_000))).status, 413);
+  const photo = await upload(Buffer.concat([png(1_024), Buffer.alloc(3_000_000)]));
+  t.is(photo.status, 400);
+  t.regex(await photo.text(), /id="icon-wrong">must be 64 × 64 pixels; this one has 1024 × 1024</);
+  t.regex(
+    await (await upload(Buffer.concat([png(64), Buffer.alloc(40_000)]))).text(),
+    /id="icon-wrong">may have at most 30 KB; this one has 39 KB</,
+  );
+  t.is((await upload(Buffer.alloc(9_000_000))).status, 413);
   const broken = { cookie: it.owner.cookie, origin: it.origin, 'content-type': 'multipart/form-data; boundary=a' };
   const sent = { method: 'POST', headers: broken, body: '--b\r\nno form' };
   t.is((await fetch(`${it.origin}${TOP}/description/icon`, sent)).status, 415);
   t.is((await upload(png(64))).status, 303);
   t.deepEqual(await readFile(join(it.dataDir, 'servers/castle/server-icon.png')), png(64));
+  t.regex((await it.get(`${TOP}/description`)).text, /<details class="confirm" ?>\s*<summary>Remove the icon…/);
   t.is((await save(it, '/description/icon-remove', {})).status, 303);
   await t.throwsAsync(readFile(join(it.dataDir, 'servers/castle/server-icon.png')), { code: 'ENOENT' });
 });
@@ -133,7 +141,9 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await page.getByRole('link', { name: 'Description and icon' }).click();
     await page.getByLabel('Description', { exact: true }).fill('<gold>Come in\nand play');
     await page.locator('#entry font[color="#ffaa00"]', { hasText: 'Come in' }).waitFor();
-    await page.getByLabel('Picture').setInputFiles({ name: 'icon.png', mimeType: 'image/png', buffer: png(64) });
+    await page.getByLabel('Picture').setInputFiles({ name: 'large.png', mimeType: 'image/png', buffer: png(200) });
+    // Made smaller by the page, so that it is taken.
+    await page.waitForFunction('document.querySelector("[data-icon]").files[0].name === "server-icon.png"');
     await page.getByRole('button', { name: 'Upload the icon' }).click();
     const icon = page.getByAltText('The icon now');
     await icon.waitFor();

@@ -6,7 +6,7 @@ import { type Html, html } from '../../web/html.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { agoTag, timeTag } from '../../web/panel/time.ts';
-import { instantText, sizeText } from '../../web/text.ts';
+import { sizeText } from '../../web/text.ts';
 import type { BackupKind } from '../rows.ts';
 
 export type Backup = ReplyOf<'ListBackups'>['backups'][number];
@@ -91,7 +91,7 @@ function about({
 
 function actions(request: ServerRequest, backup: Backup, isRestored: boolean): (Html | false)[] {
   const { id, state, locked } = backup;
-  const what = `the backup of ${instantText(Date.parse(backup.createdAt ?? ''))}`;
+  const what = html`the backup of ${timeTag(backup.createdAt ?? '')}`;
   const isReady = state === 'ready';
   const path = `${BROWSER_PREFIX}/v1/servers/${request.server.id}/backups/${id}:download`;
   const unseen = html`<span class="unseen"> ${what}</span>`;

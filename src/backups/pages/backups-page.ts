@@ -3,14 +3,17 @@ import type { Page } from '../../web/page-request.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import { inShort } from '../../web/panel/in-short.ts';
 import type { Panel, PanelPage, ServerRequest } from '../../web/panel/panel.ts';
+import { partOf } from '../../web/panel/part.ts';
 import { PREVIOUS } from '../rows.ts';
 import { type Backup, backupItem, undoCard } from './backup-item.ts';
 import { jobNote } from './job-note.ts';
-import { RETENTION_FIELDS, retentionCard } from './retention-card.ts';
+import { goingBy, retentionCard, retentionIn } from './retention-card.ts';
+
+const ON_A_PAGE = 20;
 
 /** A server's backups: made, restored, kept and taken away. */
 export function mountBackupPages(panel: Panel): void {
-  panel.serverPage({ path: '/backups', show: backupsPage, forms: FORMS, done: DONE });
+  panel.serverPage({ path: '/backups', show: (request) => backupsPage(request), forms: FORMS, done: DONE });
 }
 
 const DONE = {
@@ -43,15 +46,20 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
     await call('DeleteBackup', { id, backupId: form.get('backup') ?? '' });
     return 'deleted';
   },
-  async retention({ call, server: { id } }, form) {
+  async retention(request, form) {
+    const { call, server } = request;
+    const goes = await goingBy(request, form);
+    // Asked for apart, with how many it is about: what has been made since, or other numbers, are another question.
+    if (goes > Number(form.get('goes') ?? 0))
+      return await backupsPage({ ...request, sent: form, failed: 'retention' }, goes);
     // What is no number is refused by the operation, which says what it takes.
-    const fields = RETENTION_FIELDS.map(([name]) => [name, form.get(name)?.trim() || '0'] as const);
-    await call('SetBackupRetention', { id }, Object.fromEntries(fields) as object);
+    await call('SetBackupRetention', { id: server.id }, Object.fromEntries(retentionIn(form)) as object);
     return 'retention';
   },
 };
 
-async function backupsPage(request: ServerRequest): Promise<Page> {
+/** `goes`: how many backups the retention that was asked for does not keep. */
+async function backupsPage(request: ServerRequest, goes = 0): Promise<Page> {
   const { call, server } = request;
   const [{ backups, retention }, machine] = await Promise.all([
     call('ListBackups', { id: server.id }),
@@ -59,6 +67,7 @@ async function backupsPage(request: ServerRequest): Promise<Page> {
   ]);
   const previous = backups.find(({ id }) => id === PREVIOUS);
   const kept = backups.filter((backup) => backup !== previous);
+  const { shown, pager } = partOf(request, kept, { key: 'from', most: ON_A_PAGE, of: 'backups' });
   const main = html`<div data-live="work">${jobNote(machine, backups)}${previous && undoCard(request, previous)}</div>
     <section class="card" data-live="backups">
       <div class="heading">
@@ -70,11 +79,12 @@ async function backupsPage(request: ServerRequest): Promise<Page> {
         kept.length === 0
           ? html`<p class="empty">There is no backup yet.</p>`
           : html`<ul class="list">
-              ${kept.map((backup) => backupItem(request, backup, previous !== undefined))}
+              ${shown.map((backup) => backupItem(request, backup, previous !== undefined))}
             </ul>`
       }
+      ${pager}
     </section>
-    ${retentionCard(request, retention)}`;
+    ${retentionCard(request, retention, goes)}`;
   return { title: 'Backups', main };
 }
 

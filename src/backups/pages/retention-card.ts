@@ -3,12 +3,16 @@ import { type Html, html } from '../../web/html.ts';
 import { filling, lineField } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
+import type { Form } from '../../web/serve.ts';
 import { countText, listText } from '../../web/text.ts';
+import { expired } from '../retention.ts';
+import type { BackupRow } from '../rows.ts';
 
+type Row = Pick<BackupRow, 'id' | 'kind' | 'state' | 'createdAt' | 'locked' | 'note'>;
 type Retention = ReplyOf<'ListBackups'>['retention'];
 
 /** The numbers of the form, with their labels. */
-export const RETENTION_FIELDS = [
+const FIELDS = [
   ['keepLast', 'The newest'],
   ['hourly', 'One of each hour, for so many hours'],
   ['daily', 'One of each day, for so many days'],
@@ -18,8 +22,8 @@ export const RETENTION_FIELDS = [
 
 const DIGITS = html`inputmode="numeric" pattern="[0-9]*"`;
 
-/** How many backups are kept, in words, and a form to change it. */
-export function retentionCard(request: ServerRequest, retention: Retention): Html {
+/** How many backups are kept, in words, and a form to change it. `goes`: so many would go by what was typed; that is asked for apart. */
+export function retentionCard(request: ServerRequest, retention: Retention, goes: number): Html {
   const filled = filling(request, 'retention');
   return html`<section class="card">
     <h2>What is kept</h2>
@@ -30,15 +34,41 @@ export function retentionCard(request: ServerRequest, retention: Retention): Htm
         request,
         'retention',
         html`<div class="side">
-            ${RETENTION_FIELDS.map(([name, label]) =>
+            ${FIELDS.map(([name, label]) =>
               lineField(filled, { name, label, value: String(retention[name]), maxlength: 4, more: DIGITS }),
             )}
           </div>
           <p class="hint">0 turns a rule off; with all at 0, every backup is kept. Days begin at midnight UTC.</p>
-          <button type="submit">Save</button>`,
+          ${
+            goes === 0
+              ? html`<button type="submit">Save</button>`
+              : html`<p class="note warn" role="alert">
+                    Of the backups that are there now, ${goes} ${goes === 1 ? 'goes' : 'go'} for good when the next one
+                    has been made. Lock what you want to keep.
+                  </p>
+                  <button class="danger" type="submit" name="goes" value="${goes}">Yes, keep no more than that</button>`
+          }`,
       )}
     </details>
   </section>`;
+}
+
+/** The numbers of the form, as they were typed. */
+export function retentionIn(form: Form): (readonly [name: keyof Retention, typed: string])[] {
+  return FIELDS.map(([name]) => [name, form.get(name)?.trim() || '0'] as const);
+}
+
+/** How many backups that are kept now would go by the numbers of the form; 0 where one is no number. */
+export async function goingBy({ call, server: { id }, now }: ServerRequest, form: Form): Promise<number> {
+  const typed = retentionIn(form);
+  if (typed.some(([, text]) => !/^\d{1,4}$/.test(text))) return 0;
+  const { backups, retention } = await call('ListBackups', { id });
+  const rows = backups.map(({ id: backupId, kind, state, createdAt, locked, note }) => {
+    return { id: backupId, kind, state, createdAt: Date.parse(createdAt ?? ''), locked, note } as Row;
+  });
+  const wanted = Object.fromEntries(typed.map(([name, text]) => [name, Number(text)])) as unknown as Retention;
+  const already = new Set(expired(rows, retention, now));
+  return expired(rows, wanted, now).filter((row) => !already.has(row)).length;
 }
 
 /** `The 10 newest, and the newest of each of the last 7 days and 4 weeks. …` */

@@ -5,6 +5,7 @@ import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
+import { partOf } from '../../web/panel/part.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
 import { countText } from '../../web/text.ts';
@@ -14,8 +15,8 @@ import { endingText } from './words.ts';
 
 type Usage = ReplyOf<'GetServerUsage'>;
 
-/** Sessions in the table; a shorter span shows the others. */
-const ROWS = 100;
+/** Sessions in a part of the table. */
+const ROWS = 25;
 
 /** What one server costs, when it was awake, who or what woke it, and what that came to. */
 export function mountServerBill(panel: Panel): void {
@@ -31,7 +32,7 @@ async function serverBillPage(request: ServerRequest): Promise<Page> {
     <section class="card">
       <h2>When it was awake</h2>
       ${spanChoice(here, span)}
-      <div data-live="awake">${figures(usage, span, now)} ${days(server, usage, span, now)}</div>
+      <div data-live="awake">${figures(usage, span, now)} ${days(request, usage, span)}</div>
     </section>
     <section class="card flush">
       <h2>Each time it was awake</h2>
@@ -101,15 +102,17 @@ function figures({ sessions, gbHours, amountMicros }: Usage, span: Span, now: nu
 }
 
 /** The days of the span on which there was such a server. */
-function days({ createdAt }: ServerRequest['server'], { sessions }: Usage, span: Span, now: number): Html {
-  const madeAt = Date.parse(createdAt ?? '');
+function days({ server, principal, now }: ServerRequest, { sessions }: Usage, span: Span): Html {
+  const madeAt = Date.parse(server.createdAt ?? '');
   if (madeAt >= span.to) return html`<p class="empty">It did not exist then: it was made ${timeTag(madeAt)}.</p>`;
-  return timeline(sessions, { ...span, from: Math.max(span.from, madeAt) }, now);
+  return timeline(sessions, { ...span, from: Math.max(span.from, madeAt) }, { now, reader: principal });
 }
 
-function sessionTable({ principal, now }: ServerRequest, sessions: readonly AwakeSession[]): Html {
+function sessionTable(request: ServerRequest, sessions: readonly AwakeSession[]): Html {
+  const { principal, now } = request;
   if (sessions.length === 0)
     return html`<p class="empty">It was not awake in these days, and cost nothing for being awake.</p>`;
+  const { shown, pager } = partOf(request, sessions.toReversed(), { key: 'row', most: ROWS, of: 'times' });
   return html`<table class="rows">
       <caption class="unseen">
         Each time it was awake, newest first
@@ -124,22 +127,19 @@ function sessionTable({ principal, now }: ServerRequest, sessions: readonly Awak
         </tr>
       </thead>
       <tbody>
-        ${sessions
-          .slice(-ROWS)
-          .toReversed()
-          .map(
-            (session) =>
-              html`<tr>
-                <th scope="row">${session.startedAt !== null && timeTag(session.startedAt)}</th>
-                <td data-label="By"><span>${causeWords(session.cause, principal)}</span></td>
-                <td data-label="For">${spanText(endOf(session, now) - Date.parse(session.startedAt ?? ''))}</td>
-                <td data-label="Ended">${endingText(session.ending)}</td>
-                <td data-label="Cost" class="amount">${costText(session)}</td>
-              </tr>`,
-          )}
+        ${shown.map(
+          (session) =>
+            html`<tr>
+              <th scope="row">${session.startedAt !== null && timeTag(session.startedAt)}</th>
+              <td data-label="By"><span>${causeWords(session.cause, principal)}</span></td>
+              <td data-label="For">${spanText(endOf(session, now) - Date.parse(session.startedAt ?? ''))}</td>
+              <td data-label="Ended">${endingText(session.ending)}</td>
+              <td data-label="Cost" class="amount">${costText(session)}</td>
+            </tr>`,
+        )}
       </tbody>
     </table>
-    ${sessions.length > ROWS && html`<p class="empty">These are the newest ${ROWS}. Choose fewer days to see the others.</p>`}`;
+    ${pager}`;
 }
 
 function costText(session: AwakeSession): Html {

@@ -1,8 +1,10 @@
 import { dayStart } from '../../kernel/calendar.ts';
+import { usdText } from '../../kernel/money.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/units.ts';
 import { type AwakeSession, endOf } from '../../servers/pages/awake.ts';
 import { type Html, html } from '../../web/html.ts';
-import { spanText } from '../../web/panel/words.ts';
+import { causeText, spanText } from '../../web/panel/words.ts';
+import { countText } from '../../web/text.ts';
 import type { Span } from './span.ts';
 
 /** Of the days of a longer span the newest are drawn. */
@@ -22,11 +24,21 @@ const LEGEND: Record<string, string> = {
   free: 'free: it was not up, or nobody came in',
 };
 
+/** As many pieces say each what it was; of more, each day says how many there were. Else the page would be too long to send. */
+const MOST_SAID = 120;
+
 /** Part of a session that lies in one day. */
 interface Piece {
   session: AwakeSession;
   from: number;
   to: number;
+  /** Its share of what the session cost. */
+  micros: number;
+}
+
+/** Who reads it. */
+interface Reader {
+  userId: string;
 }
 
 /** Whether a session was free whatever it lasted: it was never up, or a wake after which nobody came in. */
@@ -34,22 +46,18 @@ export function isFree({ readyAt, endedAt, ending }: AwakeSession): boolean {
   return ending === 'false_wake' || (readyAt === null && endedAt !== null);
 }
 
+interface Shown {
+  now: number;
+  reader: Reader;
+}
+
 /** Each day of a span as a line from midnight to midnight (UTC), newest first, with the times the server was awake and why. */
-export function timeline(sessions: readonly AwakeSession[], span: Span, now: number): Html {
+export function timeline(sessions: readonly AwakeSession[], span: Span, { now, reader }: Shown): Html {
   const first = Math.max(dayStart(span.from), dayStart(span.to - 1) - (MOST_DAYS - 1) * DAY_MS);
   const days: Html[] = [];
   for (let day = dayStart(span.to - 1); day >= first; day -= DAY_MS) {
-    const piece = (session: AwakeSession): Piece => ({
-      session,
-      from: Math.max(Date.parse(session.startedAt ?? ''), day),
-      to: Math.min(endOf(session, now), day + DAY_MS),
-    });
-    days.push(
-      dayLine(
-        day,
-        sessions.map(piece).filter(({ from, to }) => from < to),
-      ),
-    );
+    const pieces = sessions.map((session) => pieceOf(session, day, now)).filter(({ from, to }) => from < to);
+    days.push(dayLine(day, pieces, sessions.length <= MOST_SAID ? reader : undefined));
   }
   const tones = new Set(sessions.map(toneOf));
   return html`<div class="timeline">
@@ -74,26 +82,38 @@ export function timeline(sessions: readonly AwakeSession[], span: Span, now: num
   </div>`;
 }
 
-function dayLine(day: number, pieces: readonly Piece[]): Html {
+/** The minutes of a session are charged alike, from when it was ready. */
+function pieceOf(session: AwakeSession, day: number, now: number): Piece {
+  const [begin, end] = [Date.parse(session.startedAt ?? ''), endOf(session, now)];
+  const [from, to] = [Math.max(begin, day), Math.min(end, day + DAY_MS)];
+  const readyAt = Date.parse(session.readyAt ?? session.startedAt ?? '');
+  const share = end > readyAt ? Math.max(0, to - Math.max(from, readyAt)) / (end - readyAt) : 0;
+  return { session, from, to, micros: isFree(session) ? 0 : Number(session.amountMicros) * share };
+}
+
+/** `reader`: who is told of each piece; undefined: of none. */
+function dayLine(day: number, pieces: readonly Piece[], reader: Reader | undefined): Html {
   const awakeMs = pieces.reduce((sum, { from, to }) => sum + to - from, 0);
+  const cost = usdText(Math.round(pieces.reduce((sum, { micros }) => sum + micros, 0)));
   const name = DAY.format(day);
-  const said =
-    pieces.length === 0
-      ? html`aria-hidden="true"`
-      : html`role="img" aria-label="${name}: ${pieces.map(pieceText).join('; ')}"`;
+  const each = reader
+    ? pieces.map((piece) => pieceText(piece, reader)).join('; ')
+    : `awake ${countText(pieces.length, 'time')}, ${spanText(awakeMs)} in all, ${cost}`;
+  const said = pieces.length === 0 ? html`aria-hidden="true"` : html`role="img" aria-label="${name}: ${each}"`;
   return html`<li>
     <span class="day">${name}</span>
     <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" ${said}>
       <path class="grid" d="M360 0V${HEIGHT}M720 0V${HEIGHT}M1080 0V${HEIGHT}" />
-      ${pieces.map((piece) => bar(piece, day))}
+      ${pieces.map((piece) => bar(piece, day, reader))}
     </svg>
-    <span class="sum">${pieces.length > 0 && spanText(awakeMs)}</span>
+    <span class="sum">${pieces.length > 0 && html`${spanText(awakeMs)} <small>${cost}</small>`}</span>
   </li>`;
 }
 
-function bar(piece: Piece, day: number): Html {
-  const width = Math.max(LEAST_WIDTH, (piece.to - piece.from) / MINUTE_MS);
-  const x = Math.min((piece.from - day) / MINUTE_MS, WIDTH - width);
+function bar(piece: Piece, day: number, reader: Reader | undefined): Html {
+  const { from, to } = piece;
+  const width = Math.max(LEAST_WIDTH, (to - from) / MINUTE_MS);
+  const x = Math.min((from - day) / MINUTE_MS, WIDTH - width);
   return html`<rect
     class="${toneOf(piece.session)}"
     x="${Math.round(x)}"
@@ -101,7 +121,7 @@ function bar(piece: Piece, day: number): Html {
     width="${Math.round(width)}"
     height="${HEIGHT - 2}"
   >
-    <title>${pieceText(piece)}</title>
+    ${reader && html`<title data-from="${from}" data-to="${to}">${pieceText(piece, reader)}</title>`}
   </rect>`;
 }
 
@@ -109,8 +129,9 @@ function toneOf(session: AwakeSession): string {
   return isFree(session) ? 'free' : (TONES[session.cause.kind] ?? 'other');
 }
 
-function pieceText({ session, from, to }: Piece): string {
-  return `${clockText(from)} to ${clockText(to)}, ${LEGEND[toneOf(session)]}`;
+function pieceText({ session, from, to, micros }: Piece, reader: Reader): string {
+  const cost = isFree(session) ? 'free' : session.plan === 'flat' ? 'flat plan' : usdText(Math.round(micros));
+  return `${clockText(from)} to ${clockText(to)} UTC, ${causeText(session.cause, reader)}, ${cost}`;
 }
 
 const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' });

@@ -26,7 +26,7 @@ export function lastsText(minutes: number): string {
 }
 
 /** How an awake session ended, as its owner reads it. */
-const ENDINGS: Record<string, string> = {
+export const ENDINGS: Record<string, string> = {
   '': 'awake now',
   stopped: 'stopped',
   idle: 'nobody was online',
@@ -40,6 +40,9 @@ const ENDINGS: Record<string, string> = {
   funds: 'the wallet was empty',
   spend_cap: 'the spend cap was reached',
   quota: 'its disk quota was exceeded',
+  lost: 'its machine went away',
+  unexpected: 'it was to be asleep',
+  shutdown: 'the service ended',
   deleted: 'deleted',
 };
 

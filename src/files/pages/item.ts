@@ -1,9 +1,10 @@
 import type { ReplyOf } from '../../http/calls.ts';
+import { StatusError } from '../../kernel/status.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { confirmed } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
-import { filling, lineField } from '../../web/panel/fields.ts';
+import { filling, lineField, tickField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import { inShort } from '../../web/panel/in-short.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
@@ -39,7 +40,8 @@ export function mountItem(panel: Panel): void {
       },
       async extract(request, form) {
         const [path, to] = [pathOf(request), form.get('to') ?? ''];
-        const extracting = request.call('ExtractArchive', { id: request.server.id }, { path, to });
+        const what = { path, to, overwrite: form.get('overwrite') === 'true' };
+        const extracting = request.call('ExtractArchive', { id: request.server.id }, what).catch(inTheWay);
         const done = await inShort(extracting, 'extracted', 'extracting');
         return { to: pageOf(request, done === 'extracted' ? to : apart(path).directory, '', { done }) };
       },
@@ -122,19 +124,33 @@ function facts({ isDir, size, modifiedAt }: Entry): Html {
   </dl>`;
 }
 
+/** Of an archive that would replace something, as nobody has said that it may. */
+function inTheWay(error: unknown): never {
+  if (!(error instanceof StatusError) || error.reason !== 'PATH_EXISTS') throw error;
+  const path = error.options.metadata?.['path'] ?? '';
+  const sentence = `Nothing is unpacked: ${path} is there already. Choose another folder, or say that it may be replaced.`;
+  throw new StatusError('ALREADY_EXISTS', 'PATH_EXISTS', sentence, { cause: error });
+}
+
 function extractCard(request: ServerRequest, path: string): Html {
   const { directory, name } = apart(path);
   const to = `${directory === '' ? '' : `${directory}/`}${name.replace(/\.(?:tar\.)?\w+$/, '')}`;
+  const filled = filling(request, 'extract');
   const field = { name: 'to', label: 'Into the folder', value: to, maxlength: PATH_CHARS, required: false };
   return html`<section class="card">
     <h2>Unpack</h2>
     ${panelForm(
       request,
       'extract',
-      html`${lineField(filling(request, 'extract'), {
+      html`${lineField(filled, {
           ...field,
-          hint: 'It is made if it is not there; files of the same names give way. Empty: the top.',
-        })}<button type="submit">Unpack</button>`,
+          hint: 'It is made if it is not there. Empty: the top.',
+        })}
+        ${tickField(filled, { name: 'overwrite', label: 'Replace files that are there already', on: false })}<button
+          type="submit"
+        >
+          Unpack
+        </button>`,
     )}
   </section>`;
 }

@@ -4,6 +4,7 @@ import { type Html, html } from '../../web/html.ts';
 import { type Filling, filling, lineField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
+import { partOf } from '../../web/panel/part.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { plainName } from '../../web/text.ts';
 import { lengthFields } from './ban-length.ts';
@@ -38,7 +39,12 @@ export function whitelistCard(request: ServerRequest, lists: Lists, mayChange: b
         fields: { on: String(!whitelistEnforced) },
       })
     }
-    ${namesList(whitelist, 'Nobody is on it.', ({ name }) => [name, undefined, mayChange && remove(request, 'whitelist', name)])}
+    ${namesList(request, whitelist, {
+      none: 'Nobody is on it.',
+      of: 'whitelist',
+      off: mayChange && { form: 'whitelist', field: 'name', label: 'Remove' },
+      shown: ({ name }) => [name],
+    })}
     ${mayChange && nameForm(request, 'whitelist', 'Let in')}
   </section>`;
 }
@@ -49,11 +55,15 @@ export function operatorsCard(request: ServerRequest, { ops }: Lists, mayChange:
     <p>
       Players with commands in the game. The property <code>op-permission-level</code> says how much a new one may do.
     </p>
-    ${namesList(ops, 'Nobody is an operator.', ({ name, level, bypassesPlayerLimit }) => [
-      name,
-      html`Level ${level}: ${LEVELS[level]}${bypassesPlayerLimit && '; comes in where the server is full'}`,
-      mayChange && remove(request, 'operator', name),
-    ])}
+    ${namesList(request, ops, {
+      none: 'Nobody is an operator.',
+      of: 'operators',
+      off: mayChange && { form: 'operator', field: 'name', label: 'Remove' },
+      shown: ({ name, level, bypassesPlayerLimit }) => [
+        name,
+        html`Level ${level}: ${LEVELS[level]}${bypassesPlayerLimit && '; comes in where the server is full'}`,
+      ],
+    })}
     ${mayChange && nameForm(request, 'operator', 'Make an operator')}
   </section>`;
 }
@@ -63,11 +73,12 @@ export function bansCard(request: ServerRequest, { banned }: Lists, mayChange: b
   return html`<section class="card" id="bans">
     <h2>Banned players</h2>
     <p>Who is banned neither comes in nor wakes the server, and reads the reason.</p>
-    ${namesList(banned, 'Nobody is banned.', (ban) => [
-      ban.name,
-      banText(ban),
-      mayChange && buttonForm(request, 'ban', 'Lift', { fields: { name: ban.name, on: 'false' } }),
-    ])}
+    ${namesList(request, banned, {
+      none: 'Nobody is banned.',
+      of: 'banned players',
+      off: mayChange && { form: 'ban', field: 'name', label: 'Lift' },
+      shown: (ban) => [ban.name, banText(ban)],
+    })}
     ${
       mayChange &&
       panelForm(
@@ -87,11 +98,12 @@ export function addressBansCard(request: ServerRequest, { bannedIps }: Lists, ma
   return html`<section class="card">
     <h2>Banned addresses</h2>
     <p>Kept at the door, asleep and awake. Who is in already stays: throw them out as well.</p>
-    ${namesList(bannedIps, 'No address is banned.', (ban) => [
-      ban.ip,
-      banText(ban),
-      mayChange && buttonForm(request, 'ban-address', 'Lift', { fields: { ip: ban.ip, on: 'false' } }),
-    ])}
+    ${namesList(request, bannedIps, {
+      none: 'No address is banned.',
+      of: 'banned addresses',
+      off: mayChange && { form: 'ban-address', field: 'ip', label: 'Lift' },
+      shown: (ban) => [ban.ip, banText(ban)],
+    })}
     ${
       mayChange &&
       panelForm(
@@ -109,22 +121,42 @@ export function addressBansCard(request: ServerRequest, { bannedIps }: Lists, ma
   </section>`;
 }
 
-type Shown = [name: string, what: Html | undefined, does: Html | false];
+/** A list of names, a part at a time. */
+interface Names<Entry> {
+  /** What is said where there are none. */
+  none: string;
+  of: string;
+  /** What takes one off: one form for all, with a button for each; false: the reader may not. */
+  off: { form: string; field: string; label: string } | false;
+  shown: (entry: Entry) => readonly [name: string, what?: Html];
+}
 
-function namesList<Entry>(entries: readonly Entry[], none: string, shown: (entry: Entry) => Shown): Html {
+const ON_A_PART = 20;
+
+function namesList<Entry>(request: ServerRequest, entries: readonly Entry[], names: Names<Entry>): Html {
+  const { none, of, off, shown } = names;
   if (entries.length === 0) return html`<p class="empty">${none}</p>`;
-  return html`<ul class="names">
-    ${entries.map((entry) => {
-      const [name, what, does] = shown(entry);
-      return html`<li>
-        <div>
-          <b><bdi>${plainName(name) || '–'}</bdi></b
-          >${what && html`<small>${what}</small>`}
-        </div>
-        ${does}
-      </li>`;
-    })}
+  const part = partOf(request, entries, { key: of.replaceAll(' ', '-'), most: ON_A_PART, of });
+  const items = part.shown.map((entry) => {
+    const [name, what] = shown(entry);
+    const plain = plainName(name) || '–';
+    return html`<li>
+      <div>
+        <b><bdi>${plain}</bdi></b
+        >${what && html`<small>${what}</small>`}
+      </div>
+      ${
+        off &&
+        html`<button class="second" type="submit" name="${off.field}" value="${name}">
+          ${off.label}<span class="unseen"> ${plain}</span>
+        </button>`
+      }
+    </li>`;
+  });
+  const list = html`<ul class="names">
+    ${items}
   </ul>`;
+  return html`${off ? panelForm(request, off.form, html`${hidden('on', 'false')}${list}`) : list} ${part.pager}`;
 }
 
 function banText({ reason, created, expires, source }: Omit<Lists['bannedIps'][number], 'ip'>): Html {
@@ -133,10 +165,6 @@ function banText({ reason, created, expires, source }: Omit<Lists['bannedIps'][n
   Banned${since !== null && html` ${timeTag(since)}`} by
   ${source === 'Rcon' ? 'the console' : plainName(source) || 'somebody'},
   ${until === null ? 'for ever' : html`until ${timeTag(until)}`}.`;
-}
-
-function remove(request: ServerRequest, form: string, name: string): Html {
-  return buttonForm(request, form, 'Remove', { fields: { name, on: 'false' } });
 }
 
 function nameForm(request: ServerRequest, form: string, button: string): Html {

@@ -5,14 +5,19 @@ import { type Html, html } from '../../web/html.ts';
 import { filling, lineField } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
+import { partOf } from '../../web/panel/part.ts';
 import { plainName } from '../../web/text.ts';
 
 export type Lists = ReplyOf<'GetPlayerLists'>;
 
 export const REASON_CHARS = 256;
 
+const ON_A_PART = 40;
+
 /** Who plays now; renewed by itself, so that what is done to one of them is asked for elsewhere on the page. */
-export function playingCard({ here, server }: ServerRequest, lists: Lists, mayChange: boolean): Html {
+export function playingCard(request: ServerRequest, lists: Lists, mayChange: boolean): Html {
+  const { here, server } = request;
+  const { shown, pager } = partOf(request, lists.online, { key: 'playing', most: ON_A_PART, of: 'players' });
   return html`<section class="card flush" data-live="playing">
     <h2>Playing now</h2>
     ${
@@ -33,7 +38,7 @@ export function playingCard({ here, server }: ServerRequest, lists: Lists, mayCh
               </tr>
             </thead>
             <tbody>
-              ${lists.online.map(
+              ${shown.map(
                 (name) =>
                   html`<tr>
                     <th scope="row">
@@ -56,6 +61,7 @@ export function playingCard({ here, server }: ServerRequest, lists: Lists, mayCh
             </tbody>
           </table>`
     }
+    ${pager}
   </section>`;
 }
 

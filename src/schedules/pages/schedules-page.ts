@@ -3,10 +3,13 @@ import { html } from '../../web/html.ts';
 import { ASSETS } from '../../web/assets.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Panel, PanelPage, ServerRequest } from '../../web/panel/panel.ts';
+import { partOf } from '../../web/panel/part.ts';
 import type { Form } from '../../web/serve.ts';
 import { scheduleForm } from './schedule-form.ts';
 import { scheduleItem } from './schedule-item.ts';
 import { cronOf } from './timing.ts';
+
+const ON_A_PAGE = 20;
 
 /** What a server does by itself at set times. */
 export function mountSchedulePages(panel: Panel): void {
@@ -55,6 +58,7 @@ async function schedulesPage(request: ServerRequest): Promise<Page> {
   const { call, server, query } = request;
   const { schedules } = await call('ListSchedules', { id: server.id });
   const edited = schedules.find(({ id }) => id === (request.sent?.get('scheduleId') ?? query.get('edit')));
+  const { shown, pager } = partOf(request, schedules, { key: 'from', most: ON_A_PAGE, of: 'schedules' });
   const main = html`<section class="card" data-live="schedules">
       <h2>Schedules</h2>
       <p>What the server does by itself. Only a start wakes it: commands and restarts are skipped while it sleeps.</p>
@@ -62,9 +66,10 @@ async function schedulesPage(request: ServerRequest): Promise<Page> {
         schedules.length === 0
           ? html`<p class="empty">Nothing is scheduled yet. A backup every night is a good beginning.</p>`
           : html`<ul class="list">
-              ${schedules.map((schedule) => scheduleItem(request, schedule))}
+              ${shown.map((schedule) => scheduleItem(request, schedule))}
             </ul>`
       }
+      ${pager}
     </section>
     ${scheduleForm(request, edited)}`;
   return { title: 'Schedules', main, scripts: [ASSETS.schedulesScript] };

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { restDeadline } from '../../../machines/server-context.ts';
 import { reply } from '../../http/fields.ts';
 import type { Operation } from '../../http/operation.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import { notFound } from '../refusals.ts';
 import type { Servers } from '../servers.ts';
 import type { TransitionRow } from '../transition-rows.ts';
@@ -11,6 +13,8 @@ import type { ServerOperation } from './operation.ts';
 interface Needs {
   serverOperation: ServerOperation;
   servers: Servers;
+  /** Of servers that set no idle time of their own. */
+  settings: { idleTimeoutMinutes: number };
 }
 
 /** Who or what led to something. */
@@ -48,13 +52,22 @@ const Machine = z
       'Why the last work on its files was given up, which left them as they were; else empty.',
     ),
     allowedEvents: z.array(z.string()).default([]).describe('Commands that would be taken now.'),
-    deadlines: z.array(z.object({ name: reply.text, at: reply.timestamp })).default([]),
+    deadlines: z
+      .array(
+        z.object({
+          name: reply.text.describe(
+            'A state, which is given up then; `keepAwake`: before, it is not let to sleep; `idle`, `falseWake`: it goes to sleep if nobody comes.',
+          ),
+          at: reply.timestamp,
+        }),
+      )
+      .default([]),
     transitions: z.array(Transition).default([]).describe('The last 50, newest first.'),
     definition: z.unknown().describe('The statechart.'),
   })
   .meta({ id: 'Machine' });
 
-const inspectMachine = ({ serverOperation, servers }: Needs) =>
+const inspectMachine = ({ serverOperation, servers, settings }: Needs) =>
   serverOperation({
     id: 'InspectMachine',
     method: 'get',
@@ -66,10 +79,12 @@ const inspectMachine = ({ serverOperation, servers }: Needs) =>
     description: 'Its state, what it would do next, why it did what it did, and the statechart that decides.',
     params: ServerParams,
     reply: Machine,
-    async run({ params }) {
+    async run({ params, server: { row, context } }) {
       const view = await servers.inspect(params.id);
       if (!view) throw notFound(params.id);
-      return { ...view, transitions: view.transitions.map(transitionView) };
+      const rest = restDeadline(context, (row.idleTimeoutMinutes || settings.idleTimeoutMinutes) * MINUTE_MS);
+      const deadlines = [...view.deadlines, ...(rest === undefined ? [] : [rest])];
+      return { ...view, deadlines, transitions: view.transitions.map(transitionView) };
     },
   });
 

@@ -1,4 +1,3 @@
-import type { ReplyOf } from '../../http/calls.ts';
 import { isAtLeast } from '../../http/roles.ts';
 import { usdText } from '../../kernel/money.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/units.ts';
@@ -6,8 +5,7 @@ import { type Html, html } from '../../web/html.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { sinceTime, spanText } from '../../web/panel/words.ts';
-
-type Incident = ReplyOf<'ListDiagnostics'>['entries'][number];
+import { type Incident, remedyLink, remedyOf } from './remedies.ts';
 
 /** How far back failures are worth a word here. */
 const RECENT_MS = 7 * DAY_MS;
@@ -15,15 +13,18 @@ const MOST_INCIDENTS = 3;
 /** A wallet that lasts no longer is worth a word before it is empty. */
 const SHORT_RUNWAY_MS = DAY_MS;
 
-/** What is wrong with a server now, and what failed of late. `slowSince`: as of its metrics. */
-export async function alertsCard(request: ServerRequest, slowSince: string | null): Promise<Html> {
-  const { call, server, role, now } = request;
-  const [{ entries }, money] = await Promise.all([
-    call('ListDiagnostics', { id: server.id }),
-    isAtLeast(role, 'owner') ? moneyAlerts(request) : [],
-  ]);
-  const open = [...stateAlerts(request, slowSince), ...money];
-  const recent = entries.filter(({ at }) => now - Date.parse(at ?? '') < RECENT_MS).slice(0, MOST_INCIDENTS);
+interface Troubles {
+  /** Since when it is too slow, as of its metrics. */
+  slowSince: string | null;
+  /** What has failed, newest first. */
+  incidents: readonly Incident[];
+}
+
+/** What is wrong with a server now, and what failed of late. */
+export async function alertsCard(request: ServerRequest, { slowSince, incidents }: Troubles): Promise<Html> {
+  const { role, now } = request;
+  const open = [...stateAlerts(request, slowSince), ...(isAtLeast(role, 'owner') ? await moneyAlerts(request) : [])];
+  const recent = incidents.filter(({ at }) => now - Date.parse(at ?? '') < RECENT_MS).slice(0, MOST_INCIDENTS);
   return html`<section class="card" data-live="alerts">
     <h2>Alerts</h2>
     ${open.map((each) => html`<p class="note warn">${each}</p>`)}
@@ -31,7 +32,7 @@ export async function alertsCard(request: ServerRequest, slowSince: string | nul
       open.length === 0 && recent.length === 0
         ? html`<p class="soft">None in the last seven days.</p>`
         : html`<ul class="plain">
-            ${recent.map(incidentItem)}
+            ${recent.map((each) => incidentItem(request, each))}
           </ul>`
     }
   </section>`;
@@ -75,11 +76,12 @@ async function moneyAlerts({ call, server }: ServerRequest): Promise<Html[]> {
   return alerts;
 }
 
-function incidentItem({ at, kind, summary, suggestion, evidence }: Incident): Html {
+function incidentItem(request: ServerRequest, incident: Incident): Html {
+  const { at, kind, code, summary, suggestion, evidence } = incident;
   return html`<li>
     <p>
       ${timeTag(at ?? 0)}: <strong>${KINDS[kind] ?? kind}</strong>. ${summary}
-      ${suggestion !== '' && html`<small>${suggestion}</small>`}
+      ${suggestion !== '' && html`<small>${suggestion}</small>`} ${remedyLink(request, remedyOf(code, incident))}
     </p>
     ${
       evidence.length > 0 &&

@@ -52,17 +52,25 @@ function throughOf(kind: string, name: string): string {
 }
 
 /** Why the service did something by itself. */
-const SYSTEM: Record<string, string> = {
+export const SYSTEM: Record<string, string> = {
   idle: 'as nobody was in',
   crash: 'as the game had ended by itself',
   hung: 'as the game did not answer',
   quota: 'as the disk quota was reached',
   funds: 'as the wallet was empty',
   deadline: 'as it took too long',
+  false_wake: 'as it had been woken and nobody came in',
+  stopped_inside: 'as a command in the game had stopped it',
+  unexpected: 'as it ran though it was to be asleep',
+  lost: 'as its engine or machine had gone away',
+  shutdown: 'as the service ended',
+  spend_cap: 'as the spend cap of the month was reached',
+  access: 'as its author may not do so any more',
+  checkout: 'as the payment provider told it',
 };
 
-/** Behind who did it. */
-const WHAT: Record<string, string> = {
+/** By its action, behind who did it. */
+export const WHAT: Record<string, string> = {
   'server.create': 'made the server',
   'server.start': 'started it',
   'server.wake': 'woke it by joining',
@@ -165,6 +173,13 @@ const WHAT: Record<string, string> = {
   'grant.deny': 'turned a device away',
   'template.create': 'made a template',
   'template.delete': 'deleted a template',
+  'client.register': 'registered an app',
+  'client.disable': 'disabled an app for everybody',
+  'client.enable': 'enabled an app again',
+  'orphan.remove': 'removed an orphan',
+  'node.drain': 'drained a node',
+  'node.resume': 'resumed a node',
+  'node.fence': 'said that a node is surely off',
   'wallet.credit': 'credited the wallet',
   'wallet.topup': 'topped the wallet up',
   'wallet.refund': 'refunded a payment',

@@ -6,6 +6,7 @@ import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { partOf } from '../../web/panel/part.ts';
 import { copyButton } from '../../web/panel/parts.ts';
 import { buttonsOf, stateTag } from '../../web/panel/state.ts';
 import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
@@ -18,6 +19,8 @@ import { createFirst, firstSteps } from './first-server.ts';
 import { obstaclesTo } from './obstacles.ts';
 import { softwareText } from './software.ts';
 import { type Outlook, UNREADY, wakeText, whyText } from './why.ts';
+
+const CARDS = 24;
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
 
@@ -64,7 +67,9 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
   ]);
   const costs = new Map(spent.servers.map(({ serverId, spentMicros }) => [serverId, Number(spentMicros)]));
   const servers = [...my, ...shared];
-  const outlookOf = await outlooks(servers, options);
+  const { shown, pager } = partOf(request, servers, { key: 'from', most: CARDS, of: 'servers' });
+  // The way to a first join speaks of the first one, whatever part is shown.
+  const outlookOf = await outlooks([...new Set([...my.slice(0, 1), ...shown])], options);
   const tour = await firstSteps(request, my, { shared: shared.length, outlookOf });
   const main = html`<div class="card head">
       <div class="heading">
@@ -77,9 +82,10 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
       ${
         servers.length > 0 &&
         html`<ul class="cards">
-          ${servers.map((server) => serverCard(request, server, { micros: costs.get(server.id) ?? 0, ...outlookOf(server) }))}
+          ${shown.map((server) => serverCard(request, server, { micros: costs.get(server.id) ?? 0, ...outlookOf(server) }))}
         </ul>`
       }
+      ${pager}
     </div>`;
   return { title: 'Servers', main, endsTour: tour.isOver && !request.tourOver };
 }

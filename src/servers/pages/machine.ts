@@ -75,7 +75,9 @@ function comesNext({ allowedEvents, deadlines }: Machine): Html {
         ${
           deadlines.length === 0
             ? html`<span class="soft">none</span>`
-            : deadlines.map(({ name, at }) => html`${DEADLINES[name] ?? 'Given up'} ${at !== null && timeTag(at)} `)
+            : deadlines.map(
+                ({ name, at }) => html`<span>${DEADLINES[name] ?? 'Given up'} ${at !== null && timeTag(at)}</span> `,
+              )
         }
       </dd>
     </div>
@@ -93,7 +95,11 @@ const COMMANDS: Readonly<Record<string, string>> = {
   KEEP_AWAKE: 'to be kept awake',
   DELETE: 'its deletion',
 };
-const DEADLINES: Readonly<Record<string, string>> = { keepAwake: 'Kept awake until' };
+const DEADLINES: Readonly<Record<string, string>> = {
+  keepAwake: 'Kept awake until',
+  idle: 'Goes to sleep, if nobody comes,',
+  falseWake: 'Goes to sleep, as nobody has come in,',
+};
 
 function stepRow(request: ServerRequest, step: Step): Html {
   return html`<tr>

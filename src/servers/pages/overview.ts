@@ -19,6 +19,7 @@ import { face } from './face.ts';
 import { figuresByHour } from './figures.ts';
 import { type ObstacleOptions, obstaclesTo } from './obstacles.ts';
 import { softwareText } from './software.ts';
+import { wakersText } from './wakers.ts';
 import { whatNow } from './what-now.ts';
 
 type Usage = ReplyOf<'GetServerUsage'>;
@@ -58,13 +59,16 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
   const { server, role, call, now } = request;
   const { id } = server;
   const isOwner = isAtLeast(role, 'owner');
-  const metrics = await call('GetServerMetrics', { id });
+  const [metrics, { entries: incidents }] = await Promise.all([
+    call('GetServerMetrics', { id }),
+    call('ListDiagnostics', { id }),
+  ]);
   const asleep = server.state === 'hibernated' ? [{ id, role }] : [];
   const [machine, obstacles, eula, alerts, month, today, playing] = await Promise.all([
     call('InspectMachine', { id }),
     obstaclesTo(asleep, settings),
     eulaCard(request),
-    alertsCard(request, metrics.slowSince),
+    alertsCard(request, { slowSince: metrics.slowSince, incidents }),
     isOwner ? usageSince(request, monthStart(now)) : undefined,
     isOwner ? usageSince(request, dayStart(now)) : undefined,
     players(request),
@@ -74,10 +78,15 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
       <div>
         <section class="card" data-live="now">
           <h2>Now</h2>
-          ${whatNow(request, machine, { ...settings, playersWake: settings.playersWake(id), obstacle: obstacles.get(id) })}
+          ${whatNow(request, machine, {
+            ...settings,
+            playersWake: settings.playersWake(id),
+            obstacle: obstacles.get(id),
+            latest: incidents[0],
+          })}
           ${server.state === 'running' && figures(metrics)}
         </section>
-        ${month && today && usageCard({ month, today, now, request })}
+        ${month && today ? usageCard({ month, today, now, request }) : wakesCard(request, machine)}
       </div>
       <div>
         <section class="card" data-live="players">
@@ -161,20 +170,47 @@ function usageCard(given: { month: Usage; today: Usage; now: number; request: Se
     ${
       today.sessions.length > 0 &&
       html`<h3>What woke it today</h3>
-        <ul class="plain">
-          ${today.sessions
-            .slice(-MOST_SESSIONS)
-            .toReversed()
-            .map(
-              ({ startedAt, cause }) =>
-                html`<li>${timeTag(startedAt ?? 0)}: ${causeWords(cause, request.principal)}</li>`,
-            )}
-        </ul>`
+        ${wakeList(
+          request,
+          today.sessions.map(({ startedAt, cause }) => ({ at: startedAt, cause })).toReversed(),
+          html`<a href="/servers/${request.server.id}/bill">All of them: Bill</a>`,
+        )}`
+    }
+    ${
+      month.sessions.length > 0 &&
+      html`<h3>What woke it this month</h3>
+        <p>${wakersText(month.sessions, request.principal)}.</p>`
     }
   </section>`;
 }
 
-const MOST_SESSIONS = 5;
+/** For who does not pay for it: no more than what its machine tells. */
+function wakesCard(request: ServerRequest, { transitions }: ReplyOf<'InspectMachine'>): Html | undefined {
+  const from = dayStart(request.now);
+  const wakes = transitions.filter(
+    ({ from: before, to, at }) => to === 'starting' && before !== 'starting' && Date.parse(at ?? '') >= from,
+  );
+  if (wakes.length === 0) return undefined;
+  return html`<section class="card" data-live="usage">
+    <h2>What woke it today</h2>
+    ${wakeList(request, wakes, html`<a href="/servers/${request.server.id}/machine">All of them: Machine</a>`)}
+  </section>`;
+}
+
+interface Wake {
+  at: string | null;
+  cause: Usage['sessions'][number]['cause'];
+}
+
+/** The newest first; `all`: where the others are. */
+function wakeList({ principal }: ServerRequest, wakes: readonly Wake[], all: Html): Html {
+  return html`<ul class="plain">
+      ${wakes.slice(0, MOST_WAKES).map(({ at, cause }) => html`<li>${timeTag(at ?? 0)}: ${causeWords(cause, principal)}</li>`)}
+    </ul>
+    ${wakes.length > MOST_WAKES && html`<p>${all}</p>`}`;
+}
+
+const MOST_WAKES = 5;
 
 function usedText({ sessions, amountMicros }: Usage, from: number, now: number): Html {
   return html`${spanText(awakeMsIn(sessions, { from, to: now }, now))} <small>${usdText(Number(amountMicros))}</small>`;

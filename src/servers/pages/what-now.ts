@@ -9,6 +9,7 @@ import { sinceTime, wokenWords } from '../../web/panel/words.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { countText } from '../../web/text.ts';
 import type { Obstacle } from './obstacles.ts';
+import { type Incident, remedyLink, remedyOf } from './remedies.ts';
 import { summaryText } from './why.ts';
 
 type Machine = ReplyOf<'InspectMachine'>;
@@ -31,15 +32,17 @@ interface Ways {
   playersWake: boolean;
   /** What a rule has against that it wakes; undefined: nothing, or it does not sleep. */
   obstacle: Obstacle | undefined;
+  /** What failed last. */
+  latest: Incident | undefined;
 }
 
 /** What a server is doing, what comes next, and what may be done about it now. */
 export function whatNow(request: ServerRequest, machine: Machine, ways: Ways): Html {
   const { server } = request;
-  const { idleTimeoutMinutes, playersWake, obstacle } = ways;
+  const { idleTimeoutMinutes, playersWake, obstacle, latest } = ways;
   // Whatever the machine is about to do, it waits for that node.
-  if (server.startErrorCode === 'node_lost') return startFailure(server, request);
-  if (server.startErrorCode === 'suspended' && isTagged(server.state, 'at-rest')) return startFailure(server, request);
+  if (server.startErrorCode === 'node_lost') return startFailure(request, latest);
+  if (server.startErrorCode === 'suspended' && isTagged(server.state, 'at-rest')) return startFailure(request, latest);
   switch (server.state) {
     case 'running':
       return running(request, machine, server.idleTimeoutMinutes || idleTimeoutMinutes);
@@ -49,9 +52,9 @@ export function whatNow(request: ServerRequest, machine: Machine, ways: Ways): H
       return html`<p>It saves its world and goes to sleep.</p>
         ${killForm(request)}`;
     case 'start_failed':
-      return startFailure(server, request);
+      return startFailure(request, latest);
     case 'install_failed':
-      return failure(request, {
+      return failure(request, latest, {
         code: server.installErrorCode,
         summary: server.installErrorSummary,
         suggestion: server.installErrorSuggestion,
@@ -77,8 +80,9 @@ export function whatNow(request: ServerRequest, machine: Machine, ways: Ways): H
   }
 }
 
-function startFailure(server: Server, request: ServerRequest): Html {
-  return failure(request, {
+function startFailure(request: ServerRequest, latest: Incident | undefined): Html {
+  const { server } = request;
+  return failure(request, latest, {
     code: server.startErrorCode,
     summary: server.startErrorSummary,
     suggestion: server.startErrorSuggestion,
@@ -104,15 +108,9 @@ function startup({ startupPhase, startupPercent, startupEtaSeconds }: Server): H
 
 function running(request: ServerRequest, machine: Machine, idleMinutes: number): Html {
   const { role } = request;
-  const kept = machine.deadlines.find(({ name }) => name === 'keepAwake')?.at;
+  const kept = deadline(machine, 'keepAwake');
   return html`${wokenBy(request, machine)}
-    <p>
-      ${
-        kept === undefined || kept === null
-          ? html`It goes to sleep ${countText(idleMinutes, 'minute', 'minutes')} after the last player has left.`
-          : html`It is kept awake until ${timeTag(kept)}.`
-      }
-    </p>
+    <p>${kept === undefined ? restText(machine, idleMinutes) : html`It is kept awake until ${timeTag(kept)}.`}</p>
     ${
       isAtLeast(role, 'member') &&
       html`<div class="actions small">
@@ -126,6 +124,19 @@ function running(request: ServerRequest, machine: Machine, idleMinutes: number):
       </div>`
     }
     ${killForm(request)}`;
+}
+
+function deadline({ deadlines }: Machine, wanted: string): string | undefined {
+  return deadlines.find(({ name }) => name === wanted)?.at ?? undefined;
+}
+
+/** When it goes to sleep; where somebody is in, the rule. */
+function restText(machine: Machine, idleMinutes: number): Html {
+  const [idle, falseWake] = [deadline(machine, 'idle'), deadline(machine, 'falseWake')];
+  if (idle !== undefined) return html`It goes to sleep at ${timeTag(idle)} if nobody comes.`;
+  if (falseWake !== undefined)
+    return html`Who woke it has not come in: it goes to sleep at ${timeTag(falseWake)} if nobody does.`;
+  return html`It goes to sleep ${countText(idleMinutes, 'minute', 'minutes')} after the last player has left.`;
 }
 
 function wokenBy(request: ServerRequest, { transitions }: Machine): Html | undefined {
@@ -147,23 +158,6 @@ function killForm(request: ServerRequest): Html | undefined {
   );
 }
 
-/** Where what failed is mended, by its code; a new start is in the head of the page. */
-const REMEDIES: Readonly<Record<string, readonly [tab: string, label: string]>> = {
-  out_of_memory: ['settings', 'Give it more RAM'],
-  wrong_java_version: ['settings/version', 'Change its version'],
-  wrong_minecraft_version: ['settings/version', 'Change its version'],
-  core_unavailable: ['settings/version', 'Change its software'],
-  missing_dependency: ['mods', 'Look at its mods'],
-  plugin_missing_dependency: ['mods', 'Look at its mods'],
-  incompatible_mods: ['mods', 'Look at its mods'],
-  client_only_mod: ['mods', 'Look at its mods'],
-  broken_jar: ['mods', 'Look at its mods'],
-  world_corrupt: ['backups', 'Restore a backup'],
-  broken_datapack: ['backups', 'Restore a backup'],
-  bad_config: ['files', 'Look at its files'],
-  disk_full: ['files', 'Free some space'],
-};
-
 interface Failed {
   code: string;
   summary: string;
@@ -171,16 +165,14 @@ interface Failed {
   lines: string;
 }
 
-function failure({ server, role }: ServerRequest, { code, summary, suggestion, lines }: Failed): Html {
-  const [tab, label] = REMEDIES[code] ?? [];
+/** A new start is in the head of the page. */
+function failure(request: ServerRequest, latest: Incident | undefined, failed: Failed): Html {
+  const { code, summary, suggestion, lines } = failed;
+  const remedy = remedyLink(request, remedyOf(code, latest), 'button second');
   return html`<div class="note bad">
       <p>${summaryText(summary || 'It failed')}</p>
       ${suggestion !== '' && html`<p>${suggestion}</p>`}
     </div>
-    ${
-      tab !== undefined &&
-      isAtLeast(role, 'member') &&
-      html`<p class="remedy"><a class="button second" href="/servers/${server.id}/${tab}">${label}</a></p>`
-    }
+    ${remedy && html`<p class="remedy">${remedy}</p>`}
     ${lines !== '' && lines !== summary && html`<pre class="lines" tabindex="0" aria-label="The lines that show it">${lines}</pre>`}`;
 }

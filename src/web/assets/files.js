@@ -54,24 +54,36 @@ async function dropped({ items, files }) {
   // They must be taken before anything is waited for.
   const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   const found = entries.length === 0 ? [...files].map((file) => ({ file, path: file.name })) : [];
-  for (const entry of entries) await walk(entry, found);
+  const unread = [];
+  for (const entry of entries) await walk(entry, found, unread);
+  if (found.length === 0 && going.size + queue.length === 0) begin();
   take(found);
+  // Behind `take`, which begins a new list of what went wrong.
+  for (const each of unread) fail(each);
+  if (unread.length > 0) showSoon();
 }
 
-/** All files below what was dropped. */
-async function walk(entry, found) {
+/** All files below what was dropped. One that cannot be read keeps no other out. */
+async function walk(entry, found, unread) {
   if (found.length > MOST_FILES) return;
-  if (entry.isFile) {
-    const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
-    found.push({ file, path: entry.fullPath.replace(/^\//, '') });
-    return;
-  }
-  const reader = entry.createReader();
-  for (;;) {
-    // Gives some of them at a time.
-    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
-    if (some.length === 0) return;
-    for (const each of some) await walk(each, found);
+  const path = entry.fullPath.replace(/^\//, '');
+  try {
+    if (entry.isFile) {
+      const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+      found.push({ file, path });
+      return;
+    }
+    const reader = entry.createReader();
+    for (let count = 0; ;) {
+      // Gives some of them at a time.
+      const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+      if (some.length === 0 && count === 0) unread.push({ path, message: 'The folder is empty, and was not made.' });
+      if (some.length === 0) return;
+      count += some.length;
+      for (const each of some) await walk(each, found, unread);
+    }
+  } catch {
+    unread.push({ path, message: 'It could not be read, or is gone.' });
   }
 }
 
@@ -85,11 +97,15 @@ function take(files) {
     showSoon();
     return;
   }
-  if (going.size + queue.length === 0) [done, total, failed] = [{ files: 0, bytes: 0 }, { files: 0, bytes: 0 }, []];
+  if (going.size + queue.length === 0) begin();
   total.files += files.length;
   for (const { file } of files) total.bytes += file.size;
   queue.push(...files.map((each) => ({ ...each, tries: 0 })));
   next();
+}
+
+function begin() {
+  [done, total, failed] = [{ files: 0, bytes: 0 }, { files: 0, bytes: 0 }, []];
 }
 
 function next() {

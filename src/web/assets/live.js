@@ -12,7 +12,7 @@ const POLL_MS = 15_000;
 const EVENTS = ['state', 'progress', 'players', 'tick', 'backup', 'quota', 'alert', 'gap', 'changed', 'transition'];
 
 const page = document.querySelector('[data-stream]');
-const status = document.querySelector('[data-status]');
+const statuses = document.querySelectorAll('[data-status]');
 let source;
 let refreshing = false;
 let wanted = false;
@@ -69,9 +69,10 @@ function connect() {
 }
 
 function say(text, state) {
-  if (!status) return;
-  if (status.textContent !== text) status.textContent = text;
-  status.dataset.state = state;
+  for (const status of statuses) {
+    if (status.textContent !== text) status.textContent = text;
+    status.dataset.state = state;
+  }
 }
 
 /** At once where nothing was asked for lately; never more than once a second, nor two at a time. */

@@ -24,12 +24,14 @@ async function send(form, button) {
     if (!main) return location.assign(answer.url);
     document.title = fresh.title;
     form.reset();
-    form.closest('.confirm')?.removeAttribute('open');
+    // What was refused in one is open in the answer, and stays so.
+    if (!main.querySelector('.confirm[open]')) form.closest('.confirm')?.removeAttribute('open');
     Idiomorph.morph(document.getElementById('main'), main);
     document.dispatchEvent(new CustomEvent('dormouse:renewed'));
-    const told = document.querySelector('[aria-invalid=true], [role=alert], [role=status].note');
+    const wrong = document.querySelector('main [aria-invalid=true]');
+    const told = wrong ?? document.querySelector('[role=alert], [role=status].note');
     told?.scrollIntoView({ block: 'nearest' });
-    if (told?.matches('[aria-invalid=true]')) told.focus();
+    wrong?.focus();
   } catch {
     say('The service did not answer. Nothing was changed, or it will show in a moment.');
   } finally {
@@ -68,9 +70,19 @@ function improve() {
   for (const each of document.querySelectorAll('[data-plain]')) each.hidden = true;
   for (const button of document.querySelectorAll('[data-copy]')) button.hidden = !navigator.clipboard;
   for (const time of document.querySelectorAll('time[data-local]')) {
-    const at = new Date(time.dateTime);
-    const text = at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+    const text = localTime(time.dateTime, time.dataset.local || 'short');
     if (time.textContent !== text) time.textContent = text;
-    time.title = at.toISOString();
+    time.title = new Date(time.dateTime).toISOString();
   }
+  for (const time of document.querySelectorAll('time[data-local-title]')) time.title = localTime(time.dateTime);
+  // A day of UTC has other ends where its reader is: what is said of it stays, and is said in their time besides.
+  for (const title of document.querySelectorAll('title[data-from]')) {
+    const { from, to, text = title.textContent } = title.dataset;
+    title.dataset.text = text;
+    title.textContent = `${text} (here ${localTime(Number(from))} to ${localTime(Number(to))})`;
+  }
+}
+
+function localTime(at, timeStyle = 'short') {
+  return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle });
 }

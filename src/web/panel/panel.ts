@@ -8,7 +8,7 @@ import type { Answer, Page, Redirect, SignedInRequest } from '../page-request.ts
 import { type Problem, problemOf, withProblem } from '../problem.ts';
 import type { Awaitable, Form, Serve } from '../serve.ts';
 import { addressOf } from './form.ts';
-import { live, serverFrame } from './server-frame.ts';
+import { live, liveNote, serverFrame } from './server-frame.ts';
 
 /** A request for a page of the panel. */
 export interface PanelRequest extends SignedInRequest {
@@ -81,7 +81,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
           data-now="${request.now}"
           ${stream}
         >
-          ${notes(request)}${shown.main}
+          ${page.stream !== undefined && liveNote()}${notes(request)}${shown.main}
         </div>`,
       });
       mount(page.path, page, (request) => request, frame);

@@ -21,6 +21,11 @@ export function live(page: Page): Page {
   };
 }
 
+/** Says so where a page that would be live is not: its stream has broken off, or is refused as its session has ended. */
+export function liveNote(): Html {
+  return html`<p class="live only-off" role="status" data-status data-keep></p>`;
+}
+
 /** The pages of a server, in the order of their tabs, and the least one must be on it to be shown each. */
 const TABS: readonly (readonly [path: string, name: string, least: Role])[] = [
   ['', 'Overview', 'limited'],
@@ -65,6 +70,7 @@ export function serverFrame(request: Framed, page: Page, paths: ReadonlySet<stri
     data-here="${addressOf(request)}"
     data-now="${request.now}"
   >
+    ${liveNote()}
     <div class="card head">
       <div data-live="head">
         <p class="kicker"><a href="/servers">Servers</a></p>

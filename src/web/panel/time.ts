@@ -11,5 +11,7 @@ export function timeTag(at: number | string): Html {
 export function agoTag(at: number | string, now: number): Html {
   const instant = new Date(at);
   const title = instantText(instant.getTime());
-  return html`<time datetime="${instant.toISOString()}" title="${title}">${agoText(instant.getTime(), now)}</time>`;
+  return html`<time datetime="${instant.toISOString()}" title="${title}" data-local-title
+    >${agoText(instant.getTime(), now)}</time
+  >`;
 }

@@ -9,19 +9,33 @@ interface Cause {
 }
 
 /** Who or what, and why, for who looks: `Steve joined`, `you`, `a schedule: 0 4 * * *`, `nobody online`. Names and reasons come from outside. */
-export function causeWords({ kind, id, note }: Cause, { userId }: { userId: string }): Html {
+export function causeWords(cause: Cause, reader: { userId: string }): Html {
+  const [before, named, after] = partsOf(cause, reader);
+  return html`${before}${named !== '' && html`<bdi>${named}</bdi>`}${after}`;
+}
+
+/** The same where there can be no markup. */
+export function causeText(cause: Cause, reader: { userId: string }): string {
+  return partsOf(cause, reader).join('');
+}
+
+/** What comes from outside stands in the middle. */
+function partsOf(
+  { kind, id, note }: Cause,
+  { userId }: { userId: string },
+): [before: string, named: string, after: string] {
   const why = plainName(note, 200);
   switch (kind) {
     case 'player':
-      return html`<bdi>${plainName(id)}</bdi> joined`;
+      return ['', plainName(id), ' joined'];
     case 'user':
-      return id === userId ? html`you, in the panel` : html`somebody else, in the panel`;
+      return [id === userId ? 'you, in the panel' : 'somebody else, in the panel', '', ''];
     case 'key':
-      return html`an API key`;
+      return ['an API key', '', ''];
     case 'operator':
-      return html`the operator${why !== '' && html`: <bdi>${why}</bdi>`}`;
+      return [why === '' ? 'the operator' : 'the operator: ', why, ''];
     default:
-      return html`<bdi>${why || 'by itself'}</bdi>`;
+      return ['', why || 'by itself', ''];
   }
 }
 
@@ -33,7 +47,11 @@ export function wokenWords(cause: Cause, reader: { userId: string }): Html {
 
 /** How long something has been so; a script counts on from the `data-now` around it. */
 export function sinceTime(at: number, now: number): Html {
-  return html`<time datetime="${new Date(at).toISOString()}" data-since="${at}" title="${instantText(at)}"
+  return html`<time
+    datetime="${new Date(at).toISOString()}"
+    data-since="${at}"
+    title="${instantText(at)}"
+    data-local-title
     >${spanText(now - at)}</time
   >`;
 }

@@ -50,8 +50,10 @@ test('the bill of a server: when it was awake, why, how that ended and what it c
   t.regex(rows[1]!, /it did not start[^]*free/);
   t.regex(rows[2]!, /a schedule: 0 4 \* \* \*[^]*nobody was online[^]*0\.0049 USD/);
   t.regex(rows[3]!, /<bdi>&lt;script&gt;<\/bdi> joined[^]*nobody came in[^]*free/);
-  t.regex(text, /aria-label="Mon 13 Nov: 16:13 to 17:13, a schedule"/);
-  t.is(text.match(/<title>\d\d:\d\d to \d\d:\d\d, /g)?.length, 4);
+  t.regex(text, /aria-label="Mon 13 Nov: 16:13 to 17:13 UTC, a schedule: 0 4 \* \* \*, 0\.0049 USD"/);
+  t.is(text.match(/<title data-from="\d+" data-to="\d+">\d\d:\d\d to \d\d:\d\d UTC, /g)?.length, 4);
+  t.regex(text, /<title[^>]*>[^<]* UTC, &lt;script&gt; joined, free<\/title>/);
+  t.regex(text, /<span class="sum">1 h <small>0\.0049 USD<\/small>/);
   t.regex((await it.get('/bill')).text, /href="\/servers\/abc\/bill"/);
 });
 
@@ -107,8 +109,12 @@ test('other days are chosen by keyboard', async (t) => {
   if (!(await needs(t, 'chromium'))) return;
   const it = await openPanel(t);
   await billed(it, [{ hoursBefore: 24 * 20, cause: SCHEDULE, ending: 'idle' }]);
-  const { page, complaints } = await it.open(PAGE);
-  await page.getByText('Steve joined').waitFor();
+  const { page, complaints } = await it.open(PAGE, { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' });
+  await page.locator('table').getByText('Steve joined').waitFor();
+  t.is(
+    await page.locator('.timeline title').first().textContent(),
+    '22:13 to 23:13 UTC, Steve joined, 0.0104 USD (here 15 Nov 2023, 03:58 to 15 Nov 2023, 04:58)',
+  );
   await page.getByRole('link', { name: 'Last month' }).focus();
   await page.keyboard.press('Enter');
   await page.getByText('Last month, by UTC').waitFor();

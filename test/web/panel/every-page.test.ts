@@ -6,6 +6,7 @@ import { closeBrowser } from '../../support/browser.ts';
 import { needs } from '../../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, legibleInTheDark, openPanel } from '../../support/panel.ts';
 import { STEVE } from '../../support/world.ts';
+import { fillLists } from './long-lists.ts';
 
 test.after.always(closeBrowser);
 
@@ -59,6 +60,7 @@ const NO_PAGES = new Set([
 
 test('every page is at most 100 KB with its styles and scripts, but for charts and editors, and is sent compressed', async (t) => {
   const it = await busy(t);
+  await fillLists(it, 'castle');
   const assets = new Map<string, Promise<Weight>>();
   for (const [pattern, path] of [...Object.entries(OPEN), ...signedIn(it)]) {
     const page = await weigh(it, path, pattern in OPEN);

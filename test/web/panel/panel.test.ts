@@ -1,8 +1,11 @@
+import { join } from 'node:path';
 import test from 'ava';
 import { describeApi } from '../../../src/reference.ts';
+import { backUp } from '../../backups/parts.ts';
 import { closeBrowser } from '../../support/browser.ts';
 import { needs } from '../../support/needs.ts';
-import { openPanel } from '../../support/panel.ts';
+import { accessible, openPanel } from '../../support/panel.ts';
+import { plant } from '../../support/tree.ts';
 
 test.after.always(closeBrowser);
 
@@ -80,6 +83,43 @@ test('a page is live: it follows what others do, and a button changes it in its 
   await page.getByText('asleep', { exact: true }).waitFor();
   t.true(await page.evaluate('window.stays'), 'it is still the same page');
   t.deepEqual(complaints, []);
+});
+
+test('a page that is cut off from what happens says so for as long as it is', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openPanel(t);
+  await it.create('castle');
+  for (const path of ['/servers', '/servers/castle']) {
+    const { page } = await it.open('/profile');
+    await page.route('**/events/stream', (route) => route.abort());
+    await page.goto(it.origin + path);
+    const note = page.locator('[data-status]');
+    await page.getByText('Connecting again…').waitFor();
+    await accessible(t, page);
+    await page.unroute('**/events/stream');
+    await note.waitFor({ state: 'hidden' });
+    t.is(await note.textContent(), 'Live');
+  }
+});
+
+test('times are the reader’s own where a script runs: in texts, beside them, and for who hears the page', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openPanel(t);
+  await it.create('castle');
+  await plant(join(it.dataDir, 'servers', 'castle'), { 'world/level.dat': 'a world' });
+  await backUp(it, 'castle');
+  const made = '14 Nov 2023, 22:13 UTC';
+  t.true((await it.get('/servers/castle')).text.includes(`>${made}</time>`), 'without one they are UTC’s');
+  const here = '15 Nov 2023, 03:58';
+  const { page } = await it.open('/servers/castle', { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' });
+  await page.locator('dd', { hasText: here }).waitFor();
+  await page.getByRole('button', { name: 'Start' }).click();
+  await page.locator(`time[data-since][title="${here}"]`).first().waitFor();
+  await page.goto(`${it.origin}/servers/castle/backups`);
+  await page.getByRole('heading', { name: here }).waitFor();
+  await page.locator(`time[title="${here}"]`, { hasText: 'just now' }).waitFor();
+  await page.getByRole('link', { name: `Download the backup of ${here}` }).waitFor();
+  t.false((await page.locator('main').innerText()).includes('22:13'));
 });
 
 test('a page that is the answer to a form goes on being live, and sends the form no second time', async (t) => {

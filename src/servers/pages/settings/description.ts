@@ -9,12 +9,13 @@ import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
 import type { Form } from '../../../web/serve.ts';
 import { plainName } from '../../../web/text.ts';
 import { SAVED, settingsPage } from './frame.ts';
-import { iconCard, iconOf, removeIcon, saveIcon } from './icon.ts';
+import { MOST_SENT_BYTES, iconCard, iconOf, removeIcon, saveIcon } from './icon.ts';
 
 /** How the server looks in the server list. */
 export function mountDescriptionSettings(panel: Panel): void {
   panel.serverPage({
     path: '/settings/description',
+    formBytes: MOST_SENT_BYTES,
     show: (request) => descriptionPage(request, request.server.motd),
     forms: {
       async save({ call, server: { id } }, form) {
@@ -74,7 +75,7 @@ async function descriptionPage(request: ServerRequest, motd: string): Promise<Pa
     </section>
     ${iconCard(request, icon)}`;
   const page = settingsPage(request, 'Description and icon', cards);
-  return { ...page, scripts: [ASSETS.preview] };
+  return { ...page, scripts: [ASSETS.preview, ASSETS.iconScript] };
 }
 
 const MOTD_CHARS = 1_024;

@@ -2,16 +2,21 @@ import { createHash } from 'node:crypto';
 import { BROWSER_PREFIX } from '../../../http/session/browser-mount.ts';
 import { invalidFields } from '../../../http/errors.ts';
 import { StatusError } from '../../../kernel/status.ts';
+import { KIB, MIB } from '../../../kernel/units.ts';
 import { type Html, html } from '../../../web/html.ts';
-import { csrfField } from '../../../web/form.ts';
+import { confirmed, csrfField } from '../../../web/form.ts';
 import { filling } from '../../../web/panel/fields.ts';
 import { actionOf, buttonForm } from '../../../web/panel/form.ts';
 import type { ServerRequest } from '../../../web/panel/panel.ts';
 import type { Form } from '../../../web/serve.ts';
+import { sizeText } from '../../../web/text.ts';
 
 /** Where games look for it (minecraft.wiki Server.properties, server-icon.png). */
 const FILE = 'server-icon.png';
 const PIXELS = 64;
+const MOST_BYTES = 30 * KIB;
+/** The commonest slip is a picture as it came from a camera or a drawing program: it is told what is wrong with it. */
+export const MOST_SENT_BYTES = 8 * MIB;
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 /** Where a PNG has its size: after its signature and the first chunk's length and type, width and height (PNG §11.2.1). */
 const SIZE_AT = 16;
@@ -23,6 +28,7 @@ export function iconCard(request: ServerRequest, icon: string | undefined): Html
     <h2>Icon</h2>
     <p>
       Beside the description in the server list, once the server has started: a PNG of 64 × 64 pixels, of at most 30 KB.
+      <span data-scripted hidden>Any other picture is made into one.</span>
     </p>
     ${
       icon === undefined
@@ -38,6 +44,7 @@ export function iconCard(request: ServerRequest, icon: string | undefined): Html
           id="icon"
           name="icon"
           type="file"
+          data-icon
           accept="image/png"
           required
           ${wrong !== undefined && html`aria-invalid="true" aria-describedby="icon-wrong"`}
@@ -45,7 +52,15 @@ export function iconCard(request: ServerRequest, icon: string | undefined): Html
       </div>
       <button type="submit">Upload the icon</button>
     </form>
-    ${icon !== undefined && buttonForm(request, 'icon-remove', 'Remove the icon')}
+    ${
+      icon !== undefined &&
+      confirmed(
+        'Its file is deleted. Only a backup, or another upload, brings it back.',
+        'Remove the icon…',
+        '',
+        buttonForm(request, 'icon-remove', 'Yes, remove it', { look: 'danger' }),
+      )
+    }
   </section>`;
 }
 
@@ -77,6 +92,8 @@ export async function iconOf({ call, server: { id } }: ServerRequest): Promise<s
 function wrongIcon(picture: Buffer): string | undefined {
   if (!picture.subarray(0, PNG.length).equals(PNG) || picture.length < SIZE_AT + 8) return 'must be a PNG';
   const [width, height] = [picture.readUInt32BE(SIZE_AT), picture.readUInt32BE(SIZE_AT + 4)];
-  if (width === PIXELS && height === PIXELS) return undefined;
-  return `must be ${PIXELS} × ${PIXELS} pixels; this one has ${width} × ${height}`;
+  if (width !== PIXELS || height !== PIXELS)
+    return `must be ${PIXELS} × ${PIXELS} pixels; this one has ${width} × ${height}`;
+  if (picture.length <= MOST_BYTES) return undefined;
+  return `may have at most ${sizeText(MOST_BYTES)}; this one has ${sizeText(picture.length)}`;
 }

@@ -1,0 +1,87 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { isAtLeast } from '../../http/roles.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { ServerRequest } from '../../web/panel/panel.ts';
+
+export type Incident = ReplyOf<'ListDiagnostics'>['entries'][number];
+
+/** The page of a server on which something is mended, and what its link says. */
+type Remedy = readonly [tab: string, label: string];
+
+const MORE_RAM: Remedy = ['settings', 'Give it more RAM'];
+const LESS_RAM: Remedy = ['settings', 'Give it less RAM'];
+const VERSION: Remedy = ['settings/version', 'Change its version'];
+const MODS: Remedy = ['mods', 'Look at its mods'];
+const BACKUP: Remedy = ['backups', 'Restore a backup'];
+const FILES: Remedy = ['files', 'Look at its files'];
+const LOG: Remedy = ['console', 'Read its log'];
+
+/** Where what failed is mended, by its code. */
+const REMEDIES: Readonly<Record<string, Remedy>> = {
+  out_of_memory: MORE_RAM,
+  no_room_found: LESS_RAM,
+  wrong_java_version: VERSION,
+  wrong_minecraft_version: VERSION,
+  core_unavailable: ['settings/version', 'Change its software'],
+  missing_dependency: MODS,
+  plugin_missing_dependency: MODS,
+  incompatible_mods: MODS,
+  client_only_mod: MODS,
+  broken_jar: MODS,
+  watchdog: MODS,
+  java_crashed: MODS,
+  modpack_invalid: ['mods', 'Choose another pack'],
+  world_corrupt: BACKUP,
+  world_newer_version: BACKUP,
+  broken_datapack: FILES,
+  bad_config: FILES,
+  permission_denied: FILES,
+  eula_not_accepted: FILES,
+  wrong_port: FILES,
+  missing_jar: ['files', 'Upload the file that is missing'],
+  modpack_manual_download: ['files', 'Upload what is missing'],
+  disk_full: ['files', 'Free some space'],
+  port_in_use: ['ports', 'Look at its ports'],
+  hung: LOG,
+  stop_forced: LOG,
+  unknown: LOG,
+  crash_loop: LOG,
+  start_timeout: LOG,
+  install_timeout: MODS,
+};
+
+/** What another try mends, or time does, or the operator alone. */
+export const NOTHING_TO_MEND: ReadonlySet<string> = new Set([
+  'cancelled',
+  'download_failed',
+  'image_pull_failed',
+  'engine_unavailable',
+  'auth_servers_down',
+  'world_locked',
+  'killed_by_stop',
+  'read_only_disk',
+  'no_room',
+  'node_lost',
+  'suspended',
+]);
+
+/** Codes that say how it ended; why it did stands in the incident of the time. */
+const OUTCOMES: ReadonlySet<string> = new Set(['crash_loop', 'start_timeout', 'install_timeout']);
+
+/** Where what failed is mended; undefined where nothing is. `latest`: what failed last, as it is kept. */
+export function remedyOf(code: string, latest?: Pick<Incident, 'code' | 'insights'>): Remedy | undefined {
+  const causes = OUTCOMES.has(code) && latest ? [latest.code, ...latest.insights.map((each) => each.code)] : [];
+  const cause = causes.find((each) => !OUTCOMES.has(each) && each !== 'unknown' && each in REMEDIES);
+  return REMEDIES[cause ?? code];
+}
+
+/** The link that leads there, for who may mend it. */
+export function remedyLink(
+  { server, role }: Pick<ServerRequest, 'server' | 'role'>,
+  remedy: Remedy | undefined,
+  look?: 'button second',
+): Html | undefined {
+  if (remedy === undefined || !isAtLeast(role, 'member')) return undefined;
+  const [tab, label] = remedy;
+  return html`<a ${look && html`class="${look}"`} href="/servers/${server.id}/${tab}">${label}</a>`;
+}

@@ -1,0 +1,42 @@
+import { type Html, html } from '../html.ts';
+import { type FormPlace, addressOf } from './form.ts';
+
+/** How a long list is shown, so that its page stays below 100 KB. */
+interface Parts {
+  /** What says in the address where the part begins; of several lists on a page each has its own. */
+  key: string;
+  /** Entries in a part. */
+  most: number;
+  /** What the parts are of, for who hears the page: `backups`. */
+  of: string;
+}
+
+/** The part of a list that the address asks for, and the links to those before and behind it. */
+export function partOf<Entry>(
+  request: Pick<FormPlace, 'here' | 'query'>,
+  entries: readonly Entry[],
+  { key, most, of }: Parts,
+): { shown: readonly Entry[]; pager: Html | false } {
+  const total = entries.length;
+  const last = Math.max(0, Math.ceil(total / most) - 1) * most;
+  const asked = Math.max(0, Math.floor(Number(request.query.get(key)) || 0));
+  // What was on the last part may be gone by now.
+  const from = Math.min(asked - (asked % most), last);
+  const shown = entries.slice(from, from + most);
+  const link = (to: number, label: string) => {
+    const query = new URLSearchParams(request.query);
+    if (to === 0) query.delete(key);
+    else query.set(key, String(to));
+    return html`<a class="button second" href="${addressOf({ ...request, query })}"
+      >${label}<span class="unseen"> ${of}</span></a
+    >`;
+  };
+  const pager =
+    total > most &&
+    html`<nav class="pager" aria-label="Parts of the ${of}">
+      ${from > 0 && link(from - most, 'Back')}
+      <span>${from + 1}–${from + shown.length} of ${total}</span>
+      ${from < last && link(from + most, 'On')}
+    </nav>`;
+  return { shown, pager };
+}

@@ -1,0 +1,60 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { againAfter } from '../../machines/server-reasons.ts';
+import type { Ending } from '../../machines/server-types.ts';
+import { ENDINGS } from '../../src/billing/pages/words.ts';
+import { SYSTEM, WHAT } from '../../src/servers/pages/audit-words.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** All that could record something; pages only show it. */
+const SOURCES = globSync(['machines/*.ts', 'src/**/*.ts'], { cwd: ROOT })
+  .filter((path) => !/\/pages\/|^src\/(?:cli|sandbox)\//.test(path))
+  .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
+
+const ACTION = /'([a-z][A-Za-z]*)(?:\.[a-z][A-Za-z]*)+'/g;
+const FILE = /\.(?:id|js|json|txt|css|jar|port|password)'$/;
+/** An alert, a payment provider's events, and a state. */
+const NO_ACTION = /^'(?:spendCap\.reached|checkout\.session\.\w+|startFailed\.inLine)'$/;
+
+/** Why the service itself makes servers begin or end. A device grant's causes are in no audit log, and `restored` is no step's. */
+function systemCauses(): string[] {
+  const found = SOURCES.filter(({ path }) => !path.startsWith('src/people/grants/')).flatMap(({ text }) =>
+    Array.from(text.matchAll(/kind: 'system', id: '(\w+)'/g), ([, id = '']) => id),
+  );
+  const endings: Record<Ending, true> = { crashed: true, lost: true, ended: true, stopped: true };
+  const again = Object.keys(endings).map((how) => againAfter(how as Ending).id);
+  const spent: string[] = ['funds', 'spend_cap'];
+  return [...new Set([...found, ...again, ...spent])].filter((id) => id !== 'restored');
+}
+
+test('whatever is recorded is said in words', (t) => {
+  const recording = SOURCES.flatMap(({ text }) => text.split('\n')).filter((line) =>
+    /\b(?:action|audit|record)/i.test(line),
+  );
+  const subjects = new Set(recording.flatMap((line) => Array.from(line.matchAll(ACTION), ([, subject]) => subject)));
+  for (const subject of ['server', 'node', 'client', 'orphan', 'players', 'backup'])
+    t.true(subjects.has(subject), subject);
+  const actions = SOURCES.flatMap(({ text }) => Array.from(text.matchAll(ACTION)))
+    .filter(([literal, subject]) => subjects.has(subject) && !FILE.test(literal) && !NO_ACTION.test(literal))
+    .map(([literal]) => literal.slice(1, -1));
+  t.true(actions.length > 100, String(actions.length));
+  t.deepEqual(
+    [...new Set(actions)].filter((action) => !(action in WHAT)),
+    [],
+  );
+});
+
+test('whatever the service does by itself has a reason in words, in the log and on the bill', (t) => {
+  const causes = systemCauses();
+  for (const id of ['idle', 'quota', 'shutdown', 'crash', 'unexpected']) t.true(causes.includes(id), id);
+  const through = SOURCES.flatMap(({ text }) => Array.from(text.matchAll(/'system (\w+)'/g), ([, id = '']) => id));
+  t.deepEqual(
+    [...causes, ...through].filter((id) => !(id in SYSTEM)),
+    [],
+  );
+  t.deepEqual(
+    causes.filter((id) => !(id in ENDINGS)),
+    [],
+  );
+});
