@@ -1,4 +1,5 @@
 import { call, on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import type { Subject } from '../command.ts';
 import { size, some } from '../format.ts';
 import { listing } from '../table.ts';
@@ -54,7 +55,7 @@ export const worlds: Subject = {
       warning: ([id]) => `This removes the world that ${id} plays. A backup of the server is made first.`,
       call: ({ slow }, [id]) => slow.POST('/v1/servers/{id}/worlds:reset', { ...on(id), body: {} }),
       shape: WORLDS,
-      show: (_, { args: [id] }) => [`The next start of ${id} makes its world anew. See: npx dormouse backups ${id}`],
+      show: (_, { args: [id] }) => [`The next start of ${id} makes its world anew. See: ${DORMOUSE} backups ${id}`],
     }),
   ],
 };
