@@ -3940,7 +3940,7 @@ export interface components {
              */
             addr: string;
             /**
-             * @description What Docker calls it. Where games run as processes there is none, and this is what was given at creation.
+             * @description What Docker calls its container, or a Swarm its service. Where games run as processes there is neither, and this is what was given at creation.
              * @default
              */
             container: string;

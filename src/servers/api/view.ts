@@ -35,7 +35,7 @@ export interface ServerViewParts extends StandingOptions {
   serverPorts: { of(serverId: string): readonly z.input<typeof PortMapping>[] };
   /** The machines that games run on, where they are several. */
   nodes?: Pick<EngineNodes, 'whereIs'> | undefined;
-  /** What the engine calls a server's container; absent: games run in none. */
+  /** What the engine calls a server's container, or service of a swarm; absent: games run in neither. */
   containerOf?: ((serverId: string) => string) | undefined;
 }
 
