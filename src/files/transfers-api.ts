@@ -125,7 +125,7 @@ const extractArchive = (needs: Needs) =>
     scope: 'files:write',
     summary: 'Unpack an archive',
     description:
-      'A zip (or jar), tar, tar.gz or tar.zst, whatever its name, into the directory `to`, which is made if it is not there. Files of the same names give way. An archive that is damaged, holds links or reaches outside changes nothing. If the service is killed while it puts the files in place, some of them are there: extract it again. Ends when the caller goes away.',
+      'A zip (or jar), tar, tar.gz or tar.zst, whatever its name, into the directory `to`, which is made if it is not there. Existing files are overwritten. An archive that is damaged, holds links or reaches outside changes nothing. If the service is killed while it puts the files in place, some of them are there: extract it again. Ends when the caller goes away.',
     body: message({ path: ownPath(), to: filePath().default('').describe("Empty: the server's root.") }).meta({
       id: 'ExtractArchiveRequest',
     }),

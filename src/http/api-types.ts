@@ -1484,7 +1484,7 @@ export interface paths {
         put?: never;
         /**
          * Unpack an archive
-         * @description A zip (or jar), tar, tar.gz or tar.zst, whatever its name, into the directory `to`, which is made if it is not there. Files of the same names give way. An archive that is damaged, holds links or reaches outside changes nothing. If the service is killed while it puts the files in place, some of them are there: extract it again. Ends when the caller goes away.
+         * @description A zip (or jar), tar, tar.gz or tar.zst, whatever its name, into the directory `to`, which is made if it is not there. Existing files are overwritten. An archive that is damaged, holds links or reaches outside changes nothing. If the service is killed while it puts the files in place, some of them are there: extract it again. Ends when the caller goes away.
          *
          *     Needs the scope `files:write`. On the server, needs the role `member`.
          */
@@ -1776,7 +1776,7 @@ export interface paths {
         put?: never;
         /**
          * Ban an address, or lift its ban
-         * @description Kept at the door, asleep and awake: the game itself sees all players come from the same address. Who is in already stays in: kick them. With `expires` it lifts itself then, whatever state the server is in. A ban in force keeps its reason and its end: to give others, lift it first. A running game's own console knows no end: to the game the end is part of the reason until it starts next. Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.
+         * @description The proxy refuses it, whether the server sleeps or runs: the game itself sees all players come from the same address. Players who are in already stay: kick them. With `expires` it lifts itself then, whatever state the server is in. A ban in force keeps its reason and its end: to give others, lift it first. A running game's own console knows no end: to the game the end is part of the reason until it starts next. Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -5255,7 +5255,7 @@ export interface components {
             /** @default false */
             running: boolean;
             /**
-             * @description The running game takes no commands: who is online is told by the proxy, and a change of a list has effect in the game when it starts next; bans of addresses are kept at the door at once.
+             * @description The running game takes no commands: who is online is told by the proxy, and a change of a list has effect in the game when it starts next; the proxy keeps to bans of addresses at once.
              * @default false
              */
             withoutConsole: boolean;

@@ -71,7 +71,7 @@ export function watchWakeability(options: WakeabilityOptions): Wakeability {
   }
 
   /** Those of whom something is said come first: it may have become untrue. */
-  function inTurn(): string[] {
+  function nextRound(): string[] {
     const all = sleepers();
     const told = [...lines.keys()].slice(0, MOST_A_ROUND / 2);
     const rest = Math.min(all.length, MOST_A_ROUND - told.length);
@@ -80,7 +80,7 @@ export function watchWakeability(options: WakeabilityOptions): Wakeability {
     return [...new Set([...told, ...next])];
   }
 
-  const cancel = every(clock, LOOK_MS, () => void look(inTurn()));
+  const cancel = every(clock, LOOK_MS, () => void look(nextRound()));
   const unobserve = servers.observe((id, now) => {
     if (now === null || isTagged(now.state, 'awake')) return set(id, undefined);
     if (now.state !== 'hibernated' && !waitsForRoom(now)) return;

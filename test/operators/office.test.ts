@@ -65,7 +65,7 @@ test('an account is found, credited with a note, and given limits of its own', a
   const found = (await it.get('/operator/accounts?q=OWNER%40example')).text;
   t.regex(found, /acc_test/);
   t.notRegex(found, /acc_other/);
-  t.regex((await it.get('/operator/accounts?q=100%25')).text, /No account is like that/);
+  t.regex((await it.get('/operator/accounts?q=100%25')).text, /No account matches/);
   const credit = { amount: '2.50', kind: 'credit', note: 'Sorry for the outage' };
   t.regex(await sent(it, `${ACCOUNT}/credit`, credit), /It is booked[^]*2\.50 USD/);
   t.regex(await sent(it, `${ACCOUNT}/credit`, { ...credit, amount: '-0.5', kind: 'adjustment' }), /2\.00 USD/);

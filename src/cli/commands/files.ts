@@ -160,7 +160,7 @@ Examples: ${DORMOUSE} files cat castle server.properties
     }),
     call({
       name: 'files extract',
-      summary: 'Unpack an archive that is on the server. Files of the same names give way.',
+      summary: 'Unpack an archive that is on the server. Existing files are overwritten.',
       args: ['id', 'archive', '[folder]'],
       call: ({ slow }, [id, path = '', to = '']) =>
         slow.POST('/v1/servers/{id}/file:extract', { ...on(id), body: { path, to } }),

@@ -33,7 +33,7 @@ function kindOf(text: string): (typeof KINDS)[number] {
   throw wrongUsage(`What is done must be ${KINDS.join(', ')}. ${didYouMean(nearest(text, KINDS))}`.trimEnd());
 }
 
-function deed({ kind, command }: Schedule): string {
+function taskOf({ kind, command }: Schedule): string {
   return kind === 'command' ? `command: ${command}` : kind;
 }
 
@@ -65,7 +65,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
       show({ schedules }, { context: { terminal }, args: [id], now }) {
         const rows = schedules.map((each, index) => [
           String(index + 1),
-          deed(each),
+          taskOf(each),
           each.cronExpr,
           each.enabled ? relative(each.nextRunAt, now) : 'off',
           [each.lastStatus, relative(each.lastRunAt, now)].filter((part) => part !== '').join(', '),
@@ -86,7 +86,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
         return api.POST('/v1/servers/{id}/schedules', { ...on(id), body });
       },
       shape: SCHEDULE,
-      show: (schedule, { now }) => [`${deed(schedule)}: first ${relative(schedule.nextRunAt, now)}.`],
+      show: (schedule, { now }) => [`${taskOf(schedule)}: first ${relative(schedule.nextRunAt, now)}.`],
     }),
     call({
       name: 'schedules run',
@@ -98,13 +98,13 @@ Examples: ${DORMOUSE} schedules add castle backup daily
       },
       shape: SCHEDULE,
       show: (schedule) => [
-        `${deed(schedule)}: ${schedule.lastStatus || 'is under way'}. ${schedule.lastError}`.trimEnd(),
+        `${taskOf(schedule)}: ${schedule.lastStatus || 'is under way'}. ${schedule.lastError}`.trimEnd(),
       ],
     }),
     ...(['on', 'off'] as const).map((word) =>
       call({
         name: `schedules ${word}`,
-        summary: word === 'on' ? 'Let it run again.' : 'Let it rest, without deleting it.',
+        summary: word === 'on' ? 'Let it run again.' : 'Pause it.',
         args: ['id', 'number'],
         async call(context, [id = '', which = '']) {
           const body = { scheduleId: await scheduleId(context, id, which), enabled: word === 'on' };
@@ -112,7 +112,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
         },
         shape: SCHEDULE,
         show: (schedule, { now }) => [
-          `${deed(schedule)}: ${schedule.enabled ? `next ${relative(schedule.nextRunAt, now)}` : 'off'}.`,
+          `${taskOf(schedule)}: ${schedule.enabled ? `next ${relative(schedule.nextRunAt, now)}` : 'off'}.`,
         ],
       }),
     ),

@@ -187,7 +187,7 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
     }),
     call({
       name: 'settings keep-awake',
-      summary: 'Let it not go to sleep for so many minutes, though nobody is there; 0 ends that.',
+      summary: 'Keep it awake for so many minutes, even without players; 0 ends that.',
       args: ['id', 'minutes'],
       call: ({ api }, [id, minutes]) => {
         const body = { minutes: wholeNumber('minutes', minutes, 1440) ?? 0 };

@@ -50,7 +50,7 @@ export const worlds: Subject = {
     }),
     call({
       name: 'worlds reset',
-      summary: 'Make the world that is played anew, after a backup. Stops a running server and starts it again.',
+      summary: 'Replace the active world by a new one, after a backup. Stops a running server and starts it again.',
       args: ['id'],
       warning: ([id]) => `This removes the world that ${id} plays. A backup of the server is made first.`,
       call: ({ slow }, [id]) => slow.POST('/v1/servers/{id}/worlds:reset', { ...on(id), body: {} }),

@@ -61,10 +61,10 @@ function machinesPage({ now }: SignedInRequest, { asked, shown, next, counts }: 
       <div class="card flush">
         ${
           shown.length === 0
-            ? html`<p class="empty">No machine is like that. <a href="/operator">Show all</a></p>`
+            ? html`<p class="empty">No machine matches. <a href="/operator">Show all</a></p>`
             : html`<table class="rows">
                 <caption class="unseen">
-                  Machines, those on their way somewhere first
+                  Machines, those in transition first
                 </caption>
                 <thead>
                   <tr>

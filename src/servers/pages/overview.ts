@@ -46,7 +46,7 @@ export function mountOverview(panel: Panel, settings: OverviewSettings): void {
       },
     },
     done: {
-      kept: 'It stays awake that long, whoever plays.',
+      kept: 'It stays awake that long, even if nobody plays.',
       let: 'It goes to sleep as usual again.',
       agreed: 'Thank you. It can be woken now.',
       joined: 'You are in. The server is on your list now.',
