@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { distance } from 'fastest-levenshtein';
+import { meantBy } from './kernel/mistyped.ts';
 import { fileVariable, withSecretFiles } from './kernel/secret-files.ts';
 import * as kind from './kernel/setting-kinds.ts';
 
@@ -27,12 +27,7 @@ export const settings = {
   dataDir: setting('DATA_DIR', kind.directory, './data', 'Where everything is kept: servers, backups, database, keys.'),
   httpHost: setting('HTTP_HOST', kind.host, '127.0.0.1', 'Address the API and the pages listen on.'),
   httpPort: setting('HTTP_PORT', kind.port, '8080', 'Port of the API and the pages; 0: any free one.'),
-  baseUrl: setting(
-    'BASE_URL',
-    kind.optional(kind.webUrl),
-    '',
-    'Address of the pages as browsers see it. Empty: http://localhost:HTTP_PORT.',
-  ),
+  baseUrl: setting('BASE_URL', kind.optional(kind.webUrl), '', 'Address of pages. Empty: http://localhost:HTTP_PORT.'),
   proxy: setting(
     'PROXY',
     kind.oneOf('child', 'embedded', 'external'),
@@ -63,14 +58,9 @@ export const settings = {
     'DEFAULT_SERVER',
     kind.optional(kind.code),
     '',
-    'Id of the server that is meant where a player types no name of one. Empty: with PUBLIC_HOST=localhost the only one.',
+    'Id of the server that is meant where a player types no name of one. Empty: with PUBLIC_HOST=localhost the only one, or by localhost the oldest.',
   ),
-  extraPorts: setting(
-    'EXTRA_PORTS',
-    kind.portRange,
-    '32000-32767',
-    'Ports that servers can be given for mods (voice chat, web maps).',
-  ),
+  extraPorts: setting('EXTRA_PORTS', kind.portRange, '32000-32767', 'Ports that servers get for mods, as voice chat.'),
   sftpHost: setting('SFTP_HOST', kind.host, '::', 'Address SFTP listens on.'),
   sftpPort: setting('SFTP_PORT', kind.port, '2022', 'Port of SFTP; 0: any free one.'),
   databaseUrl: secret('DATABASE_URL', kind.databaseUrl, 'postgres://… or sqlite:<file>. Empty: a file in DATA_DIR.'),
@@ -237,11 +227,7 @@ export const settings = {
     kind.encryptionKeys,
     'Encrypts new backups. Several: the first encrypts, all decrypt. Empty: they are not encrypted.',
   ),
-  smtpUrl: secret(
-    'SMTP_URL',
-    kind.smtpUrl,
-    'smtp(s)://user:password@host:port. Empty: links to invite somebody or to reset a password are shown to the operator once, other mail goes to the log.',
-  ),
+  smtpUrl: secret('SMTP_URL', kind.smtpUrl, 'smtp(s)://user:password@host:port. Empty: the log, without secret links.'),
   mailFrom: setting('MAIL_FROM', kind.mailbox, 'dormouse@localhost', "Sender of the service's mail."),
   modrinthUrl: setting('MODRINTH_URL', kind.webUrl, 'https://api.modrinth.com', 'Where mods are looked up.'),
   curseforgeApiKey: secret('CURSEFORGE_API_KEY', kind.text, 'Empty: no mods from CurseForge.'),
@@ -377,15 +363,10 @@ function textsOf(env: NodeJS.ProcessEnv, { envFile = '.env' }: ConfigOptions): N
 function refuseMistyped(texts: NodeJS.Dict<string>): void {
   const names = [...Object.values<Setting<unknown>>(settings).map(({ name }) => name), ...SECRETS.map(fileVariable)];
   const unset = names.filter((name) => texts[name] === undefined);
-  for (const given of Object.keys(texts)) {
-    if (names.includes(given)) continue;
-    const meant = unset.find((name) => bare(name) === bare(given) || (name.length > 7 && distance(name, given) === 1));
+  for (const given of Object.keys(texts).filter((each) => !names.includes(each))) {
+    const meant = meantBy(given, unset);
     if (meant !== undefined) throw new ConfigError(`${given} is no setting: did you mean ${meant}?`);
   }
-}
-
-function bare(name: string): string {
-  return name.replaceAll(/[^a-z\d]/gi, '').toUpperCase();
 }
 
 function setting<T>(name: string, kind: kind.Kind<T>, fallback: string, help: string): Setting<T> {

@@ -18,6 +18,7 @@ import type { AccessChanges } from './http/access-changes.ts';
 import type { ServerEvents } from './insight/events.ts';
 import type { ChangeLock } from './jail/change-lock.ts';
 import { joiningFeature } from './joining/feature.ts';
+import type { Entrance } from './joining/joining.ts';
 import type { JoinPolicy } from './joining/join-policy.ts';
 import type { Proxies } from './joining/link/proxies.ts';
 import type { PublicStatuses } from './joining/public-statuses.ts';
@@ -41,6 +42,7 @@ import { mountPorts } from './ports/pages.ts';
 import type { ServerPorts } from './ports/ports.ts';
 import { openSchedules } from './schedules/open.ts';
 import type { ServerOperation } from './servers/api/operation.ts';
+import { createAddresses } from './servers/api/addresses.ts';
 import { createServerView } from './servers/api/view.ts';
 import { requireEngine } from './servers/engine-check.ts';
 import { serverFeature } from './servers/feature.ts';
@@ -98,6 +100,7 @@ export interface Foundation {
     players(serverId: string): readonly Joined[];
   };
   joinPolicy: Pick<JoinPolicy, 'wakeCap'>;
+  entrance: Entrance;
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
   clientAddress: (request: IncomingMessage) => string;
@@ -132,7 +135,7 @@ export async function openRooms(base: Foundation) {
   const { store, servers, serverOperation, engine, nodes, lostGames, console, rconPassword } = base;
   const { clock, log, onClose, settings, features, people, grants } = base;
   const { disks, lock, owner, files, sftp, mods, backups, worlds, databases, serverPorts, serverEvents } = base;
-  const { proxies, joinPolicy, publicStatuses, wakePolicies, capacity, prices, allowance, mayRun } = base;
+  const { proxies, joinPolicy, entrance, publicStatuses, wakePolicies, capacity, prices, allowance, mayRun } = base;
   const { dataDir, nodeLabel } = settings;
   const { accountLimits } = allowance;
   const common = { store, servers, serverOperation, clock, log, onClose };
@@ -173,7 +176,8 @@ export async function openRooms(base: Foundation) {
   const schedules = await openSchedules({ ...common, ...talk, backups, accessChanges });
 
   // What each room shows to the outside.
-  const playersPort = () => proxies.port();
+  const { publicHost } = settings;
+  const addresses = createAddresses({ ...entrance, publicHost, playersPort: () => proxies.port() });
   const disk = quotas.quota;
   const { containerOf, clientAddress, profiles, cores, catalogue, testAlert, checkout } = base;
   const standing = { suspensions, lostGames };
@@ -181,7 +185,7 @@ export async function openRooms(base: Foundation) {
     ...standing,
     config: settings,
     clock,
-    playersPort,
+    addresses,
     disk,
     publicStatuses,
     serverPorts,
@@ -195,7 +199,7 @@ export async function openRooms(base: Foundation) {
     ...room,
     people,
     cores,
-    playersPort,
+    addresses,
     wakePolicies,
     testAlert,
     owner,
@@ -217,6 +221,7 @@ export async function openRooms(base: Foundation) {
     nodes,
     orphans,
     proxies,
+    trouble: entrance.trouble,
     reachability,
     settings,
   });
@@ -224,7 +229,7 @@ export async function openRooms(base: Foundation) {
     features.game,
     features.people,
     serverRoom.feature,
-    joiningFeature({ ...shown, publicStatuses, wakePolicies, playersPort, clientAddress, settings }),
+    joiningFeature({ ...shown, publicStatuses, wakePolicies, addresses, clientAddress, settings }),
     features.files,
     features.sftp,
     features.mods,

@@ -3935,7 +3935,7 @@ export interface components {
              */
             accountId: string;
             /**
-             * @description Where players connect.
+             * @description Where players connect. With PUBLIC_HOST=localhost, the server that needs no name (DEFAULT_SERVER, or the oldest) is at localhost itself.
              * @default
              */
             addr: string;

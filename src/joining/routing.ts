@@ -17,6 +17,7 @@ import type { LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
+import type { Meant } from '../servers/api/addresses.ts';
 import type { RouteRow } from '../servers/rows.ts';
 import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
@@ -64,7 +65,8 @@ export function createRouting({
   joinPolicy,
   lostGames,
   sleepers,
-}: RoutingOptions): Routes & Wake & { feed: RouteFeed; close(): void } {
+}: RoutingOptions): Routes &
+  Wake & { feed: RouteFeed; meant: () => Meant | undefined; ids: () => string[]; close(): void } {
   const routes = new Map<string, Route>();
   /** The routes without what is against a wake just now. */
   const plain = new Map<string, Route>();
@@ -153,30 +155,37 @@ export function createRouting({
     }
   }
 
+  /** By its name. */
+  function nameless(): Nameless | null {
+    const server = meant();
+    const host = names.get(server?.id ?? '');
+    if (server === undefined || host === undefined) return null;
+    return { host, unlessBelow: server.byAnyName ? publicHost.toLowerCase() : null };
+  }
+
   /**
    * The one that is set. On a machine without a name of its own in the DNS, where friends type its address: the only one, by
    * whatever name; among several the oldest, for players on the machine itself.
    */
-  function nameless(): Nameless | null {
-    const unlessBelow = publicHost.toLowerCase();
-    const set = names.get(defaultServer);
-    if (set !== undefined) return { host: set, unlessBelow };
-    if (publicHost !== 'localhost') return null;
+  function meant(): Meant | undefined {
+    if (names.has(defaultServer)) return { id: defaultServer, byAnyName: true };
+    if (publicHost !== 'localhost') return undefined;
     if (oldest === undefined)
       for (const [id, at] of ages) if (oldest === undefined || at < (ages.get(oldest) ?? 0)) oldest = id;
-    const host = names.get(oldest ?? '');
-    return host === undefined ? null : { host, unlessBelow: ages.size === 1 ? unlessBelow : null };
+    return oldest === undefined ? undefined : { id: oldest, byAnyName: ages.size === 1 };
   }
 
   function lookup(host: string): Route | undefined {
     const named = routes.get(host);
     if (named) return named;
-    const meant = nameless();
-    return meant && isNameless(host, meant) ? routes.get(meant.host) : undefined;
+    const known = nameless();
+    return known && isNameless(host, known) ? routes.get(known.host) : undefined;
   }
 
   return {
     lookup,
+    meant,
+    ids: () => [...names.keys()],
 
     feed: {
       hosts: () => [...routes.keys()],

@@ -201,3 +201,17 @@ test('by keyboard: an app is registered, disabled and enabled again', async (t) 
   t.deepEqual(complaints, []);
   t.is(Number((await it.store.query<{ n: number }>(DISABLED))[0]?.n), 0);
 });
+
+test('what is wrong with the settings stands above the machines: no such default server, letters that reach nobody', async (t) => {
+  let trouble: string | undefined;
+  const it = await openPanel(t, { entrance: { trouble: () => trouble } });
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+  t.notRegex((await it.get('/operator')).text, /class="note/);
+  trouble = 'DEFAULT_SERVER is <castel>.';
+  t.regex((await it.get('/operator')).text, /<p class="note warn">DEFAULT_SERVER is &lt;castel&gt;\.<\/p>/);
+  trouble = undefined;
+  await it.store.write((tx) =>
+    tx.run('UPDATE "users" SET "email" = $1 WHERE "id" = $2', ['operator@localhost', 'usr_test']),
+  );
+  t.regex((await it.get('/operator')).text, /Letters to you reach nobody[^]*href="\/profile"/);
+});

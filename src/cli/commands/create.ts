@@ -70,6 +70,9 @@ export const createServer: Command = command({
     if (server.state === 'installing')
       out.line(`It is being installed. Watch it with: ${DORMOUSE} machine ${server.id}`);
     else out.line(`Join ${out.style('bold', server.addr)}, or wake it with: ${DORMOUSE} start ${server.id} --wait`);
+    const [host = ''] = server.addr.split(':', 1);
+    if (host.endsWith('.localhost'))
+      out.line(`If Minecraft says “Unknown host”, add the line 127.0.0.1 ${host} to your hosts file.`);
     await askForEula(context, server);
   },
 });
