@@ -93,7 +93,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
         mountOverview(panel, { ...settings, servers, playersWake, addresses });
         mountServerSettings(panel, settings);
         mountMachine(panel);
-        mountMembers(panel);
+        mountMembers(panel, people.config);
         mountAudit(panel);
       },
     },
