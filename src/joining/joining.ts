@@ -19,6 +19,7 @@ import { type JoinPolicy, createJoinPolicy } from './join-policy.ts';
 import { type OpenedProxies, type ProxySettings, openProxies } from './link/open-proxies.ts';
 import { type PublicStatuses, openPublicStatuses } from './public-statuses.ts';
 import { createRouting } from './routing.ts';
+import { createTranslators } from './translators.ts';
 import { type WakePolicies, openWakePolicies } from './wake-policies.ts';
 
 /** How players find the service. */
@@ -63,8 +64,9 @@ export async function openJoining(options: JoiningOptions): Promise<Joining> {
   servers.observe((id, now) => now ?? [publicStatuses, wakePolicies, presence].forEach((known) => known.forget(id)));
   const joinPolicy = createJoinPolicy({ files: createPlayerFiles(dataDir), policies: wakePolicies, clock, store });
   const sleepers = await listRoutes(store);
+  const translators = createTranslators(dataDir);
   const named = { publicHost, defaultServer, sleepers };
-  const routing = createRouting({ servers, clock, log, joinPolicy, lostGames, ...named });
+  const routing = createRouting({ servers, clock, log, joinPolicy, lostGames, translators, ...named });
   onClose(() => routing.close());
   const isDefaultThere = watchDefaultServer({ id: defaultServer, ids: routing.ids, servers, log });
   onClose(() => isDefaultThere.close());

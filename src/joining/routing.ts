@@ -28,6 +28,7 @@ import type { RouteFeed } from './link/teller.ts';
 import { queueServers } from './queued-servers.ts';
 import { kickOf, lostWords, refusalOf, roomWords } from './refusals.ts';
 import type { WakePolicy } from './wake-policies.ts';
+import type { Translators } from './translators.ts';
 import { watchWakeability } from './wakeability.ts';
 
 export interface RoutingOptions {
@@ -41,6 +42,8 @@ export interface RoutingOptions {
   joinPolicy: Pick<JoinPolicy, 'admit' | 'mayWake' | 'policyOf'>;
   /** Of games on several machines: which are on one that does not answer. */
   lostGames?: LostGames | undefined;
+  /** What lets clients of other versions in; default: nothing is known of that. */
+  translators?: Translators;
   /** All servers as they are stored. */
   sleepers: RouteRow[];
 }
@@ -64,6 +67,7 @@ export function createRouting({
   defaultServer = '',
   joinPolicy,
   lostGames,
+  translators,
   sleepers,
 }: RoutingOptions): Routes &
   Wake & { feed: RouteFeed; meant: () => Meant | undefined; ids: () => string[]; close(): void } {
@@ -81,6 +85,7 @@ export function createRouting({
     servers,
     sleepers: () => [...plain.values()].flatMap(({ serverId, state }) => (state === 'hibernated' ? [serverId] : [])),
     changed: (id) => show(names.get(id) ?? ''),
+    look: lookForTranslators,
     clock,
     log,
   });
@@ -89,6 +94,14 @@ export function createRouting({
     names.set(sleeper.id, nameOf(sleeper.hostname));
     ages.set(sleeper.id, sleeper.createdAt);
     set(nameOf(sleeper.hostname), sleepingRoute(sleeper, joinPolicy.policyOf(sleeper.id)));
+  }
+
+  async function lookForTranslators(id: string): Promise<void> {
+    const now = translators && (await servers.get(id));
+    if (!now || !(await translators?.look(now.row))) return;
+    const name = nameOf(now.row.hostname);
+    const route = plain.get(name);
+    if (route?.serverId === id) set(name, { ...route, protocol: onlyProtocol(now.row, translators) });
   }
 
   function set(name: string, route: Route | undefined): void {
@@ -115,6 +128,7 @@ export function createRouting({
     const name = isGone ? undefined : nameOf(now.row.hostname);
     if (name === undefined) {
       names.delete(id);
+      translators?.forget(id);
       ages.delete(id);
       oldest = undefined;
     }
@@ -127,7 +141,8 @@ export function createRouting({
   });
 
   function currentRoute(now: ServerNow): Route {
-    const route = routeOf(now, joinPolicy.policyOf(now.row.id), clock.now());
+    const policy = joinPolicy.policyOf(now.row.id);
+    const route = { ...routeOf(now, policy, clock.now()), protocol: onlyProtocol(now.row, translators) };
     if (lostGames?.of(now.row.id) === undefined) return route;
     const { kick, line } = lostWords(now.row.name);
     return { ...route, refusal: kick, asleepLine: line };
@@ -277,12 +292,12 @@ function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
     lastStatus: sleeper.lastStatus === '' ? null : sleeper.lastStatus,
     refusal: '',
     waitingRoom: hasWaitingRoom(sleeper),
-    protocol: onlyProtocol(sleeper),
+    protocol: onlyProtocol(sleeper, undefined),
     ...asleep(policy, sleeper.state),
   };
 }
 
-function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
+function routeOf(now: ServerNow, policy: WakePolicy, at: number): Omit<Route, 'protocol'> {
   const { row, context } = now;
   const state = stateFor(now);
   const preparing = isTagged(state, 'preparing');
@@ -300,7 +315,6 @@ function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
     etaSeconds: state === 'starting' ? etaSeconds({ row, context }, at) : null,
     lastStatus: row.lastStatus === '' ? null : row.lastStatus,
     waitingRoom: hasWaitingRoom(row),
-    protocol: onlyProtocol(row),
     ...asleep(policy, state),
     ...refused(now, at),
   };
@@ -330,12 +344,12 @@ function withRefusal(route: Route, line: string | undefined): Route {
 }
 
 /** Nobody else is let in: the start would be for nothing. */
-function onlyProtocol({
-  type,
-  version,
-  clientVersions,
-}: Pick<RouteRow, 'type' | 'version' | 'clientVersions'>): number | null {
-  const isStrict = clientVersions === 'own' || (clientVersions === 'auto' && STRICT_CORES.has(type));
+function onlyProtocol(
+  { id, type, version, clientVersions }: Pick<RouteRow, 'id' | 'type' | 'version' | 'clientVersions'>,
+  translators: Translators | undefined,
+): number | null {
+  const translatesNone = STRICT_CORES.has(type) || translators?.of(id) === false;
+  const isStrict = clientVersions === 'own' || (clientVersions === 'auto' && translatesNone);
   return isStrict ? protocolOf(version) : null;
 }
 
