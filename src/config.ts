@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { distance } from 'fastest-levenshtein';
+import { meantBy } from './kernel/mistyped.ts';
 import { fileVariable, withSecretFiles } from './kernel/secret-files.ts';
 import * as kind from './kernel/setting-kinds.ts';
 
@@ -27,7 +27,7 @@ export const settings = {
   dataDir: setting('DATA_DIR', kind.directory, './data', 'Where everything is kept: servers, backups, database, keys.'),
   httpHost: setting('HTTP_HOST', kind.host, '127.0.0.1', 'Address the API and the pages listen on.'),
   httpPort: setting('HTTP_PORT', kind.port, '8080', 'Port of the API and the pages; 0: any free one.'),
-  baseUrl: setting('BASE_URL', kind.optional(kind.webUrl), '', 'For browsers. Empty: http://localhost:HTTP_PORT.'),
+  baseUrl: setting('BASE_URL', kind.optional(kind.webUrl), '', 'Address of pages. Empty: http://localhost:HTTP_PORT.'),
   proxy: setting(
     'PROXY',
     kind.oneOf('child', 'embedded', 'external'),
@@ -43,7 +43,7 @@ export const settings = {
     'PROXY_DRAIN_HOURS',
     kind.integer(0, 596),
     '12',
-    'Players of a proxy that ends may stay so long.',
+    'How long players may stay on a proxy that is being replaced.',
   ),
   proxyHost: setting('PROXY_HOST', kind.host, '::', 'Address players connect to.'),
   proxyPort: setting('PROXY_PORT', kind.port, '25565', 'Port players connect to; 0: any free one.'),
@@ -58,13 +58,18 @@ export const settings = {
     'DEFAULT_SERVER',
     kind.optional(kind.code),
     '',
-    'Id of the server that is meant where a player types no name of one. Empty: with PUBLIC_HOST=localhost the only one.',
+    'Id of the server that is meant where a player types no name of one. Empty: with PUBLIC_HOST=localhost the only one, or by localhost the oldest.',
   ),
-  extraPorts: setting('EXTRA_PORTS', kind.portRange, '32000-32767', 'Given out for what mods listen on.'),
+  extraPorts: setting('EXTRA_PORTS', kind.portRange, '32000-32767', 'Ports that servers get for mods, as voice chat.'),
   sftpHost: setting('SFTP_HOST', kind.host, '::', 'Address SFTP listens on.'),
   sftpPort: setting('SFTP_PORT', kind.port, '2022', 'Port of SFTP; 0: any free one.'),
   databaseUrl: secret('DATABASE_URL', kind.databaseUrl, 'postgres://… or sqlite:<file>. Empty: a file in DATA_DIR.'),
-  standby: setting('STANDBY', kind.oneOf('refuse', 'wait'), 'refuse', 'Where another service runs: wait, take over.'),
+  standby: setting(
+    'STANDBY',
+    kind.oneOf('refuse', 'wait'),
+    'refuse',
+    'What to do if another service uses this database: refuse to start, or wait and take over.',
+  ),
   engine: setting(
     'ENGINE',
     kind.engine,
@@ -89,7 +94,7 @@ export const settings = {
     'SWARM_NETWORK',
     kind.networkName,
     'dormouse-games',
-    'ENGINE=swarm: overlay network of games and proxies. Another, with -nodes behind, is for the nodes alone.',
+    'ENGINE=swarm: overlay network of games and proxies. A second network, named <this>-nodes, connects the service and the nodes.',
   ),
   swarmOverlay: setting('SWARM_OVERLAY', kind.flag, 'true', 'ENGINE=swarm: false: games are at ports of their nodes.'),
   swarmNodeSocket: setting(
@@ -204,7 +209,7 @@ export const settings = {
     'Where backups are kept off site, in a store that speaks S3. Empty: in DATA_DIR.',
   ),
   s3Endpoint: setting('S3_ENDPOINT', kind.optional(kind.webUrl), '', "Where that store answers. Empty: Amazon's own."),
-  s3Region: setting('S3_REGION', kind.code, 'us-east-1', 'Of the bucket; most stores but Amazon take any.'),
+  s3Region: setting('S3_REGION', kind.code, 'us-east-1', 'Region of the bucket; most stores but Amazon take any.'),
   s3PathStyle: setting(
     'S3_PATH_STYLE',
     kind.oneOf('auto', 'true', 'false'),
@@ -222,7 +227,7 @@ export const settings = {
     kind.encryptionKeys,
     'Encrypts new backups. Several: the first encrypts, all decrypt. Empty: they are not encrypted.',
   ),
-  smtpUrl: secret('SMTP_URL', kind.smtpUrl, 'smtp(s)://user:password@host:port. Empty: mail goes to the log.'),
+  smtpUrl: secret('SMTP_URL', kind.smtpUrl, 'smtp(s)://user:password@host:port. Empty: the log, without secret links.'),
   mailFrom: setting('MAIL_FROM', kind.mailbox, 'dormouse@localhost', "Sender of the service's mail."),
   modrinthUrl: setting('MODRINTH_URL', kind.webUrl, 'https://api.modrinth.com', 'Where mods are looked up.'),
   curseforgeApiKey: secret('CURSEFORGE_API_KEY', kind.text, 'Empty: no mods from CurseForge.'),
@@ -358,15 +363,10 @@ function textsOf(env: NodeJS.ProcessEnv, { envFile = '.env' }: ConfigOptions): N
 function refuseMistyped(texts: NodeJS.Dict<string>): void {
   const names = [...Object.values<Setting<unknown>>(settings).map(({ name }) => name), ...SECRETS.map(fileVariable)];
   const unset = names.filter((name) => texts[name] === undefined);
-  for (const given of Object.keys(texts)) {
-    if (names.includes(given)) continue;
-    const meant = unset.find((name) => bare(name) === bare(given) || (name.length > 7 && distance(name, given) === 1));
+  for (const given of Object.keys(texts).filter((each) => !names.includes(each))) {
+    const meant = meantBy(given, unset);
     if (meant !== undefined) throw new ConfigError(`${given} is no setting: did you mean ${meant}?`);
   }
-}
-
-function bare(name: string): string {
-  return name.replaceAll(/[^a-z\d]/gi, '').toUpperCase();
 }
 
 function setting<T>(name: string, kind: kind.Kind<T>, fallback: string, help: string): Setting<T> {

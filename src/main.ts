@@ -7,12 +7,13 @@ import { type Config, ConfigError, helpText, loadConfig, settingsText } from './
 import { openapiDocument } from './http/openapi.ts';
 import { drainChild } from './joining/link/child-file.ts';
 import { type Log, createLog } from './kernel/log.ts';
+import { homeHost } from './kernel/home-address.ts';
 import { isContainer } from './kernel/process-identity.ts';
 import { hearStrayErrors } from './kernel/stray-errors.ts';
 import { systemClock } from './kernel/system-clock.ts';
 import { startWatchdog } from './kernel/watchdog.ts';
 import { removeSecondFactor, resetPassword } from './people/reset-password.ts';
-import { homeAddressOf, welcomeText } from './people/welcome.ts';
+import { welcomeText } from './people/welcome.ts';
 import { startFailure } from './start-failure.ts';
 import { acquireLease } from './store/lease.ts';
 import { backupService, restoreService } from './store/service-backup.ts';
@@ -144,7 +145,7 @@ function closeOnSignal(starting: Promise<App>, log: Log, onSignal: () => Promise
 async function welcome({ firstRun, http, players }: App, config: Config): Promise<void> {
   if (firstRun === undefined) return;
   const inContainer = await isContainer();
-  const { dataDir, baseUrl, publicHost, proxyHost } = config;
+  const { dataDir, baseUrl, publicHost, defaultServer, proxyHost } = config;
   const said = {
     firstRun,
     file: join(dataDir, 'first-run.json'),
@@ -152,7 +153,8 @@ async function welcome({ firstRun, http, players }: App, config: Config): Promis
     playersPort: players.port,
     baseUrl: baseUrl.replace(/:0$/, `:${http.port}`),
     publicHost,
-    homeAddress: !inContainer && (proxyHost === '::' || proxyHost === '0.0.0.0') ? homeAddressOf() : undefined,
+    needsName: publicHost !== 'localhost' && defaultServer === '',
+    homeAddress: homeHost(proxyHost, inContainer),
     inContainer,
   };
   // A container's terminal is kept in its log.

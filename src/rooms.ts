@@ -19,6 +19,7 @@ import type { AccessChanges } from './http/access-changes.ts';
 import type { ServerEvents } from './insight/events.ts';
 import type { ChangeLock } from './jail/change-lock.ts';
 import { joiningFeature } from './joining/feature.ts';
+import type { Entrance } from './joining/joining.ts';
 import type { JoinPolicy } from './joining/join-policy.ts';
 import type { Proxies } from './joining/link/proxies.ts';
 import type { PublicStatuses } from './joining/public-statuses.ts';
@@ -42,6 +43,7 @@ import { mountPorts } from './ports/pages.ts';
 import type { ServerPorts } from './ports/ports.ts';
 import { openSchedules } from './schedules/open.ts';
 import type { ServerOperation } from './servers/api/operation.ts';
+import { createAddresses } from './servers/api/addresses.ts';
 import { createServerView } from './servers/api/view.ts';
 import { requireEngine } from './servers/engine-check.ts';
 import { serverFeature } from './servers/feature.ts';
@@ -99,6 +101,7 @@ export interface Foundation {
     players(serverId: string): readonly Joined[];
   };
   joinPolicy: Pick<JoinPolicy, 'wakeCap'>;
+  entrance: Entrance;
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
   playerFiles: PlayerFiles;
@@ -134,7 +137,9 @@ export async function openRooms(base: Foundation) {
   const { store, servers, serverOperation, engine, nodes, lostGames, console, rconPassword } = base;
   const { clock, log, onClose, settings, features, people, grants } = base;
   const { disks, lock, owner, files, sftp, mods, backups, worlds, databases, serverPorts, serverEvents } = base;
-  const { proxies, joinPolicy, publicStatuses, wakePolicies, playerFiles, capacity, prices, allowance, mayRun } = base;
+  const { proxies, joinPolicy, entrance, publicStatuses, wakePolicies, playerFiles, capacity, prices, allowance } =
+    base;
+  const { mayRun } = base;
   const { dataDir, nodeLabel } = settings;
   const { accountLimits } = allowance;
   const common = { store, servers, serverOperation, clock, log, onClose };
@@ -175,7 +180,8 @@ export async function openRooms(base: Foundation) {
   const schedules = await openSchedules({ ...common, ...talk, backups, accessChanges });
 
   // What each room shows to the outside.
-  const playersPort = () => proxies.port();
+  const { publicHost } = settings;
+  const addresses = createAddresses({ ...entrance, publicHost, playersPort: () => proxies.port() });
   const disk = quotas.quota;
   const { containerOf, clientAddress, profiles, cores, catalogue, testAlert, checkout } = base;
   const standing = { suspensions, lostGames };
@@ -183,7 +189,7 @@ export async function openRooms(base: Foundation) {
     ...standing,
     config: settings,
     clock,
-    playersPort,
+    addresses,
     disk,
     publicStatuses,
     serverPorts,
@@ -197,7 +203,7 @@ export async function openRooms(base: Foundation) {
     ...room,
     people,
     cores,
-    playersPort,
+    addresses,
     wakePolicies,
     testAlert,
     owner,
@@ -219,6 +225,7 @@ export async function openRooms(base: Foundation) {
     nodes,
     orphans,
     proxies,
+    trouble: entrance.trouble,
     reachability,
     settings,
   });
@@ -226,7 +233,7 @@ export async function openRooms(base: Foundation) {
     features.game,
     features.people,
     serverRoom.feature,
-    joiningFeature({ ...shown, publicStatuses, wakePolicies, playersPort, clientAddress, settings }),
+    joiningFeature({ ...shown, publicStatuses, wakePolicies, addresses, clientAddress, settings }),
     features.files,
     features.sftp,
     features.mods,

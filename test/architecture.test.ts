@@ -63,6 +63,7 @@ const READERS_OF_ENVIRONMENT = [
   'src/engines/process/process.ts',
   'src/kernel/workers/process.ts',
   'src/joining/link/child-process.ts',
+  'src/cli/called.ts',
   'src/cli/main.ts',
   'src/sandbox/environment.ts',
   'src/sandbox/main.ts',

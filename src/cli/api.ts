@@ -1,6 +1,7 @@
 import createClient, { type Client, defaultPathSerializer } from 'openapi-fetch';
 import type { Detail } from '../kernel/status.ts';
 import type { paths } from '../http/api-types.ts';
+import { DORMOUSE } from './called.ts';
 import { type CommandError, notSignedIn, refused, wrongUsage } from './errors.ts';
 import { ANSWER_MS, boundedFetch, retryAfter } from './http.ts';
 import { USER_AGENT } from './version.ts';
@@ -19,13 +20,13 @@ export function createApi(url: string, key: string | undefined, signal: AbortSig
   const operations = openOperations(url, signal, { 'x-api-key': key }, answerMs);
   operations.use({
     onRequest() {
-      if (key === undefined) throw notSignedIn(`You are not signed in at ${url}. Run: npx dormouse login`);
+      if (key === undefined) throw notSignedIn(`You are not signed in at ${url}. Run: ${DORMOUSE} login`);
     },
     onResponse({ response }) {
       if (response.status !== 401) return;
       // The variable wins over the stored key.
       const orCorrect = '(or correct DORMOUSE_KEY, where it is set)';
-      throw notSignedIn(`Your key is not valid (any more) at ${url}. Run: npx dormouse login ${orCorrect}`);
+      throw notSignedIn(`Your key is not valid (any more) at ${url}. Run: ${DORMOUSE} login ${orCorrect}`);
     },
   });
   return { ...operations, url };
@@ -47,11 +48,11 @@ export function openOperations(
     pathSerializer(path, params) {
       const { id = 'none', ...others } = params;
       if (!/^[a-z0-9-]{1,64}$/.test(String(id))) {
-        throw wrongUsage(`${JSON.stringify(id)} cannot be a server's id. See them with: npx dormouse servers`);
+        throw wrongUsage(`${JSON.stringify(id)} cannot be a server's id. See them with: ${DORMOUSE} servers`);
       }
       // A dot alone would lead to another address.
       const strange = Object.values(others).find((value) => !/^\w[\w.-]{0,99}$/.test(String(value)));
-      if (strange !== undefined) throw wrongUsage(`${JSON.stringify(strange)} cannot be an id. See: npx dormouse help`);
+      if (strange !== undefined) throw wrongUsage(`${JSON.stringify(strange)} cannot be an id. See: ${DORMOUSE} help`);
       return defaultPathSerializer(path, params);
     },
   });

@@ -27,13 +27,15 @@ export interface CallSpec<Options extends Record<string, Option>, Shape> {
   shape: Shape;
   /** The lines for a person. */
   show: (reply: Shape, shown: Shown<Options>) => Iterable<string>;
+  /** What a person is asked once that is shown. */
+  after?: (context: Context, reply: Shape) => Promise<void>;
 }
 
 const YES = { yes: { type: 'boolean', short: 'y', help: 'Do not ask.' } } as const;
 
 /** Such a command. With `--json` it prints the reply as it came. */
 export function call<const Options extends Record<string, Option>, Shape>(spec: CallSpec<Options, Shape>): Command {
-  const { warning, call, shape, show, ...rest } = spec;
+  const { warning, call, shape, show, after, ...rest } = spec;
   return command<Record<string, Option>>({
     ...rest,
     options: { ...spec.options, ...(warning && YES) },
@@ -43,7 +45,9 @@ export function call<const Options extends Record<string, Option>, Shape>(spec: 
       const reply = await done(call(context, args, values));
       if (context.json) return context.document(reply as object);
       const shown = { context, args, values, now: Date.now() };
-      for (const line of show(read(shape, reply, oneLine), shown)) context.terminal.out.line(line);
+      const fields = read(shape, reply, oneLine);
+      for (const line of show(fields, shown)) context.terminal.out.line(line);
+      await after?.(context, fields);
     },
   });
 }

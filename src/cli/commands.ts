@@ -10,15 +10,17 @@ import { database } from './commands/database.ts';
 import { files } from './commands/files.ts';
 import { deleteServer } from './commands/delete.ts';
 import { eula } from './commands/eula.ts';
+import { events } from './commands/events.ts';
 import { interactive, say } from './commands/interactive.ts';
 import { invite } from './commands/invite.ts';
 import { keys } from './commands/keys.ts';
-import { kill, restart, start, stop } from './commands/lifecycle.ts';
+import { installRetry, kill, restart, start, stop } from './commands/lifecycle.ts';
 import { login } from './commands/login.ts';
 import { logout } from './commands/logout.ts';
 import { logs } from './commands/logs.ts';
 import { machine } from './commands/machine.ts';
 import { members } from './commands/members.ts';
+import { metrics } from './commands/metrics.ts';
 import { mods } from './commands/mods.ts';
 import { players } from './commands/players.ts';
 import { capacity, invitations, machines, nodes } from './commands/operator.ts';
@@ -31,7 +33,7 @@ import { sftp } from './commands/sftp.ts';
 import { software } from './commands/software.ts';
 import { quota, suspend, unsuspend } from './commands/suspension.ts';
 import { templates } from './commands/templates.ts';
-import { versions } from './commands/versions.ts';
+import { regions, versions } from './commands/versions.ts';
 import { wake } from './commands/wake.ts';
 import { usage, wallet } from './commands/wallet.ts';
 import { whoami } from './commands/whoami.ts';
@@ -42,9 +44,23 @@ const completed: readonly Section[] = [
   { title: 'You', entries: [login, logout, whoami, keys, eula] },
   {
     title: 'Servers',
-    entries: [servers, createServer, start, stop, restart, kill, deleteServer, machine, why, versions, templates],
+    entries: [
+      servers,
+      createServer,
+      start,
+      stop,
+      restart,
+      kill,
+      installRetry,
+      deleteServer,
+      machine,
+      why,
+      versions,
+      regions,
+      templates,
+    ],
   },
-  { title: 'While it runs', entries: [interactive, logs, consoleCommand, say, players] },
+  { title: 'While it runs', entries: [interactive, logs, events, metrics, consoleCommand, say, players] },
   { title: 'What is in a server', entries: [backups, worlds, files, sftp, mods] },
   { title: 'Around a server', entries: [settings, software, wake, schedules, members, ports, database, audit] },
   { title: 'Money', entries: [wallet, usage] },

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { openOperations, refusal } from './api.ts';
+import { DORMOUSE } from './called.ts';
 import { type CommandError, failed, isTransient, unreachable } from './errors.ts';
 import { retryAfter } from './http.ts';
 import { DEVICE, DEVICE_POLL, type Device, read } from './shapes.ts';
@@ -16,7 +17,7 @@ export async function startDeviceGrant(url: string, signal: AbortSignal): Promis
   const device = read(DEVICE, data ?? {});
   if (device.device_code !== '' && device.user_code !== '') return device;
   if (response.status === 404) {
-    throw failed('NO_DEVICE_GRANT', `${url} offers no sign-in by browser. Use a key: npx dormouse login --key`);
+    throw failed('NO_DEVICE_GRANT', `${url} offers no sign-in by browser. Use a key: ${DORMOUSE} login --key`);
   }
   if (response.status === 429) {
     const seconds = retryAfter(response);
@@ -53,7 +54,7 @@ export async function pollDeviceGrant(url: string, device: Device, signal: Abort
     else if (error === 'expired_token') break;
     else throw grantError(body, response, url);
   }
-  throw failed('EXPIRED', 'The code was not confirmed in time. Get a new one with: npx dormouse login');
+  throw failed('EXPIRED', `The code was not confirmed in time. Get a new one with: ${DORMOUSE} login`);
 }
 
 /** Undefined: no answer. */

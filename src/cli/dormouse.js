@@ -9,6 +9,9 @@ import { fileURLToPath } from 'node:url';
 const here = dirname(fileURLToPath(import.meta.url));
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
+// Hints name the command by which it was started (`called.ts`).
+process.env.DORMOUSE_STARTED_AS = process.argv[1];
+
 if (major > 24 || (major === 24 && minor >= 12)) {
   await import('./main.ts');
 } else {

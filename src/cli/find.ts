@@ -1,3 +1,4 @@
+import { DORMOUSE } from './called.ts';
 import { type Command, type Section, type Subject, isSubject } from './command.ts';
 import { wrongUsage } from './errors.ts';
 import { didYouMean, nearest } from './suggest.ts';
@@ -52,7 +53,7 @@ function unknown(name: string, entries: readonly (Command | Subject)[]): Error {
   );
   const within = entries.filter(isSubject).filter((subject) => verbsOf(subject).includes(name));
   const meant = [...within.map((subject) => `${subject.name} ${name}`), ...near].slice(0, 3);
-  const said = [`There is no command ${JSON.stringify(name)}.`, didYouMean(meant), 'See: npx dormouse --help'];
+  const said = [`There is no command ${JSON.stringify(name)}.`, didYouMean(meant), `See: ${DORMOUSE} --help`];
   return wrongUsage(said.filter((each) => each !== '').join(' '));
 }
 
@@ -61,7 +62,7 @@ function unknownIn(subject: Subject, word: string): Error {
   const known = verbsOf(subject).join(', ');
   const said = meant.length > 0 ? didYouMean(meant) : `There are ${known}.`;
   return wrongUsage(
-    `There is no command ${JSON.stringify(`${subject.name} ${word}`)}. ${said} See: npx dormouse help ${subject.name}`,
+    `There is no command ${JSON.stringify(`${subject.name} ${word}`)}. ${said} See: ${DORMOUSE} help ${subject.name}`,
   );
 }
 

@@ -1,3 +1,4 @@
+import { DORMOUSE } from './called.ts';
 import { type Command, type Option, type Section, type Subject, isSubject } from './command.ts';
 import { verbsOf } from './find.ts';
 import { GLOBAL_OPTIONS } from './parse.ts';
@@ -10,7 +11,7 @@ export function programHelp(sections: readonly Section[]): string {
   return lines(
     'Minecraft servers that sleep until somebody joins.',
     '',
-    'Usage: npx dormouse <command> [options]',
+    `Usage: ${DORMOUSE} <command> [options]`,
     ...sections.flatMap(({ title, entries }) => ['', `${title}:`, ...entryLines.splice(0, entries.length)]),
     '',
     'Options of every command:',
@@ -19,7 +20,7 @@ export function programHelp(sections: readonly Section[]): string {
       version: { type: 'boolean', short: 'V', help: "Print this program's version (before a command only)." },
     }),
     '',
-    'More on each: npx dormouse help backups, npx dormouse help backups restore',
+    `More on each: ${DORMOUSE} help backups, ${DORMOUSE} help backups restore`,
     'Exit codes: 0 done; 1 the service refused; 2 wrong usage; 3 not signed in, or no service there.',
     'DORMOUSE_KEY is used in place of a stored key. NO_COLOR turns colours off.',
   );
@@ -30,7 +31,7 @@ export function subjectHelp({ name, summary, details, commands }: Subject): stri
   return lines(
     summary,
     '',
-    `Usage: npx dormouse ${name} <command> [options]`,
+    `Usage: ${DORMOUSE} ${name} <command> [options]`,
     '',
     ...aligned(commands.map((each) => ['', heading(each), each.summary])),
     ...(details === undefined ? [] : ['', details.trim()]),
@@ -38,7 +39,7 @@ export function subjectHelp({ name, summary, details, commands }: Subject): stri
     'Options of every command:',
     ...optionLines(GLOBAL_OPTIONS),
     '',
-    `More on each: npx dormouse help ${commands[0]?.name ?? name}`,
+    `More on each: ${DORMOUSE} help ${commands[0]?.name ?? name}`,
   );
 }
 
@@ -47,7 +48,7 @@ export function commandHelp({ name, summary, args = [], options = {}, details }:
   return lines(
     summary,
     '',
-    `Usage: ${['npx dormouse', name, ...args.map(argument), '[options]'].join(' ')}`,
+    `Usage: ${[DORMOUSE, name, ...args.map(argument), '[options]'].join(' ')}`,
     ...(details === undefined ? [] : ['', details.trim()]),
     '',
     'Options:',

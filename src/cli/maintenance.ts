@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Answer, type Api, done } from './api.ts';
 import { on } from './call.ts';
+import { DORMOUSE } from './called.ts';
 import type { Context } from './command.ts';
 import { CommandError, failed, interrupted, isTransient } from './errors.ts';
 import { duration } from './format.ts';
@@ -32,8 +33,7 @@ export async function maintained(
   try {
     return await done(start(slow));
   } catch (error) {
-    if (signal.aborted)
-      throw interrupted(`${id} ${doing}, also without you. Watch it with: npx dormouse machine ${id}`);
+    if (signal.aborted) throw interrupted(`${id} ${doing}, also without you. Watch it with: ${DORMOUSE} machine ${id}`);
     if (!isLost(error)) throw error;
     await untilFree(context, id);
     return {};

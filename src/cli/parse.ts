@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { DORMOUSE } from './called.ts';
 import type { Command, Option, OptionValues } from './command.ts';
 import { wrongUsage } from './errors.ts';
 import { didYouMean, nearest } from './suggest.ts';
@@ -90,10 +91,10 @@ function apart(rest: readonly string[], named: number): { ours: string[]; raw: s
 
 function checkCount({ name }: Command, names: readonly string[], args: string[], takesRest: boolean): void {
   const missing = names.filter((each) => !each.startsWith('['))[args.length];
-  if (missing !== undefined) throw wrongUsage(`${name} needs <${missing}>. See: npx dormouse ${name} --help`);
+  if (missing !== undefined) throw wrongUsage(`${name} needs <${missing}>. See: ${DORMOUSE} ${name} --help`);
   // The extra word is not repeated: it may be a key.
   if (args.length > names.length && !takesRest && !/\.\.\.\]?$/.test(names.at(-1) ?? ''))
-    throw wrongUsage(`Too many arguments. See: npx dormouse ${name} --help`);
+    throw wrongUsage(`Too many arguments. See: ${DORMOUSE} ${name} --help`);
 }
 
 function told<Result>(parse: () => Result, known: readonly string[] = Object.keys(GLOBAL_OPTIONS)): Result {

@@ -10,6 +10,24 @@ export function ramMb(text: string): number {
   return size;
 }
 
+const PLATFORMS = ['modrinth', 'curseforge', 'ftb'] as const;
+
+/** The mod pack that options name, as a server has it; undefined: none. Throws wrong usage. */
+export function packOf(values: {
+  pack?: string | undefined;
+  'pack-platform'?: string | undefined;
+  'pack-version'?: string | undefined;
+}): { modpackPlatform: (typeof PLATFORMS)[number]; modpackRef: string; modpackVersion: string } | undefined {
+  const { pack, 'pack-platform': platform, 'pack-version': version } = values;
+  if (pack === undefined) {
+    if (platform === undefined && version === undefined) return undefined;
+    throw wrongUsage('--pack-platform and --pack-version need a --pack.');
+  }
+  const modpackPlatform = PLATFORMS.find((each) => each === (platform ?? PLATFORMS[0]));
+  if (modpackPlatform === undefined) throw wrongUsage(`--pack-platform must be one of ${PLATFORMS.join(', ')}.`);
+  return { modpackPlatform, modpackRef: pack, modpackVersion: version ?? '' };
+}
+
 /** Lines like `difficulty=hard`. Throws wrong usage. */
 export function properties(lines: readonly string[]): Record<string, string> {
   return Object.fromEntries(

@@ -38,6 +38,7 @@ function fitted(shape: unknown, value: unknown, clean: (text: string) => string)
 export const SERVER = {
   id: '',
   name: '',
+  accountId: '',
   addr: '',
   state: '',
   type: '',

@@ -1,4 +1,5 @@
 import { type Api, done } from './api.ts';
+import { DORMOUSE } from './called.ts';
 import { wrongUsage } from './errors.ts';
 import { VERSIONS, read } from './shapes.ts';
 import { didYouMean, nearest } from './suggest.ts';
@@ -24,6 +25,6 @@ export async function softwareOf(
   if (version === undefined || version === LATEST) return { type, ...(newest !== undefined && { version: newest }) };
   if (core === undefined || unlisted || core.versions.includes(version)) return { type, version };
   const meant = didYouMean(nearest(version, core.versions));
-  const see = `See them with: npx dormouse versions ${type}. With --unlisted it is taken all the same.`;
+  const see = `See them with: ${DORMOUSE} versions ${type}. With --unlisted it is taken all the same.`;
   throw wrongUsage([`No ${type} is listed for ${version}.`, meant, see].filter((part) => part !== '').join(' '));
 }

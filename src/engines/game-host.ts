@@ -126,9 +126,12 @@ async function openEngine(options: GameHostOptions, installation: string): Promi
   const usedDocker = (await getMeta(store, USED_DOCKER)) !== undefined || existsSync(logDir);
   const kind = await chooseEngine(settings.engine, { docker, image, provideImage, usedDocker, log });
   if (kind === 'swarm') {
-    const { openSwarm } = await import('./swarm/open.ts');
+    const [{ openSwarm }, { serviceName }] = await Promise.all([
+      import('./swarm/open.ts'),
+      import('./swarm/service-spec.ts'),
+    ]);
     const engine = await openSwarm({ store, secret, settings, docker, installation, logDir, provideImage, log });
-    return { engine, owner: rootsGames(), trusted: 'everybody', containerOf: undefined };
+    return { engine, owner: rootsGames(), trusted: 'everybody', containerOf: (id) => serviceName(installation, id) };
   }
   if (kind === 'docker') {
     await store.write((tx) => setMeta(tx, USED_DOCKER, 'true'));

@@ -125,11 +125,11 @@ const extractArchive = (needs: Needs) =>
     scope: 'files:write',
     summary: 'Unpack an archive',
     description:
-      'A zip (or jar), tar, tar.gz or tar.zst, whatever its name, into the directory `to`, which is made if it is not there. Files of the same names give way, unless `overwrite` is false: then it is refused, and changes nothing. An archive that is damaged, holds links or reaches outside changes nothing. If the service is killed while it puts the files in place, some of them are there: extract it again. Ends when the caller goes away.',
+      'A zip (or jar), tar, tar.gz or tar.zst, whatever its name, into the directory `to`, which is made if it is not there. Existing files are overwritten, unless `overwrite` is false: then it is refused, and changes nothing. An archive that is damaged, holds links or reaches outside changes nothing. If the service is killed while it puts the files in place, some of them are there: extract it again. Ends when the caller goes away.',
     body: message({
       path: ownPath(),
       to: filePath().default('').describe("Empty: the server's root."),
-      overwrite: z.boolean().default(true).describe('Whether files that are there already give way.'),
+      overwrite: z.boolean().default(true).describe('Whether existing files are overwritten.'),
     }).meta({ id: 'ExtractArchiveRequest' }),
     example: { path: 'before-update.tar.zst', to: 'restored' },
     reply: z.object({ extracted: reply.int64.describe('In bytes.') }).meta({ id: 'ExtractArchiveResponse' }),

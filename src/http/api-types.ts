@@ -514,7 +514,7 @@ export interface paths {
         put?: never;
         /**
          * Change name, RAM, plan, waiting room or client versions
-         * @description What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner. With `waitingRoom`, which is experimental, players of Minecraft 1.21.6 and newer who wake the server see its start in a window, with who else waits and a button to leave, and join by themselves once it is ready. Where the machine has no room for the server, they wait in line for up to ten minutes and read their place. Older clients, and those of Forge and NeoForge, wait as ever, and are refused where there is no room. `clientVersions` says who can play: `own`, clients of the server’s version alone; `any`, as with a plugin that translates (ViaVersion); `auto`, the default: `own` for `sandbox` and `vanilla`, else `any`. Who cannot play wakes nothing, and is told which version to choose.
+         * @description What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner. With `waitingRoom`, which is experimental, players of Minecraft 1.21.6 and newer who wake the server see its start in a window, with who else waits and a button to leave, and join by themselves once it is ready. Where the machine has no room for the server, they wait in line for up to ten minutes and read their place. Older clients, and those of Forge and NeoForge, wait as ever, and are refused where there is no room. `clientVersions` says who can play: `own`, clients of the server’s version alone; `any`, as with a plugin that translates (ViaVersion); `auto`, the default: `own` for `sandbox`, `vanilla`, and a sleeping server without such a plugin or mod (by the names of the files in `plugins` and `mods`), else `any`. Who cannot play wakes nothing, and is told which version to choose.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -1484,7 +1484,7 @@ export interface paths {
         put?: never;
         /**
          * Unpack an archive
-         * @description A zip (or jar), tar, tar.gz or tar.zst, whatever its name, into the directory `to`, which is made if it is not there. Files of the same names give way, unless `overwrite` is false: then it is refused, and changes nothing. An archive that is damaged, holds links or reaches outside changes nothing. If the service is killed while it puts the files in place, some of them are there: extract it again. Ends when the caller goes away.
+         * @description A zip (or jar), tar, tar.gz or tar.zst, whatever its name, into the directory `to`, which is made if it is not there. Existing files are overwritten, unless `overwrite` is false: then it is refused, and changes nothing. An archive that is damaged, holds links or reaches outside changes nothing. If the service is killed while it puts the files in place, some of them are there: extract it again. Ends when the caller goes away.
          *
          *     Needs the scope `files:write`. On the server, needs the role `member`.
          */
@@ -1776,7 +1776,7 @@ export interface paths {
         put?: never;
         /**
          * Ban an address, or lift its ban
-         * @description Kept at the door, asleep and awake: the game itself sees all players come from the same address. Who is in already stays in: kick them. With `expires` it lifts itself then, whatever state the server is in. A ban in force keeps its reason and its end: to give others, lift it first. A running game's own console knows no end: to the game the end is part of the reason until it starts next. Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.
+         * @description The proxy refuses it, whether the server sleeps or runs: the game itself sees all players come from the same address. Players who are in already stay: kick them. With `expires` it lifts itself then, whatever state the server is in. A ban in force keeps its reason and its end: to give others, lift it first. A running game's own console knows no end: to the game the end is part of the reason until it starts next. Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -3935,12 +3935,12 @@ export interface components {
              */
             accountId: string;
             /**
-             * @description Where players connect.
+             * @description Where players connect. With PUBLIC_HOST=localhost, the server that needs no name (DEFAULT_SERVER, or the oldest) is at localhost itself.
              * @default
              */
             addr: string;
             /**
-             * @description What Docker calls it. Where games run as processes there is none, and this is what was given at creation.
+             * @description What Docker calls its container, or a Swarm its service. Where games run as processes there is neither, and this is what was given at creation.
              * @default
              */
             container: string;
@@ -5164,7 +5164,7 @@ export interface components {
              */
             to?: string;
             /**
-             * @description Whether files that are there already give way.
+             * @description Whether existing files are overwritten.
              * @default true
              */
             overwrite?: boolean;
@@ -5263,7 +5263,7 @@ export interface components {
             /** @default false */
             running: boolean;
             /**
-             * @description The running game takes no commands: who is online is told by the proxy, and a change of a list has effect in the game when it starts next; bans of addresses are kept at the door at once.
+             * @description The running game takes no commands: who is online is told by the proxy, and a change of a list has effect in the game when it starts next; the proxy keeps to bans of addresses at once.
              * @default false
              */
             withoutConsole: boolean;

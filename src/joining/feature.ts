@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../kernel/clock.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
+import type { Addresses } from '../servers/api/addresses.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import type { Servers } from '../servers/servers.ts';
 import { type StandingOptions, createStanding } from '../servers/standing.ts';
@@ -22,19 +23,18 @@ export interface JoiningFeatureOptions extends StandingOptions {
   wakePolicies: WakePolicies;
   serverOperation: ServerOperation;
   serverView: ServerView;
-  /** The port players connect to. */
-  playersPort: () => number;
+  addresses: Pick<Addresses, 'of'>;
   clientAddress: (request: IncomingMessage) => string;
-  settings: { baseUrl: string; publicHost: string };
+  settings: { baseUrl: string };
   clock: Clock;
 }
 
 /** Who may wake a server, and what strangers see of it: over the API and on pages. */
 export function joiningFeature(options: JoiningFeatureOptions): Feature {
-  const { servers, publicStatuses, wakePolicies, serverOperation, serverView, playersPort, clock } = options;
+  const { servers, publicStatuses, wakePolicies, serverOperation, serverView, addresses, clock } = options;
   const { clientAddress, settings } = options;
-  const config = { baseUrl: settings.baseUrl, publicHost: settings.publicHost };
-  const read = { publicStatuses, wakePolicies, servers, standing: createStanding(options), config, playersPort, clock };
+  const config = { baseUrl: settings.baseUrl };
+  const read = { publicStatuses, wakePolicies, servers, standing: createStanding(options), addresses, clock };
   const publicStatusReader = createPublicStatusReader(read);
   const withLock = createKeyedMutex();
   return {

@@ -6,16 +6,31 @@ import { type PlayerFiles, createPlayerFiles } from '../game/players/files.ts';
 import type { LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
+import { homeHost } from '../kernel/home-address.ts';
 import type { Log } from '../kernel/log.ts';
+import { isContainer } from '../kernel/process-identity.ts';
+import type { Meant } from '../servers/api/addresses.ts';
 import type { Presence } from '../servers/presence.ts';
 import { listRoutes } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
+import { watchDefaultServer } from './default-server.ts';
 import { type JoinPolicy, createJoinPolicy } from './join-policy.ts';
 import { type OpenedProxies, type ProxySettings, openProxies } from './link/open-proxies.ts';
 import { type PublicStatuses, openPublicStatuses } from './public-statuses.ts';
 import { createRouting } from './routing.ts';
+import { createTranslators } from './translators.ts';
 import { type WakePolicies, openWakePolicies } from './wake-policies.ts';
+
+/** How players find the service. */
+export interface Entrance {
+  /** The server that they mean who name none; undefined: none. */
+  meant: () => Meant | undefined;
+  /** This machine in its own network; undefined: it is in none, or players are not let in from there. */
+  homeHost: () => string | undefined;
+  /** What is wrong with the settings of it, as a sentence for operators; undefined: nothing. */
+  trouble: () => string | undefined;
+}
 
 /** Which server a player means, and whether they may wake it. */
 export interface Joining {
@@ -26,6 +41,7 @@ export interface Joining {
   /** Nobody is let in yet. */
   proxies: OpenedProxies;
   joinPolicy: JoinPolicy;
+  entrance: Entrance;
 }
 
 export interface JoiningOptions {
@@ -51,11 +67,19 @@ export async function openJoining(options: JoiningOptions): Promise<Joining> {
   const playerFiles = createPlayerFiles(dataDir);
   const joinPolicy = createJoinPolicy({ files: playerFiles, policies: wakePolicies, clock, store });
   const sleepers = await listRoutes(store);
+  const translators = createTranslators(dataDir);
   const named = { publicHost, defaultServer, sleepers };
-  const routing = createRouting({ servers, clock, log, joinPolicy, lostGames, ...named });
+  const routing = createRouting({ servers, clock, log, joinPolicy, lostGames, translators, ...named });
   onClose(() => routing.close());
+  const isDefaultThere = watchDefaultServer({ id: defaultServer, ids: routing.ids, servers, log });
+  onClose(() => isDefaultThere.close());
   const ofProxy = log.child({ room: 'proxy' });
   const proxies = await openProxies({ settings, routing, servers, joinPolicy, presence, clock, log: ofProxy });
   onClose(() => proxies.close());
-  return { publicStatuses, wakePolicies, playerFiles, proxies, joinPolicy };
+  const { trouble } = isDefaultThere;
+  const inContainer = await isContainer();
+  // Proxies started by hand may be on other machines.
+  const home = () => (settings.proxy === 'external' ? undefined : homeHost(settings.proxyHost, inContainer));
+  const entrance = { meant: routing.meant, homeHost: home, trouble };
+  return { publicStatuses, wakePolicies, playerFiles, proxies, joinPolicy, entrance };
 }

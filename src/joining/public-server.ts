@@ -5,7 +5,7 @@ import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
-import { addressOf } from '../servers/api/view.ts';
+import type { Addresses } from '../servers/api/addresses.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Standing } from '../servers/standing.ts';
@@ -52,8 +52,7 @@ export interface PublicStatusDeps {
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
   servers: Servers;
-  config: { publicHost: string };
-  playersPort: () => number;
+  addresses: Pick<Addresses, 'of'>;
   clock: Clock;
 }
 
@@ -102,7 +101,7 @@ function publicServer(slug: string, now: ServerNow, deps: PublicStatusDeps): Pub
     maintenance: policy.maintenanceText,
     standing: deps.standing.of(row.id, now)?.code ?? '',
     wakeMode: policy.mode,
-    address: addressOf(row.hostname, deps),
+    address: deps.addresses.of(row),
     icon: iconOf(row.lastStatus),
   };
 }

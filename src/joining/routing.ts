@@ -17,6 +17,7 @@ import type { LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
+import type { Meant } from '../servers/api/addresses.ts';
 import type { RouteRow } from '../servers/rows.ts';
 import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
@@ -27,6 +28,7 @@ import type { RouteFeed } from './link/teller.ts';
 import { queueServers } from './queued-servers.ts';
 import { kickOf, lostWords, refusalOf, roomWords } from './refusals.ts';
 import type { WakePolicy } from './wake-policies.ts';
+import type { Translators } from './translators.ts';
 import { watchWakeability } from './wakeability.ts';
 
 export interface RoutingOptions {
@@ -40,6 +42,8 @@ export interface RoutingOptions {
   joinPolicy: Pick<JoinPolicy, 'admit' | 'mayWake' | 'policyOf'>;
   /** Of games on several machines: which are on one that does not answer. */
   lostGames?: LostGames | undefined;
+  /** What lets clients of other versions in; default: nothing is known of that. */
+  translators?: Translators;
   /** All servers as they are stored. */
   sleepers: RouteRow[];
 }
@@ -63,8 +67,10 @@ export function createRouting({
   defaultServer = '',
   joinPolicy,
   lostGames,
+  translators,
   sleepers,
-}: RoutingOptions): Routes & Wake & { feed: RouteFeed; close(): void } {
+}: RoutingOptions): Routes &
+  Wake & { feed: RouteFeed; meant: () => Meant | undefined; ids: () => string[]; close(): void } {
   const routes = new Map<string, Route>();
   /** The routes without what is against a wake just now. */
   const plain = new Map<string, Route>();
@@ -79,6 +85,7 @@ export function createRouting({
     servers,
     sleepers: () => [...plain.values()].flatMap(({ serverId, state }) => (state === 'hibernated' ? [serverId] : [])),
     changed: (id) => show(names.get(id) ?? ''),
+    look: lookForTranslators,
     clock,
     log,
   });
@@ -87,6 +94,14 @@ export function createRouting({
     names.set(sleeper.id, nameOf(sleeper.hostname));
     ages.set(sleeper.id, sleeper.createdAt);
     set(nameOf(sleeper.hostname), sleepingRoute(sleeper, joinPolicy.policyOf(sleeper.id)));
+  }
+
+  async function lookForTranslators(id: string): Promise<void> {
+    const now = translators && (await servers.get(id));
+    if (!now || !(await translators?.look(now.row))) return;
+    const name = nameOf(now.row.hostname);
+    const route = plain.get(name);
+    if (route?.serverId === id) set(name, { ...route, protocol: onlyProtocol(now.row, translators) });
   }
 
   function set(name: string, route: Route | undefined): void {
@@ -113,6 +128,7 @@ export function createRouting({
     const name = isGone ? undefined : nameOf(now.row.hostname);
     if (name === undefined) {
       names.delete(id);
+      translators?.forget(id);
       ages.delete(id);
       oldest = undefined;
     }
@@ -125,7 +141,8 @@ export function createRouting({
   });
 
   function currentRoute(now: ServerNow): Route {
-    const route = routeOf(now, joinPolicy.policyOf(now.row.id), clock.now());
+    const policy = joinPolicy.policyOf(now.row.id);
+    const route = { ...routeOf(now, policy, clock.now()), protocol: onlyProtocol(now.row, translators) };
     if (lostGames?.of(now.row.id) === undefined) return route;
     const { kick, line } = lostWords(now.row.name);
     return { ...route, refusal: kick, asleepLine: line };
@@ -153,30 +170,37 @@ export function createRouting({
     }
   }
 
+  /** By its name. */
+  function nameless(): Nameless | null {
+    const server = meant();
+    const host = names.get(server?.id ?? '');
+    if (server === undefined || host === undefined) return null;
+    return { host, unlessBelow: server.byAnyName ? publicHost.toLowerCase() : null };
+  }
+
   /**
    * The one that is set. On a machine without a name of its own in the DNS, where friends type its address: the only one, by
    * whatever name; among several the oldest, for players on the machine itself.
    */
-  function nameless(): Nameless | null {
-    const unlessBelow = publicHost.toLowerCase();
-    const set = names.get(defaultServer);
-    if (set !== undefined) return { host: set, unlessBelow };
-    if (publicHost !== 'localhost') return null;
+  function meant(): Meant | undefined {
+    if (names.has(defaultServer)) return { id: defaultServer, byAnyName: true };
+    if (publicHost !== 'localhost') return undefined;
     if (oldest === undefined)
       for (const [id, at] of ages) if (oldest === undefined || at < (ages.get(oldest) ?? 0)) oldest = id;
-    const host = names.get(oldest ?? '');
-    return host === undefined ? null : { host, unlessBelow: ages.size === 1 ? unlessBelow : null };
+    return oldest === undefined ? undefined : { id: oldest, byAnyName: ages.size === 1 };
   }
 
   function lookup(host: string): Route | undefined {
     const named = routes.get(host);
     if (named) return named;
-    const meant = nameless();
-    return meant && isNameless(host, meant) ? routes.get(meant.host) : undefined;
+    const known = nameless();
+    return known && isNameless(host, known) ? routes.get(known.host) : undefined;
   }
 
   return {
     lookup,
+    meant,
+    ids: () => [...names.keys()],
 
     feed: {
       hosts: () => [...routes.keys()],
@@ -268,12 +292,12 @@ function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
     lastStatus: sleeper.lastStatus === '' ? null : sleeper.lastStatus,
     refusal: '',
     waitingRoom: hasWaitingRoom(sleeper),
-    protocol: onlyProtocol(sleeper),
+    protocol: onlyProtocol(sleeper, undefined),
     ...asleep(policy, sleeper.state),
   };
 }
 
-function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
+function routeOf(now: ServerNow, policy: WakePolicy, at: number): Omit<Route, 'protocol'> {
   const { row, context } = now;
   const state = stateFor(now);
   const preparing = isTagged(state, 'preparing');
@@ -291,7 +315,6 @@ function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
     etaSeconds: state === 'starting' ? etaSeconds({ row, context }, at) : null,
     lastStatus: row.lastStatus === '' ? null : row.lastStatus,
     waitingRoom: hasWaitingRoom(row),
-    protocol: onlyProtocol(row),
     ...asleep(policy, state),
     ...refused(now, at),
   };
@@ -321,12 +344,12 @@ function withRefusal(route: Route, line: string | undefined): Route {
 }
 
 /** Nobody else is let in: the start would be for nothing. */
-function onlyProtocol({
-  type,
-  version,
-  clientVersions,
-}: Pick<RouteRow, 'type' | 'version' | 'clientVersions'>): number | null {
-  const isStrict = clientVersions === 'own' || (clientVersions === 'auto' && STRICT_CORES.has(type));
+function onlyProtocol(
+  { id, type, version, clientVersions }: Pick<RouteRow, 'id' | 'type' | 'version' | 'clientVersions'>,
+  translators: Translators | undefined,
+): number | null {
+  const translatesNone = STRICT_CORES.has(type) || translators?.of(id) === false;
+  const isStrict = clientVersions === 'own' || (clientVersions === 'auto' && translatesNone);
   return isStrict ? protocolOf(version) : null;
 }
 

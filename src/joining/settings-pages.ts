@@ -138,7 +138,7 @@ function asleepCard(request: ServerRequest, { asleepMotd }: Policy): Html {
 }
 
 const CLIENTS: Record<ClientVersions, string> = {
-  auto: 'By its software: the sandbox and vanilla take their own version alone, others whoever comes',
+  auto: 'By its software: its own version alone, unless it has ViaVersion or its kin, or a server.jar of your own',
   own: 'Its own version alone',
   any: 'Any version: a plugin translates, such as ViaVersion',
 };

@@ -17,6 +17,8 @@ export interface WakeabilityOptions {
   sleepers: () => readonly string[];
   /** The line of this server is another one now. */
   changed: (serverId: string) => void;
+  /** What else is looked at of each, in the same rounds. */
+  look?: (serverId: string) => Promise<void>;
   clock: Clock;
   log: Log;
 }
@@ -35,7 +37,7 @@ const MOST_A_ROUND = 50;
 
 /** Asks about each sleeping server in turn, and at once about one that falls asleep or is changed. */
 export function watchWakeability(options: WakeabilityOptions): Wakeability {
-  const { servers, sleepers, changed, clock, log } = options;
+  const { servers, sleepers, changed, look: lookToo, clock, log } = options;
   const lines = new Map<string, string>();
   /** To be asked about next, ahead of their turn. */
   const soon = new Set<string>();
@@ -52,6 +54,7 @@ export function watchWakeability(options: WakeabilityOptions): Wakeability {
 
   async function ask(id: string): Promise<void> {
     try {
+      await lookToo?.(id);
       const refusal = await servers.refusal(id);
       if (!closed) set(id, refusal && refusalLine(refusal));
     } catch (err) {
@@ -71,7 +74,7 @@ export function watchWakeability(options: WakeabilityOptions): Wakeability {
   }
 
   /** Those of whom something is said come first: it may have become untrue. */
-  function inTurn(): string[] {
+  function nextRound(): string[] {
     const all = sleepers();
     const told = [...lines.keys()].slice(0, MOST_A_ROUND / 2);
     const rest = Math.min(all.length, MOST_A_ROUND - told.length);
@@ -80,7 +83,7 @@ export function watchWakeability(options: WakeabilityOptions): Wakeability {
     return [...new Set([...told, ...next])];
   }
 
-  const cancel = every(clock, LOOK_MS, () => void look(inTurn()));
+  const cancel = every(clock, LOOK_MS, () => void look(nextRound()));
   const unobserve = servers.observe((id, now) => {
     if (now === null || isTagged(now.state, 'awake')) return set(id, undefined);
     if (now.state !== 'hibernated' && !waitsForRoom(now)) return;

@@ -17,6 +17,7 @@ import type { ServerView } from '../servers/api/view.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Sftp } from '../sftp/sftp.ts';
 import type { Feature } from '../web/feature.ts';
+import { html } from '../web/html.ts';
 import { accountAccessOperations } from './access-api.ts';
 import { accountOperations } from './accounts-api.ts';
 import { accountInvitationOperations } from './invitations-api.ts';
@@ -59,8 +60,14 @@ export interface OperatorFeatureOptions {
   capacity: Capacity;
   reachability: Reachability;
   accountLimits: AccountLimits;
+  /** What is wrong with the settings of how players come in; undefined: nothing. */
+  trouble: () => string | undefined;
   settings: { nodeLabel: string; region: string; maxServersPerAccount: number };
 }
+
+/** The first operator's own address is made up. */
+const UNREACHABLE = html`Letters to you reach nobody: warnings, and links to reset your password.
+  <a href="/profile">Change your e-mail address</a> to one that you read.`;
 
 /** State machines, this node, orphans, accounts and suspensions: over the API and on pages. */
 export function operatorFeature(options: OperatorFeatureOptions): { machines: Machines; feature: Feature } {
@@ -74,10 +81,18 @@ export function operatorFeature(options: OperatorFeatureOptions): { machines: Ma
     capacity,
     reachability,
     accountLimits,
+    trouble,
     settings: config,
   } = options;
   const { store, clock, log } = people;
   const machines = createMachines({ store, clock, servers, grants, lostGames });
+  const notes = ({ email }: { email: string }) => {
+    const sentence = trouble();
+    return [
+      ...(sentence === undefined ? [] : [html`${sentence}`]),
+      ...(people.config.mail && email.endsWith('@localhost') ? [UNREACHABLE] : []),
+    ];
+  };
   return {
     machines,
     feature: {
@@ -105,7 +120,7 @@ export function operatorFeature(options: OperatorFeatureOptions): { machines: Ma
         ...orphanOperations({ orphans, clock }),
       ],
       pages(serve) {
-        mountMachines(serve, { machines });
+        mountMachines(serve, { machines, notes });
         mountMachine(serve, { machines });
       },
       panel(panel) {

@@ -18,8 +18,8 @@ function homePage(signup: SignUp): Page {
       <img src="${ASSETS.logo}" alt="A dormouse asleep under the moon" width="176" height="176" />
       <h1>Minecraft servers that sleep until somebody joins</h1>
       <p>
-        A Dormouse server costs nothing while nobody plays. When a player joins, it wakes up, and the player waits at
-        the door until it is ready: no kick, no second try.
+        A Dormouse server costs nothing while nobody plays. When a player joins, it wakes up, and the player stays
+        connected until it is ready: no kick, no second try.
       </p>
       <p class="actions">
         <a class="button" href="/sign-in">Sign in</a

@@ -1,4 +1,3 @@
-import { networkInterfaces } from 'node:os';
 import type { FirstRun } from './first-run.ts';
 
 /** What a start says until somebody has signed in. */
@@ -10,8 +9,9 @@ export interface Welcome {
   playersPort: number;
   /** Where browsers find the pages. */
   baseUrl: string;
-  /** Players reach a server as `<id>.<publicHost>`. */
+  /** Players reach a server as `<id>.<publicHost>`, or where `needsName` is not set, as `publicHost` itself. */
   publicHost: string;
+  needsName: boolean;
   /** This machine in its own network; undefined where it is in none, or players are not let in from there. */
   homeAddress: string | undefined;
   /** Whoever reads this is outside of the container that this is. */
@@ -23,7 +23,7 @@ export interface Welcome {
  * read it (a journal, the logs of a container, a file): it is told where the credentials are, and none of them.
  */
 export function welcomeText(
-  { firstRun, file, httpPort, playersPort, baseUrl, publicHost, homeAddress, inContainer }: Welcome,
+  { firstRun, file, httpPort, playersPort, baseUrl, publicHost, needsName, homeAddress, inContainer }: Welcome,
   isTerminal: boolean,
 ): string {
   const { apiKey, email, password } = firstRun;
@@ -34,30 +34,21 @@ export function welcomeText(
     API key   ${apiKey}`;
   const key = isTerminal ? apiKey : '<the apiKey in that file>';
   const port = playersPort === 25_565 ? '' : `:${playersPort}`;
+  const named = (id: string) => `${needsName ? `${id}.` : ''}${publicHost}${port}`;
   const fromHome =
-    homeAddress === undefined ? '' : `\n    At home    ${homeAddress}${port}, for others in your network`;
+    homeAddress === undefined || needsName ? '' : `\n    At home    ${homeAddress}${port}, for others in your network`;
   const fromOutside = inContainer ? `\n  From outside of this container: docker exec <its name> cat ${file}` : '';
   return `
   Welcome to Dormouse. ${isTerminal ? shown : `Your e-mail, password and API key are in ${file}.${fromOutside}`}
 
     Pages      ${baseUrl}/servers, and for you as the operator ${baseUrl}/operator
-    Players    ${publicHost}${port}${fromHome}
+    Players    ${named('<its id>')}${fromHome}
 
   Sign in and create a first server there, or by the API:
 
     curl -H 'x-api-key: ${key}' localhost:${httpPort}/v1/servers -d '{"name":"Lobby","ramMb":512}'
 
-  then join ${publicHost}${port} with Minecraft. This is said at each start until you have signed in.
+  then join ${named('lobby')} with Minecraft. This is said at each start until you have signed in.
 
 `;
 }
-
-/** This machine's first private IPv4 address (RFC 1918), where it has one. */
-export function homeAddressOf(interfaces = networkInterfaces()): string | undefined {
-  return Object.entries(interfaces)
-    .filter(([name]) => !/^(?:docker|br-|veth|virbr)/.test(name))
-    .flatMap(([, addresses = []]) => addresses)
-    .find(({ family, internal, address }) => family === 'IPv4' && !internal && PRIVATE.test(address))?.address;
-}
-
-const PRIVATE = /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)/;

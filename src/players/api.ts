@@ -143,7 +143,7 @@ const setIpBanEntry = (needs: Needs) =>
     id: 'SetIpBanEntry',
     path: '/v1/servers/{id}/players:setIpBan',
     summary: 'Ban an address, or lift its ban',
-    description: `Kept at the door, asleep and awake: the game itself sees all players come from the same address. Who is in already stays in: kick them. ${ENDS} ${BOTH_WAYS}`,
+    description: `The proxy refuses it, whether the server sleeps or runs: the game itself sees all players come from the same address. Players who are in already stay: kick them. ${ENDS} ${BOTH_WAYS}`,
     precondition: 'the server must not be starting, stopping or installing.',
     body: message({
       ip: Ip,

@@ -28,7 +28,7 @@ export const PlayerLists = z
     online: z.array(z.string()).default([]).describe('Who is playing, by name.'),
     running: reply.flag,
     withoutConsole: reply.flag.describe(
-      'The running game takes no commands: who is online is told by the proxy, and a change of a list has effect in the game when it starts next; bans of addresses are kept at the door at once.',
+      'The running game takes no commands: who is online is told by the proxy, and a change of a list has effect in the game when it starts next; the proxy keeps to bans of addresses at once.',
     ),
     whitelistEnforced: reply.flag.describe('Only who is on the whitelist, and operators, may come in.'),
     whitelist: z.array(WhitelistEntry).default([]),

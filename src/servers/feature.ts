@@ -6,6 +6,7 @@ import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { People } from '../people/people.ts';
 import type { Tx } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
+import type { Addresses } from './api/addresses.ts';
 import { accountAuditOperations, serverAuditOperations } from './api/audit.ts';
 import { createOperations } from './api/create-server.ts';
 import { forcedOperations, lifecycleOperations } from './api/lifecycle.ts';
@@ -37,8 +38,7 @@ export interface ServerFeatureOptions extends StandingOptions {
   cores: CoreRules;
   serverOperation: ServerOperation;
   serverView: ServerView;
-  /** The port players connect to. */
-  playersPort: () => number;
+  addresses: Addresses;
   /** Each room that has a say in whether a server may be made. */
   capacity: CreationOptions['capacity'];
   accountLimits: CreationOptions['accountLimits'];
@@ -48,15 +48,15 @@ export interface ServerFeatureOptions extends StandingOptions {
   /** Puts a test alert down, to be sent to a server's webhook. */
   testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
   owner: FileOwner | undefined;
-  settings: { dataDir: string; publicHost: string; region: string; nodeLabel: string; idleTimeoutMinutes: number };
+  settings: { dataDir: string; region: string; nodeLabel: string; idleTimeoutMinutes: number };
 }
 
 /** Servers over the API. `creation` is what others need who make servers. */
 export function serverFeature(options: ServerFeatureOptions): { creation: Creation; feature: Feature } {
-  const { servers, people, cores, serverOperation, serverView, playersPort, owner, settings } = options;
+  const { servers, people, cores, serverOperation, serverView, addresses, owner, settings } = options;
   const { capacity, accountLimits, drain, wakePolicies, testAlert } = options;
   const { store, clock } = people;
-  const { dataDir, publicHost, region, nodeLabel } = settings;
+  const { dataDir, region, nodeLabel } = settings;
   const config = { region, nodeLabel };
   const standing = createStanding(options);
   const playersWake = (id: string) => {
@@ -69,7 +69,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
   const operations = [
     ...accountAuditOperations(needs),
     ...serverAuditOperations(needs),
-    ...myServerOperations({ servers, store, playersPort, config: { publicHost } }),
+    ...myServerOperations({ servers, store, addresses }),
     ...serverListOperations(needs),
     ...createOperations(needs),
     ...serverOperations(needs),
@@ -87,13 +87,13 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
       operations,
       pageOperations: serverPageOperations({ ...needs, standing, accessChanges: people.accessChanges }),
       panel(panel) {
-        mountServerList(panel, { servers, standing, playersWake });
+        mountServerList(panel, { servers, standing, playersWake, addresses });
         // Before any server: `new` is none.
         mountCreate(panel);
-        mountOverview(panel, { ...settings, servers, playersWake });
+        mountOverview(panel, { ...settings, servers, playersWake, addresses });
         mountServerSettings(panel, settings);
         mountMachine(panel);
-        mountMembers(panel);
+        mountMembers(panel, people.config);
         mountAudit(panel);
       },
     },

@@ -25,6 +25,13 @@ test('settings: shown, set, put back; who may wake; another version that its cor
   await says(['settings', 'set', 'castle', 'pvp=true', '--public', 'on'], /difficulty=hard\n +pvp=true\n$/);
   t.like(await ok('GET', '/v1/servers/castle'), { properties: { difficulty: 'hard', pvp: 'true' }, motd: 'Hi' });
   await refuses(['settings', 'unset', 'castle', 'dificulty'], /Did you mean difficulty\?/, 2);
+  await says(
+    ['settings', 'set', 'castle', '--show-address', 'on'],
+    /public page +\/status\/[\w-]+, with the address\n/,
+  );
+  await says(['settings', 'set', 'castle', '--public', 'on'], /public page +\/status\/[\w-]+, with the address\n/);
+  await says(['settings', 'set', 'castle', '--show-address', 'off'], /public page +\/status\/[\w-]+\n/);
+  await refuses(['settings', 'test-webhook', 'castle'], /needs a webhook/);
   await says(['settings', 'unset', 'castle', 'difficulty'], /properties +pvp=true\n$/);
   await refuses(['settings', 'set', 'castle'], /nothing to set/, 2);
   await refuses(['settings', 'set', 'castle', 'difficulty=horrid'], /properties/);
@@ -56,6 +63,8 @@ test('settings: shown, set, put back; who may wake; another version that its cor
     2,
   );
   await says(['create', 'Tower', '--type', 'paper'], /^Created tower: paper \d+\.\d+/);
+  await says(['create', 'Hut', '--version', 'latest'], new RegExp(`^Created hut: sandbox ${newest},`));
+  await refuses(['create', 'Barn', '--version', `${newest}.9`], /No sandbox is listed for .*versions sandbox/, 2);
   await refuses(['start', 'casle'], /no such server\.\n {2}Did you mean castle\?/);
   await refuses(['start', 'zzzzzzzz'], /dormouse servers/);
   await says(['why', 'castle'], /^Nothing has failed/);
@@ -75,6 +84,7 @@ test('money: the wallet, its ledger and cap, a page to pay on, the bill of a ser
   await says(['wallet', 'cap', '0'], /cap +none\n/);
   await says(['wallet', 'ledger'], /^No money has moved yet/);
   await says(['wallet', 'top-up', '5'], /\n {2}http\S+\n$/);
+  await says(['wallet', 'limits'], /^Your servers that are awake at once may have \d+ [GM]B of memory together\.\n$/);
   await says(['usage', 'castle', '--from', '7d'], /^castle was not awake[^]*Together 0\.00 USD for 0 GB hours\./);
   await refuses(['usage', 'castle', '--from', 'once'], /--from must be like/, 2);
   await says(['audit'], /./);

@@ -63,7 +63,11 @@ test('logs of earlier runs: listed, printed whole, packed or not', async (t) => 
   await says(['logs', 'castle', '--runs'], /^RUN +SIZE +LAST LINE\nlatest .*\n2026-11-22-1 .*\n$/);
   await says(['logs', 'castle', '--run', '2026-11-22-1'], /^\[09:00:00\] one\n\[09:00:01\] two\n$/);
   await says(['logs', 'castle', '--run', 'latest', '--json'], /^\{"line":"\[12:00:00\] now"\}\n$/);
-  await refuses(['logs', 'castle', '--run', '2026-11-22-2'], /no log of a run 2026-11-22-2\..*--runs/);
+  await refuses(
+    ['logs', 'castle', '--run', '2026-11-22-2'],
+    /no log of a run 2026-11-22-2\. Did you mean 2026-11-22-1\? See: .*--runs/,
+  );
+  await refuses(['logs', 'castle', '--run', 'yesterday'], /no log of a run yesterday\. See: /);
   await writeFile(join(root, 'logs/broken.log.gz'), 'no gzip');
   await refuses(['logs', 'castle', '--run', 'broken'], /broken\.log\.gz/);
 });

@@ -128,6 +128,7 @@ export interface Asked {
   /** With its query. */
   path: string;
   key: string | undefined;
+  lastEventId: string | undefined;
   body: unknown;
   at: number;
 }
@@ -147,7 +148,8 @@ export async function startStandIn(
   const server = createServer((request, response) => {
     void readAll(request).then((body) => {
       const { method = '', url = '', headers } = request;
-      const one = { method, path: url, key: headers['x-api-key'] as string | undefined, body, at: Date.now() };
+      const [key, lastEventId] = ['x-api-key', 'last-event-id'].map((name) => headers[name] as string | undefined);
+      const one = { method, path: url, key, lastEventId, body, at: Date.now() };
       asked.push(one);
       const answered = answer(one, response);
       if (answered === undefined) return;

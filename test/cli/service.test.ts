@@ -23,7 +23,7 @@ test("a server's life in the hands of a person", async (t) => {
     t.false((out + err).includes(service.apiKey));
     t.false((out + err).includes('\u001b'), 'colours without a terminal');
   };
-  const address = `lobby.localhost:${service.playersPort}`;
+  const address = `localhost:${service.playersPort}`;
 
   await says(['whoami'], new RegExp(`e-mail +operator@localhost.*\naccount +acc_\\w+\nservice +${service.baseUrl}\n`));
   await says(['eula'], /have not agreed to Minecraft's EULA\. Read https:\/\/aka\.ms\/MinecraftEULA/);

@@ -3,12 +3,14 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
+import { insertSample } from '../../src/insight/metric-rows.ts';
 import { createMojangProfiles } from '../../src/players/mojang.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { modService } from '../mods/bench.ts';
 import { accounts } from '../support/accounts.ts';
 import { plant } from '../support/tree.ts';
 import { commandsAt } from './in-process.ts';
+import { newProgram } from './program.ts';
 
 test('backups: made, listed, locked, restored after a question, undone, saved with their sum, deleted', async (t) => {
   const { says, refuses, run, ok, create, home } = await commandsAt(t);
@@ -180,6 +182,68 @@ test('around a server: SFTP, ports, a database, members, schedules, templates', 
   await says(['templates'], /^ID +NAME +SOFTWARE +MEMORY/);
   const made = await says(['templates', 'create', 'castle', 'My kind'], /templates use \w+ "My Server"/);
   const id = /templates use (\w+)/.exec(made)?.[1] ?? '';
-  await says(['templates', 'use', id, 'Tower'], /^Created tower: sandbox /);
+  await says(['templates', 'use', id, 'Tower', '--ram', '2G'], /^Created tower: sandbox .*, 2 GB\.\n/);
+  await refuses(['templates', 'use', id, 'Barn', '--region', 'moon'], /region +is not a region/);
   await says(['templates', 'delete', id], /Deleted the template/);
+});
+
+test('figures of a server, now and by the minute; the regions', async (t) => {
+  const it = await commandsAt(t);
+  const { says, refuses, create, store, clock } = it;
+  await says(['regions'], /^REGION +NAME +STATE +AWAKE +MEMORY +DISK FREE\n\w+ +.* takes starts +0 +/);
+  await create('castle', { type: 'vanilla', version: '1.20.2' });
+  await says(['metrics', 'castle'], /^There is no reading of castle now\.\n$/);
+  await says(['metrics', 'castle', '--last', '5'], /^There is no reading of castle in the last 24 hours\.\n$/);
+  await refuses(['metrics', 'castle', '--last', '1441'], /--last must be a whole number from 0 to 1440/, 2);
+  await store.write(async (tx) => {
+    for (const n of [3, 2, 1])
+      await insertSample(tx, 'castle', { at: clock.now() - n * 60_000, figures: [12.5, 700, 2048, 3.14, 20, n] });
+  });
+  await says(
+    ['metrics', 'castle', '-n', '2'],
+    /^WHEN +CPU +MEMORY +TPS +MS A TICK +PLAYERS\n.*12\.5 % +700 MB of 2 GB +20 +3\.1 +2\n.* 1\n$/,
+  );
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  await clock.advance(60_000);
+  await it.until(async () => (await it.run(['metrics', 'castle'])).out.startsWith('cpu'));
+  await says(
+    ['metrics', 'castle'],
+    /^cpu +.*\nmemory +.* of .*\npace +not available: this game does not tell it\nplayers +\d/,
+  );
+});
+
+test('a failed install says which command tries it again', async (t) => {
+  const { says, refuses, ok, engine, reach } = await commandsAt(t);
+  engine.script('pack', { exitCode: 1 });
+  await says(
+    ['create', 'Pack', '--type', 'fabric', '--ram', '2G', '--pack', 'cobblemon'],
+    /^Created pack: fabric[^]*is being installed/,
+  );
+  await reach('pack', 'install_failed');
+  t.like(await ok('GET', '/v1/servers/pack'), { modpackPlatform: 'modrinth', modpackRef: 'cobblemon' });
+  await refuses(
+    ['install-retry', 'pack', '--wait'],
+    /pack is not installed: [^]*Try it again with: .*install-retry pack\n/,
+  );
+  engine.script('pack', { exitCode: 0 });
+  await says(['install-retry', 'pack', '--wait'], /^pack sleeps\. /);
+  await refuses(['install-retry', 'pack'], /./);
+});
+
+test('events are followed as they come', async (t) => {
+  const service = await commandsAt(t);
+  await service.create('castle');
+  const program = await newProgram(t, service.origin);
+  const env = { DORMOUSE_KEY: service.key };
+  const [shown, lines] = [[], ['--json']].map((more) => program.start(['events', 'castle', ...more], { env }));
+  await shown?.says(/T[\d:]{8} {2}state {5}state hibernated, .*quota /);
+  await service.command('castle', 'START');
+  await shown?.says(/ {2}state {5}state running/);
+  await lines?.says(/\{"event":"state",[^\n]*"state":"running"/);
+  shown?.child.kill('SIGINT');
+  lines?.child.kill('SIGINT');
+  t.is((await shown?.ended)?.code, 130);
+  const { out = '' } = (await lines?.ended) ?? {};
+  for (const line of out.trim().split('\n')) t.truthy((JSON.parse(line) as { event?: string }).event);
 });

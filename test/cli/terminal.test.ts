@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { mintToken } from '../../src/kernel/ids.ts';
 import { onTerminal, visible } from './on-terminal.ts';
+import { runHere } from './in-process.ts';
 import { newProgram, startStandIn } from './program.ts';
 
 test('a key typed at a terminal is not shown', async (t) => {
@@ -31,7 +32,10 @@ test('a key typed at a terminal is not shown', async (t) => {
 test('who makes a server of Mojang’s software is asked for their consent at a terminal', async (t) => {
   const replies: Record<string, object> = {
     '/v1/whoami': { accountId: 'acc_1' },
-    '/v1/servers': { id: 'castle', state: 'hibernated', type: 'paper', version: '1.21.8', addr: 'castle.example.org' },
+    '/v1/servers': { id: 'castle', accountId: 'acc_1', state: 'hibernated', type: 'paper', version: '1.21.8' },
+    '/v1/templates/usual:createServer': { id: 'tower', accountId: 'acc_1', type: 'paper' },
+    '/v1/templates/theirs:createServer': { id: 'barn', accountId: 'acc_2', type: 'paper' },
+    '/v1/templates/sandbox:createServer': { id: 'hut', accountId: 'acc_1', type: 'sandbox' },
     '/v1/accounts/acc_1/eula': { accepted: false, url: 'https://aka.ms/MinecraftEULA' },
   };
   const service = await startStandIn(t, ({ path }) => [200, replies[path] ?? {}]);
@@ -51,6 +55,10 @@ test('who makes a server of Mojang’s software is asked for their consent at a 
     t.is(/once you have agreed/.test(visible(out)), given === 0, out);
     t.is(consents(), given);
   }
+  // Without a terminal it is said.
+  const said = async (template: string) => (await runHere(['templates', 'use', template, 'Tower'], env)).err;
+  t.regex(await said('usual'), /once you have agreed to Minecraft's EULA: .* eula\n/);
+  t.deepEqual([await said('theirs'), await said('sandbox')], ['', '']);
 });
 
 test('Ctrl-C at the key', async (t) => {

@@ -204,6 +204,28 @@ test('the event stream: replayed lines are shown once, comments never; it is ope
   t.true(service.asked.every(({ key }) => key === SIGNED_IN.DORMOUSE_KEY));
 });
 
+test('what happens to a server: after a break it goes on where it was', async (t) => {
+  const frames = (...all: [number, object][]) =>
+    all.map(([id, data]) => `id: ${id}\nevent: players\ndata: ${JSON.stringify(data)}\n\n`).join('');
+  const service = await startStandIn(t, (_, response) => {
+    if (service.asked.length === 3) return [404, { code: 5, message: 'There is no such server.', details: [] }];
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const at = '2026-11-22T10:00:00.000Z';
+    if (service.asked.length === 2) response.end(`: ping\n\n${frames([9, { at, online: 3 }])}`);
+    else response.write(frames([7, { at, online: 1 }], [8, { at, online: 2 }]), () => response.destroy());
+    return undefined;
+  });
+  const program = await newProgram(t, service.url);
+  const { code, out, err } = await program.run(['events', 'lobby'], { env: SIGNED_IN });
+  const line = (online: number) => `2026-11-22T10:00:00  players   online ${online}\n`;
+  t.deepEqual([code, out], [1, [1, 2, 3].map(line).join('')]);
+  t.regex(err, /connection was lost[^]*no such server/);
+  t.deepEqual(
+    service.asked.map(({ lastEventId }) => lastEventId),
+    [undefined, '8', '9'],
+  );
+});
+
 test('the event stream of a server that goes to sleep: waited for; one that is deleted: the end', async (t) => {
   let state = 'hibernated';
   const service = await startStandIn(t, ({ path }, response) => {

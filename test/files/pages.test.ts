@@ -138,7 +138,7 @@ test('one entry is renamed, copied, unpacked and deleted', async (t) => {
   t.is((await it.send('item/rename', { to: 'c.txt' }, 'maps/a.txt')).headers.get('location'), `${AT}?done=renamed`);
   t.is((await it.send('item/delete', {}, 'maps')).headers.get('location'), `${AT}?done=deleted`);
   t.deepEqual(it.names(), ['c.txt', 'maps.zip', 'out']);
-  t.regex((await it.get(`${AT}/item?path=maps`)).text, /There is nothing there any more/);
+  t.regex((await it.get(`${AT}/item?path=maps`)).text, /This no longer exists/);
 });
 
 /** What the editor's form holds. */
@@ -241,6 +241,6 @@ test('what cannot be done with files says what to do instead', async (t) => {
   t.regex((await it.get(`${AT}?from=60`)).text, /There are no more than those before/);
   t.regex((await it.get(`${AT}/edit?path=docs`)).text, /a folder of this name already[^]*path=docs">Open the folder/);
   const gone = (await it.get(`${AT}/item?path=none`)).text;
-  t.regex(gone, /nothing there any more/);
+  t.regex(gone, /This no longer exists/);
   t.notRegex(gone, /<form[^>]*\/item\//, 'and nothing is offered that cannot be done');
 });

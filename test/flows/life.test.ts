@@ -79,10 +79,20 @@ test('names: one server is found by any, of several the oldest by localhost, or 
   t.regex(await at('first.example.org'), /There is no server of this name/);
   t.regex(await at('localhost'), /the first/);
   t.regex(await at('second.localhost'), /the second/);
+  const shown = async () => {
+    const { servers } = await service.call<{ servers: { id: string; addr: string }[] }>('GET', '/v1/servers');
+    return Object.fromEntries(servers.map(({ id, addr }) => [id, addr.replace(`:${service.playersPort}`, '')]));
+  };
+  t.deepEqual(await shown(), { first: 'localhost', second: 'second.localhost' }, 'what can be typed here');
   const lost = { port: service.playersPort, version: '1.20.4', fakeHost: '192.168.1.5', name: 'Steve' };
   await t.throwsAsync(joinRaw(lost), { message: /There is no server of this name/ });
   await service.stop();
   await service.start({ DEFAULT_SERVER: 'second' });
   t.regex(await at('192.168.1.5'), /the second/);
   t.regex(await at('first.localhost'), /the first/);
+  t.deepEqual(await shown(), { first: 'first.localhost', second: 'localhost' });
+  await service.stop();
+  await service.start({ DEFAULT_SERVER: 'secnd' });
+  const warned = /^DEFAULT_SERVER is secnd, but no server has that id: .* Did you mean second\?$/;
+  t.true(service.log.some(({ msg }) => warned.test(String(msg))));
 });

@@ -215,6 +215,9 @@ holds(`${SERVERS} servers spread over the nodes, and their consoles and logs are
     const { output } = await service.call<{ output: string }>('POST', `/v1/servers/${id}:command`, { command: 'list' });
     t.regex(output, /There are 0/, id);
     const { lines } = await service.call<{ lines: unknown[] }>('GET', `/v1/servers/${id}/logs`);
+    const { container } = await service.call<{ container: string }>('GET', `/v1/servers/${id}`);
+    const { Spec } = (await its.swarm.manager.getService(container).inspect()) as { Spec: { Labels: object } };
+    t.true(Object.values(Spec.Labels).includes(id), 'a server names its service as Swarm does');
     t.true(lines.length > 0, id);
   }
 });

@@ -65,7 +65,7 @@ test('an account is found, credited with a note, and given limits of its own', a
   const found = (await it.get('/operator/accounts?q=OWNER%40example')).text;
   t.regex(found, /acc_test/);
   t.notRegex(found, /acc_other/);
-  t.regex((await it.get('/operator/accounts?q=100%25')).text, /No account is like that/);
+  t.regex((await it.get('/operator/accounts?q=100%25')).text, /No account matches/);
   const credit = { amount: '2.50', kind: 'credit', note: 'Sorry for the outage' };
   t.regex(await sent(it, `${ACCOUNT}/credit`, credit), /It is booked[^]*2\.50 USD/);
   t.regex(await sent(it, `${ACCOUNT}/credit`, { ...credit, amount: '-0.5', kind: 'adjustment' }), /2\.00 USD/);
@@ -200,4 +200,18 @@ test('by keyboard: an app is registered, disabled and enabled again', async (t) 
   await page.getByText('It may ask again').waitFor();
   t.deepEqual(complaints, []);
   t.is(Number((await it.store.query<{ n: number }>(DISABLED))[0]?.n), 0);
+});
+
+test('what is wrong with the settings stands above the machines: no such default server, letters that reach nobody', async (t) => {
+  let trouble: string | undefined;
+  const it = await openPanel(t, { entrance: { trouble: () => trouble } });
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+  t.notRegex((await it.get('/operator')).text, /class="note/);
+  trouble = 'DEFAULT_SERVER is <castel>.';
+  t.regex((await it.get('/operator')).text, /<p class="note warn">DEFAULT_SERVER is &lt;castel&gt;\.<\/p>/);
+  trouble = undefined;
+  await it.store.write((tx) =>
+    tx.run('UPDATE "users" SET "email" = $1 WHERE "id" = $2', ['operator@localhost', 'usr_test']),
+  );
+  t.regex((await it.get('/operator')).text, /Letters to you reach nobody[^]*href="\/profile"/);
 });

@@ -56,7 +56,7 @@ test('the table follows what happens, without a reload and without a complaint o
   const { page, complaints, asked } = await operatorsTab(t, it);
   await page.goto(`${it.origin}/operator`);
   await live(page);
-  t.regex(await page.innerText('main'), /No machine is like that/);
+  t.regex(await page.innerText('main'), /No machine matches/);
   await page.evaluate('window.stays = true');
   await it.create('lobby', { name: 'Lobby' });
   const row = page.locator('tr[data-machine=lobby]');

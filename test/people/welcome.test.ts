@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import type { FirstRun } from '../../src/people/first-run.ts';
-import { homeAddressOf, welcomeText } from '../../src/people/welcome.ts';
+import { welcomeText } from '../../src/people/welcome.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -51,6 +51,7 @@ test('at a terminal a start shows the credentials, ready to be used, and the add
     playersPort: 25_565,
     baseUrl: 'http://localhost:8080',
     publicHost: 'localhost',
+    needsName: false,
     inContainer,
   };
   const text = welcomeText({ firstRun, file, ...local, homeAddress: undefined }, true);
@@ -63,20 +64,15 @@ test('at a terminal a start shows the credentials, ready to be used, and the add
     playersPort: 25_570,
     baseUrl: 'https://panel.example',
     publicHost: 'play.example',
+    needsName: false,
     inContainer,
   };
   const elsewhere = welcomeText({ firstRun, file, ...set, homeAddress: '192.168.1.5' }, true);
   t.regex(elsewhere, /https:\/\/panel\.example\/servers, .*https:\/\/panel\.example\/operator/);
   t.regex(elsewhere, /Players {4}play\.example:25570\n {4}At home {4}192\.168\.1\.5:25570/);
-});
-
-test('the address at home is a private one of a network card, not of containers', (t) => {
-  const card = (address: string, internal = false) => [{ address, family: 'IPv4' as const, internal }] as never;
-  t.is(
-    homeAddressOf({ lo: card('127.0.0.1', true), docker0: card('172.17.0.1'), eth0: card('192.168.1.5') }),
-    '192.168.1.5',
-  );
-  t.is(homeAddressOf({ eth0: card('203.0.113.5') }), undefined);
+  const named = welcomeText({ firstRun, file, ...set, needsName: true, homeAddress: '192.168.1.5' }, true);
+  t.regex(named, /Players {4}<its id>\.play\.example:25570\n\n/);
+  t.regex(named, /"name":"Lobby"[^]*then join lobby\.play\.example:25570 with Minecraft/);
 });
 
 test('a container says how its file is read from outside', (t) => {
@@ -84,6 +80,7 @@ test('a container says how its file is read from outside', (t) => {
   const where = {
     baseUrl: 'http://localhost:8080',
     publicHost: 'localhost',
+    needsName: false,
     homeAddress: undefined,
     inContainer: true,
   };

@@ -36,6 +36,20 @@ test('somebody is invited, accepts, is led to the server, gets another role and 
   t.is((await it.get('/servers/castle', friend)).status, 404);
 });
 
+test('what is to be done about an address without an account is said as it is here', async (t) => {
+  const open = await openPanel(t);
+  await open.create('castle');
+  t.regex((await open.get(PAGE)).text, /Without one, they make it when they accept\./);
+  const closed = await openPanel(t, { config: { signup: 'closed' } });
+  await closed.create('castle');
+  t.regex((await closed.get(PAGE)).text, /Sign-up is closed: without one, ask the operator of this installation/);
+  await closed.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+  t.regex(
+    (await closed.get(PAGE)).text,
+    /Sign-up is closed: without one, <a href="\/operator\/accounts">let the address in/,
+  );
+});
+
 test('what is no address is refused with what was typed', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');

@@ -176,7 +176,10 @@ test('limits and room: what may not be awake beside the others, what is too larg
   await it.create('large', { ramMb: ramUsableMb - used.ramMb + 1 });
   t.regex(await cardOf(it, 'large'), /<strong>No room right now<\/strong>: who joins waits in line/);
   await it.services.accountLimits.set('acc_test', { maxRamMb: null, maxServers: 1 }, async () => {});
-  t.regex(await cardOf(it, 'tower'), /awake as may be<\/strong>: <a href="\/servers">stop another one first<\/a>/);
+  t.regex(
+    await cardOf(it, 'tower'),
+    /limit of awake servers is reached<\/strong>: <a href="\/servers">stop another one first<\/a>/,
+  );
   t.is(await refusedStart(it, 'tower'), 'MAX_SERVERS');
   t.notRegex(await cardOf(it, 'castle'), /stop another/);
 });

@@ -211,3 +211,25 @@ for (const colorScheme of ['light', 'dark'] as const) {
     );
   });
 }
+
+test('the address that can be typed, at home too; of another one, the line that the hosts file may need', async (t) => {
+  const meant = { id: 'castle', byAnyName: true };
+  const config = { publicHost: 'localhost' };
+  const entrance = { meant: () => meant, homeHost: () => '192.168.1.5' };
+  const it = await openPanel(t, { config, playersPort: 25_570, entrance });
+  await it.create('castle');
+  const text = async (path: string) => (await it.get(path)).text.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+  for (const path of ['/servers', '/servers/castle']) {
+    const shown = await text(path);
+    t.regex(shown, / localhost:25570 /, path);
+    t.regex(shown, /From another machine in your network: 192\.168\.1\.5:25570 /, path);
+    t.notRegex(shown, /Unknown host/, path);
+  }
+  meant.byAnyName = false;
+  await it.create('tower');
+  t.notRegex(await text('/servers/castle'), /192\.168|Unknown host/);
+  t.regex(
+    await text('/servers/tower'),
+    / tower\.localhost:25570 .*If Minecraft says “Unknown host”, add the line 127\.0\.0\.1 tower\.localhost /,
+  );
+});

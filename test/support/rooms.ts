@@ -24,6 +24,7 @@ import type { Disk } from '../../src/jail/space.ts';
 import type { ProxyView } from '../../src/joining/link/proxies.ts';
 import { createPlayerFiles } from '../../src/game/players/files.ts';
 import { createJoinPolicy } from '../../src/joining/join-policy.ts';
+import type { Entrance } from '../../src/joining/joining.ts';
 import { openPublicStatuses } from '../../src/joining/public-statuses.ts';
 import { openWakePolicies } from '../../src/joining/wake-policies.ts';
 import type { OnClose } from '../../src/kernel/closers.ts';
@@ -83,6 +84,8 @@ export interface RoomsOptions {
   /** Where commands of people go. */
   console?: Pick<Console, 'run'>;
   playersPort?: number;
+  /** Which server needs no name, and so on; by default none does. */
+  entrance?: Partial<Entrance>;
   machine?: Machine;
   /** Wakes are held against wallets and limits; by default nobody asks for money. */
   charged?: boolean;
@@ -143,6 +146,7 @@ const MACHINE: Machine = { cores: 4, ramMb: 65_536, diskFreeMb: 40_000, diskTota
 const NO_FIGURES: Exposition = { expose: async () => '', contentType: 'text/plain' };
 /** Everybody has an account. */
 const ACCOUNTS: Profiles = { find: async (name) => ({ name, uuid: accountUuid(name) }) };
+const NO_ENTRANCE: Entrance = { meant: () => undefined, homeHost: () => undefined, trouble: () => undefined };
 const NO_CAPS = { onCapReached: undefined };
 const VERSIONS = { versions: ['1.21.8', '1.21.7'], latest: '1.21.8' };
 
@@ -266,6 +270,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     wakePolicies,
     playerFiles,
     joinPolicy,
+    entrance: { ...NO_ENTRANCE, ...options.entrance },
     clientAddress,
     prices,
     capacity,

@@ -110,8 +110,8 @@ function actions(request: ServerRequest, backup: Backup, isRestored: boolean): (
       ),
     !locked &&
       confirmed(
-        isReady ? 'It cannot be restored any more.' : 'It is given up and goes from the list.',
-        state === 'queued' || state === 'running' ? 'Call off…' : 'Delete…',
+        isReady ? 'It cannot be restored any more.' : 'It is ended and removed from the list.',
+        state === 'queued' || state === 'running' ? 'Cancel…' : 'Delete…',
         what,
         buttonForm(request, 'delete', 'Delete', { fields: { backup: id }, look: 'danger' }),
       ),

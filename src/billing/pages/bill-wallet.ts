@@ -93,7 +93,7 @@ export function capCard(request: PanelRequest, { spending }: Bill): Html {
           ? html`<p>There is none: what is in the wallet may be spent.</p>`
           : html`<p id="used">
                 <strong>${usdText(spentMicros)}</strong> of ${usdText(capMicros)} spent this month.
-                ${spentMicros >= capMicros && (spending.action === 'stop' ? 'It is reached: servers sleep.' : 'It is reached.')}
+                ${spentMicros >= capMicros && (spending.action === 'stop' ? 'The cap is reached: servers sleep.' : 'The cap is reached.')}
               </p>
               <progress
                 aria-labelledby="used"

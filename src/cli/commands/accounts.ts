@@ -63,7 +63,7 @@ export const accounts: Subject = {
           some(servers, 'server'),
           operator ? 'operator' : '',
         ]);
-        return listing(terminal.out, ['ACCOUNT', 'E-MAIL', 'BALANCE', 'SERVERS', ''], rows, 'No account is like that.');
+        return listing(terminal.out, ['ACCOUNT', 'E-MAIL', 'BALANCE', 'SERVERS', ''], rows, 'No account matches.');
       },
     }),
     call({

@@ -1,4 +1,5 @@
 import { type Answer, done } from '../api.ts';
+import { DORMOUSE } from '../called.ts';
 import { type Command, command } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
 import { wholeInput } from '../input.ts';
@@ -17,8 +18,8 @@ export const apiCall: Command = command({
   args: ['GET|POST|DELETE', 'path', '[json]'],
   details: `With - the JSON is read from standard input. The operations are listed at /docs of the service.
 
-Examples: npx dormouse api GET /v1/servers/castle/metrics
-          npx dormouse api POST /v1/servers/castle:setMotd '{"motd":"Hello"}'`,
+Examples: ${DORMOUSE} api GET /v1/servers/castle/metrics
+          ${DORMOUSE} api POST /v1/servers/castle:setMotd '{"motd":"Hello"}'`,
   async run({ slow, document, input, signal }, [word = '', path = '', json]) {
     const method = METHODS.find((each) => each === word.toUpperCase());
     if (method === undefined) throw wrongUsage('The method must be GET, POST or DELETE.');

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Api, done } from '../api.ts';
 import { call, on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import { type Command, type Context, type Subject, command } from '../command.ts';
 import { confirmed } from '../confirm.ts';
 import { failed, interrupted, isTransient, wrongUsage } from '../errors.ts';
@@ -45,7 +46,7 @@ async function backupOf({ api }: Context, id: string, which: string): Promise<Ba
       ? all.find(({ state, kind }) => state === 'ready' && kind !== 'previous')
       : (all.find((each) => each.id === which) ?? (/^\d{1,3}$/.test(which) ? all[Number(which) - 1] : undefined));
   if (found !== undefined) return found;
-  throw failed('NO_SUCH_BACKUP', `${id} has no such backup. See them with: npx dormouse backups ${id}`, { server: id });
+  throw failed('NO_SUCH_BACKUP', `${id} has no such backup. See them with: ${DORMOUSE} backups ${id}`, { server: id });
 }
 
 function path(id: string, backupId: string) {
@@ -90,7 +91,7 @@ const list = call({
       stateText(backup),
       backup.id,
     ]);
-    const none = `No backups yet. Make one with: npx dormouse backups make ${id}`;
+    const none = `No backups yet. Make one with: ${DORMOUSE} backups make ${id}`;
     const lines = listing(terminal.out, ['NO', 'MADE', 'SIZE', 'WHY', 'SOFTWARE', 'STATE', 'ID'], rows, none);
     return rows.length === 0 ? lines : [...lines, '', kept(retention)];
   },
@@ -129,7 +130,7 @@ async function untilMade({ api, json, terminal, signal }: Context, id: string, f
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-    throw interrupted(`The backup goes on without you. See it with: npx dormouse backups ${id}`);
+    throw interrupted(`The backup goes on without you. See it with: ${DORMOUSE} backups ${id}`);
   } finally {
     terminal.clear();
   }
@@ -155,7 +156,7 @@ async function restored(context: Context, id: string, backupId: string): Promise
   if (context.json) return context.document(reply);
   const { out } = context.terminal;
   if (backupId === 'previous') return out.line(`${id} is again as it was before the restore.`);
-  out.line(`${id} is restored. What was there before is kept until its next start: npx dormouse backups undo ${id}`);
+  out.line(`${id} is restored. What was there before is kept until its next start: ${DORMOUSE} backups undo ${id}`);
 }
 
 const restore = command({
@@ -237,7 +238,7 @@ const remove = call({
     return context.api.POST('/v1/servers/{id}/backups/{backupId}:delete', { ...path(id, backup.id), body: {} });
   },
   shape: {},
-  show: (_, { args: [id] }) => [`Deleted. What is left: npx dormouse backups ${id}`],
+  show: (_, { args: [id] }) => [`Deleted. What is left: ${DORMOUSE} backups ${id}`],
 });
 
 const COUNTS = { last: 'keepLast', hourly: 'hourly', daily: 'daily', weekly: 'weekly', monthly: 'monthly' } as const;
@@ -273,9 +274,9 @@ export const backups: Subject = {
   summary: 'Backups of a server: make, restore, undo, download.',
   details: `A backup is named by its number in the list, by its id, or as latest: the newest good one.
 
-Examples: npx dormouse backups make castle
-          npx dormouse backups restore castle latest
-          npx dormouse backups undo castle`,
+Examples: ${DORMOUSE} backups make castle
+          ${DORMOUSE} backups restore castle latest
+          ${DORMOUSE} backups undo castle`,
   commands: [
     list,
     make,

@@ -1,3 +1,4 @@
+import { DORMOUSE } from '../called.ts';
 import { type Command, type Section, type Subject, command, isSubject } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
 import { verbsOf } from '../find.ts';
@@ -9,9 +10,11 @@ export function completion(sections: readonly Section[]): Command {
     name: 'completion',
     summary: 'Print a script that completes commands and options in your shell.',
     args: ['bash|zsh|fish'],
-    details: `bash: source <(dormouse completion bash)            in ~/.bashrc
-zsh:  source <(dormouse completion zsh)             in ~/.zshrc, after compinit
-fish: dormouse completion fish > ~/.config/fish/completions/dormouse.fish`,
+    details: `It completes the word dormouse: where that is no program of your shell, make it an alias.
+
+bash, in ~/.bashrc:                source <(${DORMOUSE} completion bash)
+zsh, in ~/.zshrc after compinit:   source <(${DORMOUSE} completion zsh)
+fish: ${DORMOUSE} completion fish > ~/.config/fish/completions/dormouse.fish`,
     run({ json, document, terminal: { out } }, [shell = '']) {
       if (!Object.hasOwn(SCRIPTS, shell)) throw wrongUsage('The shell must be bash, zsh or fish.');
       const script = SCRIPTS[shell as keyof typeof SCRIPTS](sections.flatMap(({ entries }) => entries));

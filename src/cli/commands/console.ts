@@ -1,4 +1,5 @@
 import { done } from '../api.ts';
+import { DORMOUSE } from '../called.ts';
 import { type Command, command } from '../command.ts';
 import { COMMAND, read } from '../shapes.ts';
 import { consoleText } from '../text.ts';
@@ -11,8 +12,8 @@ export const consoleCommand: Command = command({
   details: `Everything after the id goes to the console as written, but for the options below, unless they
 come after --.
 
-Examples: npx dormouse command lobby say Hello there
-          npx dormouse command lobby tp Steve -10 64 -3`,
+Examples: ${DORMOUSE} command lobby say Hello there
+          ${DORMOUSE} command lobby tp Steve -10 64 -3`,
   async run({ api, json, document, terminal: { out } }, [id = '', ...words]) {
     const body = { command: words.join(' ') };
     const reply = await done(api.POST('/v1/servers/{id}:command', { params: { path: { id } }, body }));

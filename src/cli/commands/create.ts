@@ -1,12 +1,15 @@
-import { done } from '../api.ts';
+import { type Api, done } from '../api.ts';
+import { DORMOUSE } from '../called.ts';
 import { type Command, command } from '../command.ts';
 import { agree, askForEula } from './eula.ts';
 import { memory, software } from '../format.ts';
-import { properties, ramMb } from '../server-options.ts';
+import { packOf, properties, ramMb } from '../server-options.ts';
 import { SERVER, read } from '../shapes.ts';
 import { UNLISTED, softwareOf } from '../software-choice.ts';
 
 const DEFAULT_RAM_MB = 1024;
+/** What the service makes of a server for which no core is named. */
+const DEFAULT_CORE = 'sandbox';
 
 /** `dormouse create`. */
 export const createServer: Command = command({
@@ -14,31 +17,48 @@ export const createServer: Command = command({
   summary: 'Create a server. It sleeps, and costs nothing, until it is started or joined.',
   args: ['name'],
   options: {
-    type: { type: 'string', value: 'core', help: 'vanilla, paper, fabric, …; by default the built-in sandbox.' },
+    type: {
+      type: 'string',
+      value: 'core',
+      help: 'vanilla, paper, fabric, …; by default the built-in sandbox, or what the mod pack brings.',
+    },
     version: {
       type: 'string',
       value: 'version',
-      help: 'Minecraft version, for example 1.21.8, or latest (the default of a core); see: npx dormouse versions',
+      help: `Minecraft version, for example 1.21.8, or latest (the default of a core); see: ${DORMOUSE} versions`,
     },
     unlisted: UNLISTED,
     ram: { type: 'string', value: 'size', help: `Memory: 512M, 2G, or a number of MB (${DEFAULT_RAM_MB}).` },
     motd: { type: 'string', value: 'text', help: 'The line in the server list of the game.' },
+    plan: { type: 'string', value: 'plan', help: 'metered (the default) or flat.' },
+    region: { type: 'string', value: 'region', help: `Where it is; see: ${DORMOUSE} regions` },
+    pack: { type: 'string', value: 'pack', help: 'A mod pack, which brings its loader and its Minecraft version.' },
+    'pack-platform': {
+      type: 'string',
+      value: 'registry',
+      help: 'Of the pack: modrinth (the default), curseforge or ftb.',
+    },
+    'pack-version': { type: 'string', value: 'version', help: 'Of the pack; else the newest.' },
     property: { type: 'string', multiple: true, value: 'k=v', help: 'A line of server.properties.' },
     'accept-eula': {
       type: 'boolean',
       help: "You agree to Minecraft's EULA (https://aka.ms/MinecraftEULA) for all your servers.",
     },
   },
-  details: 'Example: npx dormouse create "My Server" --type paper --version 1.21.8 --ram 2G --property difficulty=hard',
-  async run(context, [name = ''], { type, version, ram, motd, property, unlisted, 'accept-eula': agrees }) {
+  details: `Example: ${DORMOUSE} create "My Server" --type paper --version 1.21.8 --ram 2G --property difficulty=hard`,
+  async run(context, [name = ''], values) {
+    const { type, version, ram, motd, plan, region, property, unlisted, 'accept-eula': agrees } = values;
+    const pack = packOf(values);
     const { api, json, document, terminal } = context;
     const { out } = terminal;
     const body = {
       name,
       ramMb: ram === undefined ? DEFAULT_RAM_MB : ramMb(ram),
-      ...(type === undefined
-        ? { ...(version !== undefined && { version }) }
-        : await softwareOf(api, { type, version }, unlisted)),
+      ...(pack === undefined
+        ? await chosen(api, { type, version }, unlisted)
+        : { ...pack, ...(type !== undefined && { type }), ...(version !== undefined && { version }) }),
+      ...(plan !== undefined && { plan }),
+      ...(region !== undefined && { region }),
       ...(motd === undefined ? {} : { motd }),
       ...(property === undefined ? {} : { properties: properties(property) }),
     };
@@ -48,8 +68,21 @@ export const createServer: Command = command({
     const server = read(SERVER, reply);
     out.line(`Created ${out.style('bold', server.id)}: ${software(server)}, ${memory(server.ramMb)}.`);
     if (server.state === 'installing')
-      out.line(`It is being installed. Watch it with: npx dormouse machine ${server.id}`);
-    else out.line(`Join ${out.style('bold', server.addr)}, or wake it with: npx dormouse start ${server.id} --wait`);
-    if (server.type !== 'sandbox') await askForEula(context);
+      out.line(`It is being installed. Watch it with: ${DORMOUSE} machine ${server.id}`);
+    else out.line(`Join ${out.style('bold', server.addr)}, or wake it with: ${DORMOUSE} start ${server.id} --wait`);
+    const [host = ''] = server.addr.split(':', 1);
+    if (host.endsWith('.localhost'))
+      out.line(`If Minecraft says “Unknown host”, add the line 127.0.0.1 ${host} to your hosts file.`);
+    await askForEula(context, server);
   },
 });
+
+/** Nothing, where nothing is chosen: that is the service's to say. */
+async function chosen(
+  api: Api,
+  { type, version }: { type: string | undefined; version: string | undefined },
+  unlisted?: boolean,
+): Promise<{ type?: string; version?: string }> {
+  if (type === undefined && version === undefined) return {};
+  return softwareOf(api, { type: type ?? DEFAULT_CORE, version }, unlisted);
+}

@@ -1,4 +1,5 @@
 import { call, on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import type { Subject } from '../command.ts';
 import { type Messages } from '../shapes.ts';
 import { aligned } from '../table.ts';
@@ -37,7 +38,7 @@ export const database: Subject = {
         if (reply.present) return facts(reply);
         return [
           reply.offered
-            ? `${id} has no database. Make one with: npx dormouse database create ${id}`
+            ? `${id} has no database. Make one with: ${DORMOUSE} database create ${id}`
             : 'This service offers no databases.',
         ];
       },

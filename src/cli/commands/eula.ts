@@ -1,7 +1,8 @@
 import { done } from '../api.ts';
+import { DORMOUSE } from '../called.ts';
 import { type Command, type Context, command } from '../command.ts';
 import { saysYes } from '../confirm.ts';
-import { EULA, WHO_AM_I, read } from '../shapes.ts';
+import { EULA, type Server, WHO_AM_I, read } from '../shapes.ts';
 import { oneLine } from '../text.ts';
 
 /** `dormouse eula`. */
@@ -17,17 +18,24 @@ export const eula: Command = command({
     const { accepted, byOperator, url } = read(EULA, reply, oneLine);
     const who = byOperator ? 'The operator has agreed for all servers here to' : 'You have agreed to';
     if (accepted) return terminal.out.line(`${who} Minecraft's EULA: ${url}`);
-    terminal.out.line(`You have not agreed to Minecraft's EULA. Read ${url}, then: npx dormouse eula --accept`);
+    terminal.out.line(`You have not agreed to Minecraft's EULA. Read ${url}, then: ${DORMOUSE} eula --accept`);
   },
 });
 
 /**
- * Asks a person at a terminal, where nobody has agreed yet; elsewhere, or where they do not agree, it says what to do. A service
- * that cannot be asked wants no consent.
+ * About a server that runs Mojang's software, it asks a person at a terminal, where they have not agreed yet; elsewhere, or where
+ * they do not agree, it says what to do. Of a server of somebody else nothing is asked: its owner agrees. A service that cannot be
+ * asked wants no consent.
  */
-export async function askForEula(context: Context): Promise<void> {
+export async function askForEula(
+  context: Context,
+  { type, accountId }: Pick<Server, 'type' | 'accountId'>,
+): Promise<void> {
+  if (type === 'sandbox') return;
   const { terminal, input } = context;
-  const { response, data } = await call(context);
+  const path = await account(context.api);
+  if (path.accountId !== accountId) return;
+  const { response, data } = await call(context, path);
   if (!response.ok || data === undefined) return;
   const { accepted, url } = read(EULA, data, oneLine);
   if (accepted) return;
@@ -35,7 +43,7 @@ export async function askForEula(context: Context): Promise<void> {
     terminal.err.line(`It runs Mojang's software. Read Minecraft's EULA: ${url}`);
     if (await saysYes(context, 'Do you agree to it, for all your servers?')) return void (await agree(context));
   }
-  terminal.err.line("It can be woken once you have agreed to Minecraft's EULA: npx dormouse eula");
+  terminal.err.line(`It can be woken once you have agreed to Minecraft's EULA: ${DORMOUSE} eula`);
 }
 
 /** Tells the service that the person who runs this has agreed. */
@@ -45,11 +53,11 @@ export async function agree({ api }: Context) {
 }
 
 async function consent(context: Context) {
-  return done(call(context));
+  return done(call(context, await account(context.api)));
 }
 
-async function call({ api }: Context) {
-  return api.GET('/v1/accounts/{accountId}/eula', { params: { path: await account(api) } });
+async function call({ api }: Context, path: { accountId: string }) {
+  return api.GET('/v1/accounts/{accountId}/eula', { params: { path } });
 }
 
 async function account(api: Context['api']): Promise<{ accountId: string }> {

@@ -1,5 +1,6 @@
 import { basename, posix } from 'node:path';
 import { call, on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import { type Subject, command } from '../command.ts';
 import { bytesOf, contentOf, downloadFolder, ENTRY, isDirectory, listed } from '../transfer/folder.ts';
 import { failed } from '../errors.ts';
@@ -50,8 +51,8 @@ const get = command({
   summary: 'Save a file or a folder of a server here.',
   args: ['id', 'path', '[here]'],
   options: { force: FORCE, zip: { type: 'boolean', help: 'A folder as one zip.' } },
-  details: `Example: npx dormouse files get castle world
-         npx dormouse files get castle plugins plugins.zip --zip`,
+  details: `Example: ${DORMOUSE} files get castle world
+         ${DORMOUSE} files get castle plugins plugins.zip --zip`,
   async run(context, [id = '', path = '', here], { force = false, zip = false }) {
     const { json, document, terminal } = context;
     const isFolder = await isDirectory(context, id, path);
@@ -79,8 +80,8 @@ const put = command({
     to: { type: 'string', value: 'folder', help: 'The folder on the server; else its own.' },
     force: FORCE,
   },
-  details: `Example: npx dormouse files put castle server-icon.png --force
-         npx dormouse files put castle *.jar --to plugins`,
+  details: `Example: ${DORMOUSE} files put castle server-icon.png --force
+         ${DORMOUSE} files put castle *.jar --to plugins`,
   async run(context, [id = '', ...here], { to = '', force = false }) {
     const { json, document, terminal } = context;
     const files = await filesAt(here, posix.normalize(`/${to}`).slice(1));
@@ -104,9 +105,9 @@ export const files: Subject = {
   summary: 'The files of a server, awake or asleep: list, print, get, put, move, pack.',
   details: `Paths begin at the server's own folder: world, plugins/config.yml.
 
-Examples: npx dormouse files cat castle server.properties
-          npx dormouse files put castle *.jar --to plugins
-          npx dormouse files get castle world`,
+Examples: ${DORMOUSE} files cat castle server.properties
+          ${DORMOUSE} files put castle *.jar --to plugins
+          ${DORMOUSE} files get castle world`,
   commands: [
     ls,
     cat,
@@ -151,7 +152,7 @@ Examples: npx dormouse files cat castle server.properties
       name: 'files archive',
       summary: 'Pack files and folders, on the server, into a .zip, .tar, .tar.gz or .tar.zst.',
       args: ['id', 'archive', 'paths...'],
-      details: 'Example: npx dormouse files archive castle before-update.zip plugins world',
+      details: `Example: ${DORMOUSE} files archive castle before-update.zip plugins world`,
       call: ({ slow }, [id, to = '', ...paths]) =>
         slow.POST('/v1/servers/{id}/file:archive', { ...on(id), body: { paths, to } }),
       shape: ENTRY,
@@ -159,7 +160,7 @@ Examples: npx dormouse files cat castle server.properties
     }),
     call({
       name: 'files extract',
-      summary: 'Unpack an archive that is on the server. Files of the same names give way.',
+      summary: 'Unpack an archive that is on the server. Existing files are overwritten.',
       args: ['id', 'archive', '[folder]'],
       call: ({ slow }, [id, path = '', to = '']) =>
         slow.POST('/v1/servers/{id}/file:extract', { ...on(id), body: { path, to } }),

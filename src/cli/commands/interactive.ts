@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import { type Api, done } from '../api.ts';
 import { on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import { type Command, type Context, command } from '../command.ts';
 import { openScreen } from '../console-screen.ts';
 import { CommandError } from '../errors.ts';
@@ -23,7 +24,7 @@ export const interactive: Command = command({
 before, which is kept in the folder of your keys, readable by you only; a line that begins with a space is not kept.
 
 Without a terminal, commands are read from standard input, and what the game answers is printed:
-  echo list | npx dormouse console castle`,
+  echo list | ${DORMOUSE} console castle`,
   run: (context, [id = '']) =>
     context.input.isTTY && context.terminal.out.isTerminal ? atTerminal(context, id) : fromInput(context, id),
 });

@@ -1,4 +1,5 @@
 import { done } from '../api.ts';
+import { DORMOUSE } from '../called.ts';
 import { type Command, type Context, command } from '../command.ts';
 import { failed, interrupted } from '../errors.ts';
 import { stateWord, words } from '../format.ts';
@@ -64,6 +65,27 @@ export const kill: Command = command({
   },
 });
 
+/** `dormouse install-retry`. */
+export const installRetry: Command = command({
+  name: 'install-retry',
+  summary: 'Run an install that failed again.',
+  args: ['id'],
+  options: { wait: { ...WAIT, help: 'Wait until it is installed.' } },
+  async run(context, [id = ''], { wait }) {
+    const first = await send(context, id, 'retryInstall');
+    if (!wait) return told(context, first);
+    const progress = ({ state }: Server) => {
+      if (!context.json) context.terminal.progress(`${id}: ${words(state)}`);
+    };
+    const settled = ({ state }: Server) => state !== 'installing';
+    const last = await awaited(context, id, 'installing', () =>
+      untilSettled(context.api, id, first, { settled, progress, signal: context.signal }),
+    );
+    if (last.server.state === 'install_failed') throw notStarted(last.server);
+    return told(context, last);
+  },
+});
+
 async function wake(context: Context, id: string, verb: 'start' | 'restart', wait = false): Promise<void> {
   const first = await send(context, id, verb);
   if (!wait) return told(context, first);
@@ -78,7 +100,9 @@ async function wake(context: Context, id: string, verb: 'start' | 'restart', wai
   told(context, last);
 }
 
-async function send({ api }: Context, id: string, verb: 'start' | 'restart' | 'stop' | 'kill'): Promise<Seen> {
+type Verb = 'start' | 'restart' | 'stop' | 'kill' | 'retryInstall';
+
+async function send({ api }: Context, id: string, verb: Verb): Promise<Seen> {
   const reply = await done(api.POST(`/v1/servers/{id}:${verb}`, { params: { path: { id } }, body: {} }));
   return { reply, server: read(SERVER, reply) };
 }
@@ -88,7 +112,7 @@ async function awaited(context: Context, id: string, doing: string, wait: () => 
     return await wait();
   } catch (error) {
     if (!context.signal.aborted) throw error;
-    throw interrupted(`${id} goes on ${doing} without you. Watch it with: npx dormouse machine ${id}`);
+    throw interrupted(`${id} goes on ${doing} without you. Watch it with: ${DORMOUSE} machine ${id}`);
   } finally {
     context.terminal.clear();
   }
@@ -113,7 +137,8 @@ function notStarted(server: Server): Error {
   const metadata = { server: id, state, startErrorCode, startErrorSummary, startErrorSuggestion };
   if (state === 'hibernated') return failed('STOPPED', `${id} was stopped before it was awake.`, metadata);
   if (state === 'install_failed') {
-    return failed('INSTALL_FAILED', sentences(`${id} is not installed`, server, 'install'), metadata);
+    const again = `Try it again with: ${DORMOUSE} install-retry ${id}`;
+    return failed('INSTALL_FAILED', `${sentences(`${id} is not installed`, server, 'install')}\n  ${again}`, metadata);
   }
   return failed('START_FAILED', sentences(`${id} did not start`, server, 'start'), metadata);
 }

@@ -1,4 +1,5 @@
 import { createApi, done } from '../api.ts';
+import { DORMOUSE } from '../called.ts';
 import { type Command, type Context, command } from '../command.ts';
 import { pollDeviceGrant, startDeviceGrant } from '../device-grant.ts';
 import { notSignedIn, wrongUsage } from '../errors.ts';
@@ -49,7 +50,7 @@ async function keepGranted(context: Context): Promise<void> {
   const device = await startDeviceGrant(url, signal);
   const key = await showWhile(context, device, () => pollDeviceGrant(url, device, signal));
   if (!KEY.test(key))
-    throw notSignedIn(`${url} handed out something that is not a key. Sign in with: npx dormouse login --key`);
+    throw notSignedIn(`${url} handed out something that is not a key. Sign in with: ${DORMOUSE} login --key`);
   await keep(context, key);
   signedIn(context, await done(createApi(url, key, signal).GET('/v1/whoami')));
 }

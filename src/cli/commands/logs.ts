@@ -1,4 +1,5 @@
 import { done } from '../api.ts';
+import { DORMOUSE } from '../called.ts';
 import { type Command, command } from '../command.ts';
 import { listRuns, printRun } from '../log/earlier-runs.ts';
 import { followLog, logLines } from '../log/follow.ts';
@@ -27,7 +28,7 @@ export const logs: Command = command({
   },
   details: `With --json and --follow or --run, each line is a JSON object of its own: {"line": "…"}.
 
-Example: npx dormouse logs castle --run 2026-11-22-1 | less`,
+Example: ${DORMOUSE} logs castle --run 2026-11-22-1 | less`,
   async run(context, [id = ''], values) {
     const { api, json, document, terminal, signal } = context;
     if (values.runs) return listRuns(context, id);

@@ -1,5 +1,6 @@
 import { done } from '../api.ts';
 import { call, on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import type { Context, Subject } from '../command.ts';
 import { failed, wrongUsage } from '../errors.ts';
 import { type Messages, read } from '../shapes.ts';
@@ -46,7 +47,7 @@ One who is limited may look, start and stop.`,
       shape: { members: [MEMBER] },
       show({ members }, { context: { terminal }, args: [id] }) {
         const rows = members.map(({ email, role, pending }) => [email, role, pending ? 'invited' : '']);
-        const none = `Nobody but you. Let somebody in with: npx dormouse members invite ${id} steve@example.org`;
+        const none = `Nobody but you. Let somebody in with: ${DORMOUSE} members invite ${id} steve@example.org`;
         return listing(terminal.out, ['E-MAIL', 'ROLE', ''], rows, none);
       },
     }),

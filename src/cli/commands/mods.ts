@@ -1,5 +1,7 @@
 import { call, on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import type { Subject } from '../command.ts';
+import { askForEula } from './eula.ts';
 import { wrongUsage } from '../errors.ts';
 import { type Messages, SERVER } from '../shapes.ts';
 import { listing } from '../table.ts';
@@ -58,9 +60,9 @@ export const mods: Subject = {
   details: `A mod is named as in its address at the registry (lithium), or by its id there. A game that is awake goes on with what it
 has loaded: changes are there from its next start on.
 
-Example: npx dormouse mods search lithium --server castle
-         npx dormouse mods add castle lithium
-         npx dormouse mods update castle --dry-run`,
+Example: ${DORMOUSE} mods search lithium --server castle
+         ${DORMOUSE} mods add castle lithium
+         ${DORMOUSE} mods update castle --dry-run`,
   commands: [
     call({
       name: 'mods list',
@@ -76,7 +78,7 @@ Example: npx dormouse mods search lithium --server castle
           source,
           dependency ? 'needed by another' : '',
         ]);
-        const none = `None yet. Find one with: npx dormouse mods search <words> --server ${id}`;
+        const none = `None yet. Find one with: ${DORMOUSE} mods search <words> --server ${id}`;
         return listing(terminal.out, ['MOD', 'VERSION', 'WANTED', 'FROM', ''], rows, none);
       },
     }),
@@ -161,7 +163,8 @@ Example: npx dormouse mods search lithium --server castle
       call: ({ slow }, [id, ref = ''], { platform = 'modrinth', version = '' }) =>
         slow.POST('/v1/servers/{id}:setModpack', { ...on(id), body: { platform, ref, version } }),
       shape: SERVER,
-      show: ({ id, state }) => [`${id} is ${state}. Watch it with: npx dormouse machine ${id}`],
+      show: ({ id, state }) => [`${id} is ${state}. Watch it with: ${DORMOUSE} machine ${id}`],
+      after: askForEula,
     }),
   ],
 };

@@ -1,5 +1,6 @@
 import { done } from '../api.ts';
 import { call } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import type { Command, Context, Subject } from '../command.ts';
 import { failed } from '../errors.ts';
 import { memory, relative, size, some, words } from '../format.ts';
@@ -124,7 +125,7 @@ export const invitations: Subject = {
   commands: [
     call({
       name: 'invitations list',
-      summary: 'List them. Make one with: npx dormouse invite <email>',
+      summary: `List them. Make one with: ${DORMOUSE} invite <email>`,
       call: ({ api }) => api.GET('/v1/operator/invitations'),
       shape: { invitations: [INVITATION] },
       show({ invitations }, { context: { terminal }, now }) {

@@ -1,4 +1,5 @@
 import { call, on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import type { Command, Subject } from '../command.ts';
 import { some } from '../format.ts';
 import { onOff } from '../parse.ts';
@@ -72,7 +73,7 @@ const ban = call({
     for: { type: 'string', value: 'time', help: 'How long: 30min, 12h, 7d, 2w. For ever unless given.' },
     until: { type: 'string', value: 'day', help: 'Or until when: 2026-12-24, 2026-12-24T18:00:00Z.' },
   },
-  details: 'Example: npx dormouse players ban castle Steve --for 7d --reason "Broke the bridge"',
+  details: `Example: ${DORMOUSE} players ban castle Steve --for 7d --reason "Broke the bridge"`,
   call({ api }, [id, who = ''], { reason = '', for: span, until }) {
     const now = Date.now();
     const end =

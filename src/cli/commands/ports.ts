@@ -1,4 +1,5 @@
 import { call, on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import { type Subject } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
 import { argumentNumber } from '../parse.ts';
@@ -18,7 +19,7 @@ function list({ id, ports }: typeof PORTS, out: Output): string[] {
     `${containerPort}/${proto}`,
     String(hostPort),
   ]);
-  const none = `${id} has no further ports. Add one with: npx dormouse ports add ${id} 24454/udp --label "voice chat"`;
+  const none = `${id} has no further ports. Add one with: ${DORMOUSE} ports add ${id} 24454/udp --label "voice chat"`;
   return listing(out, ['SLOT', 'LABEL', 'OF THE GAME', 'FROM OUTSIDE'], rows, none);
 }
 

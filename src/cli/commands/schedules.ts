@@ -1,5 +1,6 @@
 import { done } from '../api.ts';
 import { call, on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import type { Context, Subject } from '../command.ts';
 import { failed, wrongUsage } from '../errors.ts';
 import { relative } from '../format.ts';
@@ -32,7 +33,7 @@ function kindOf(text: string): (typeof KINDS)[number] {
   throw wrongUsage(`What is done must be ${KINDS.join(', ')}. ${didYouMean(nearest(text, KINDS))}`.trimEnd());
 }
 
-function deed({ kind, command }: Schedule): string {
+function taskOf({ kind, command }: Schedule): string {
   return kind === 'command' ? `command: ${command}` : kind;
 }
 
@@ -42,7 +43,7 @@ async function scheduleId({ api }: Context, id: string, which: string): Promise<
   const byNumber = /^\d{1,3}$/.test(which) ? reply.schedules[Number(which) - 1] : undefined;
   const found = byNumber ?? reply.schedules.find((each) => each.id === which);
   if (found !== undefined) return found.id;
-  throw failed('NO_SUCH_SCHEDULE', `${id} has no schedule ${which}. See: npx dormouse schedules ${id}`, { server: id });
+  throw failed('NO_SUCH_SCHEDULE', `${id} has no schedule ${which}. See: ${DORMOUSE} schedules ${id}`, { server: id });
 }
 
 /** `dormouse schedules`. */
@@ -52,8 +53,8 @@ export const schedules: Subject = {
   details: `A schedule is named by its number in the list. Times are UTC. A cron expression has five fields: minute, hour, day,
 month, day of the week. Or write hourly, daily (at 04:00) or weekly (on Mondays).
 
-Examples: npx dormouse schedules add castle backup daily
-          npx dormouse schedules add castle command "0 18 * * 5" say The weekend begins`,
+Examples: ${DORMOUSE} schedules add castle backup daily
+          ${DORMOUSE} schedules add castle command "0 18 * * 5" say The weekend begins`,
   commands: [
     call({
       name: 'schedules list',
@@ -64,13 +65,13 @@ Examples: npx dormouse schedules add castle backup daily
       show({ schedules }, { context: { terminal }, args: [id], now }) {
         const rows = schedules.map((each, index) => [
           String(index + 1),
-          deed(each),
+          taskOf(each),
           each.cronExpr,
           each.enabled ? relative(each.nextRunAt, now) : 'off',
           [each.lastStatus, relative(each.lastRunAt, now)].filter((part) => part !== '').join(', '),
           each.lastError,
         ]);
-        const none = `None yet. A backup every night: npx dormouse schedules add ${id} backup daily`;
+        const none = `None yet. A backup every night: ${DORMOUSE} schedules add ${id} backup daily`;
         return listing(terminal.out, ['NO', 'DOES', 'WHEN (UTC)', 'NEXT', 'LAST', ''], rows, none);
       },
     }),
@@ -78,14 +79,14 @@ Examples: npx dormouse schedules add castle backup daily
       name: 'schedules add',
       summary: `Do something at set times: ${KINDS.join(', ')}.`,
       args: ['id', 'what', 'when', '[console command…]'],
-      details: 'Example: npx dormouse schedules add castle command "*/30 * * * *" say Half an hour has passed',
+      details: `Example: ${DORMOUSE} schedules add castle command "*/30 * * * *" say Half an hour has passed`,
       call({ api }, [id, kind = '', when = '', ...words]) {
         const cronExpr = Object.hasOwn(WORDS, when) ? (WORDS[when] ?? when) : when;
         const body = { kind: kindOf(kind), cronExpr, command: words.join(' ') };
         return api.POST('/v1/servers/{id}/schedules', { ...on(id), body });
       },
       shape: SCHEDULE,
-      show: (schedule, { now }) => [`${deed(schedule)}: first ${relative(schedule.nextRunAt, now)}.`],
+      show: (schedule, { now }) => [`${taskOf(schedule)}: first ${relative(schedule.nextRunAt, now)}.`],
     }),
     call({
       name: 'schedules run',
@@ -97,13 +98,13 @@ Examples: npx dormouse schedules add castle backup daily
       },
       shape: SCHEDULE,
       show: (schedule) => [
-        `${deed(schedule)}: ${schedule.lastStatus || 'is under way'}. ${schedule.lastError}`.trimEnd(),
+        `${taskOf(schedule)}: ${schedule.lastStatus || 'is under way'}. ${schedule.lastError}`.trimEnd(),
       ],
     }),
     ...(['on', 'off'] as const).map((word) =>
       call({
         name: `schedules ${word}`,
-        summary: word === 'on' ? 'Let it run again.' : 'Let it rest, without deleting it.',
+        summary: word === 'on' ? 'Let it run again.' : 'Pause it.',
         args: ['id', 'number'],
         async call(context, [id = '', which = '']) {
           const body = { scheduleId: await scheduleId(context, id, which), enabled: word === 'on' };
@@ -111,7 +112,7 @@ Examples: npx dormouse schedules add castle backup daily
         },
         shape: SCHEDULE,
         show: (schedule, { now }) => [
-          `${deed(schedule)}: ${schedule.enabled ? `next ${relative(schedule.nextRunAt, now)}` : 'off'}.`,
+          `${taskOf(schedule)}: ${schedule.enabled ? `next ${relative(schedule.nextRunAt, now)}` : 'off'}.`,
         ],
       }),
     ),

@@ -1,4 +1,5 @@
 import { done } from '../api.ts';
+import { DORMOUSE } from '../called.ts';
 import { type Command, type Context, command } from '../command.ts';
 import { CommandError } from '../errors.ts';
 import { software, stateWord } from '../format.ts';
@@ -38,7 +39,7 @@ export const servers: Command = command({
         server.role,
       ]),
     ];
-    if (rows.length === 0) return out.line('No servers yet. Create one with: npx dormouse create <name>');
+    if (rows.length === 0) return out.line(`No servers yet. Create one with: ${DORMOUSE} create <name>`);
     const [headings = '', ...lines] = table(HEADINGS, rows);
     out.line(out.style('dim', headings));
     for (const line of [...lines, ...servers.flatMap(failure)]) out.line(line);

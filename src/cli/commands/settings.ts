@@ -1,5 +1,6 @@
 import { done } from '../api.ts';
 import { call, on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import { type Context, type Subject, command } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
 import { memory, software } from '../format.ts';
@@ -17,6 +18,7 @@ const SETTINGS = {
   idleTimeoutMinutes: 0,
   alertWebhookUrl: '',
   publicStatusEnabled: false as boolean,
+  publicShowAddress: false as boolean,
   publicSlug: '',
   waitingRoom: false as boolean,
   clientVersions: '',
@@ -39,6 +41,7 @@ const OPTIONS = {
   },
   webhook: { type: 'string', value: 'url', help: 'A chat platform to tell of alerts; "" for none.' },
   public: { type: 'string', value: 'on|off', help: 'A public page of its status.' },
+  'show-address': { type: 'string', value: 'on|off', help: 'Whether that page shows the address.' },
   'waiting-room': { type: 'string', value: 'on|off', help: 'Players who wake it see its start (1.21.6 and newer).' },
   clients: { type: 'string', value: 'which', help: 'Which versions may come in: auto, own or any.' },
 } as const;
@@ -69,14 +72,20 @@ function shown(reply: Messages['Server']): string[] {
     ],
     ['waiting room', server.waitingRoom ? 'on' : ''],
     ['clients', server.clientVersions],
-    ['public page', server.publicStatusEnabled ? `/status/${server.publicSlug}` : ''],
+    ['public page', publicPage(server)],
     ['webhook', server.alertWebhookUrl === '' ? '' : 'set'],
     ...lines.map((line, index) => [index === 0 ? 'properties' : '', line]),
   ];
   return aligned(facts.filter(([, value]) => value !== ''));
 }
 
-async function change({ api }: Context, id: string, given: Given): Promise<void> {
+function publicPage({ publicStatusEnabled, publicShowAddress, publicSlug }: typeof SETTINGS): string {
+  if (!publicStatusEnabled) return '';
+  return `/status/${publicSlug}${publicShowAddress ? ', with the address' : ''}`;
+}
+
+async function change(context: Context, id: string, given: Given): Promise<void> {
+  const { api } = context;
   const { name, ram, plan, motd, webhook, clients } = given;
   const waitingRoom = given['waiting-room'];
   const clientVersions = CLIENTS.find((each) => each === clients);
@@ -90,13 +99,22 @@ async function change({ api }: Context, id: string, given: Given): Promise<void>
   };
   const idleTimeoutMinutes = wholeNumber('idle', given.idle, MOST_IDLE_MINUTES);
   const enabled = given.public === undefined ? undefined : onOff(given.public);
+  const showAddress = given['show-address'] === undefined ? undefined : onOff(given['show-address']);
   if (Object.keys(update).length > 0) await done(api.POST('/v1/servers/{id}:update', { ...on(id), body: update }));
   if (motd !== undefined) await done(api.POST('/v1/servers/{id}:setMotd', { ...on(id), body: { motd } }));
   if (idleTimeoutMinutes !== undefined)
     await done(api.POST('/v1/servers/{id}:setProperties', { ...on(id), body: { idleTimeoutMinutes } }));
   if (webhook !== undefined)
     await done(api.POST('/v1/servers/{id}:setAlertWebhook', { ...on(id), body: { url: webhook } }));
-  if (enabled !== undefined) await done(api.POST('/v1/servers/{id}:setPublicStatus', { ...on(id), body: { enabled } }));
+  if (enabled !== undefined || showAddress !== undefined) {
+    // One call sets both: what is not named stays.
+    const before = read(SETTINGS, await settingsOf(context, id), oneLine);
+    const body = {
+      enabled: enabled ?? before.publicStatusEnabled,
+      showAddress: showAddress ?? before.publicShowAddress,
+    };
+    await done(api.POST('/v1/servers/{id}:setPublicStatus', { ...on(id), body }));
+  }
 }
 
 async function tell(context: Context, id: string): Promise<void> {
@@ -111,9 +129,9 @@ export const settings: Subject = {
   summary: "A server's name, memory, plan and properties, and when it sleeps.",
   details: `Properties are those of server.properties; they apply at the next start. Those that are not named stay as they are.
 
-Examples: npx dormouse settings set castle difficulty=hard pvp=false
-          npx dormouse settings set castle --ram 2G --idle 20
-          npx dormouse settings unset castle difficulty`,
+Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
+          ${DORMOUSE} settings set castle --ram 2G --idle 20
+          ${DORMOUSE} settings unset castle difficulty`,
   commands: [
     command({
       name: 'settings show',
@@ -129,7 +147,7 @@ Examples: npx dormouse settings set castle difficulty=hard pvp=false
       async run(context, [id = '', ...lines], values) {
         const set = properties(lines);
         if (lines.length === 0 && Object.keys(OPTIONS).every((name) => values[name as keyof Given] === undefined)) {
-          throw wrongUsage('There is nothing to set. See: npx dormouse help settings set');
+          throw wrongUsage(`There is nothing to set. See: ${DORMOUSE} help settings set`);
         }
         await change(context, id, values);
         if (lines.length > 0) {
@@ -157,8 +175,19 @@ Examples: npx dormouse settings set castle difficulty=hard pvp=false
       },
     }),
     call({
+      name: 'settings test-webhook',
+      summary: 'Send a test alert to its webhook.',
+      args: ['id'],
+      async call(context, [id = '']) {
+        const { alertWebhookUrl: url } = await settingsOf(context, id);
+        return context.api.POST('/v1/servers/{id}:setAlertWebhook', { ...on(id), body: { url, test: true } });
+      },
+      shape: SERVER,
+      show: (_, { args: [id] }) => [`A test alert is on its way to the webhook of ${id}.`],
+    }),
+    call({
       name: 'settings keep-awake',
-      summary: 'Let it not go to sleep for so many minutes, though nobody is there; 0 ends that.',
+      summary: 'Keep it awake for so many minutes, even without players; 0 ends that.',
       args: ['id', 'minutes'],
       call: ({ api }, [id, minutes]) => {
         const body = { minutes: wholeNumber('minutes', minutes, 1440) ?? 0 };

@@ -1,4 +1,5 @@
 import { call, on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import type { Subject } from '../command.ts';
 import { some } from '../format.ts';
 import { type Messages } from '../shapes.ts';
@@ -45,7 +46,7 @@ export const sftp: Subject = {
               ['sessions', some(sessions, 'open session')],
               ['host key', hostKeyFingerprint],
             ])
-          : [`SFTP is off for ${id}. Switch it on with: npx dormouse sftp enable ${id}`],
+          : [`SFTP is off for ${id}. Switch it on with: ${DORMOUSE} sftp enable ${id}`],
     }),
     call({
       name: 'sftp enable',

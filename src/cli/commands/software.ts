@@ -1,5 +1,7 @@
 import { call, on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import { wrongUsage } from '../errors.ts';
+import { askForEula } from './eula.ts';
 import { software as nameOf } from '../format.ts';
 import { SERVER } from '../shapes.ts';
 import { UNLISTED, softwareOf } from '../software-choice.ts';
@@ -19,7 +21,7 @@ export const software = call({
   details: `A newer version upgrades the world for good, and an older one may not be able to read it: make a backup first.
 To name what it has already brings the newest build of its core.
 
-Example: npx dormouse backups make castle && npx dormouse software castle --version latest`,
+Example: ${DORMOUSE} backups make castle && ${DORMOUSE} software castle --version latest`,
   warning: ([id], { type, version }) =>
     `This makes ${id} ${nameOf({ type: type ?? '', version: version ?? 'another version' })} for good, with its world.`,
   async call({ api }, [id = ''], { type, version, unlisted }) {
@@ -30,4 +32,5 @@ Example: npx dormouse backups make castle && npx dormouse software castle --vers
   },
   shape: SERVER,
   show: (server) => [`${server.id} is ${nameOf(server)} from its next start on.`],
+  after: askForEula,
 });

@@ -1,4 +1,5 @@
 import { call, on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import { wrongUsage } from '../errors.ts';
 
 const SERVER = { id: '' };
@@ -10,7 +11,7 @@ export const suspend = call({
   args: ['id', 'reason'],
   call: ({ api }, [id, reason = '']) => api.POST('/v1/operator/servers/{id}:suspend', { ...on(id), body: { reason } }),
   shape: SERVER,
-  show: ({ id }) => [`${id} is suspended. Its files stay. End it with: npx dormouse unsuspend ${id} <reason>`],
+  show: ({ id }) => [`${id} is suspended. Its files stay. End it with: ${DORMOUSE} unsuspend ${id} <reason>`],
 });
 
 /** `dormouse unsuspend`. */

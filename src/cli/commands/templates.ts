@@ -1,6 +1,9 @@
 import { call } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import type { Subject } from '../command.ts';
+import { askForEula } from './eula.ts';
 import { memory, software } from '../format.ts';
+import { ramMb } from '../server-options.ts';
 import { type Messages, SERVER } from '../shapes.ts';
 import { listing } from '../table.ts';
 
@@ -37,19 +40,29 @@ export const templates: Subject = {
       call: ({ api }, [serverId = '', name = ''], { description = '' }) =>
         api.POST('/v1/templates', { body: { serverId, name, description } }),
       shape: TEMPLATE,
-      show: ({ id, name }) => [`Made the template ${name}. Use it with: npx dormouse templates use ${id} "My Server"`],
+      show: ({ id, name }) => [`Made the template ${name}. Use it with: ${DORMOUSE} templates use ${id} "My Server"`],
     }),
     call({
       name: 'templates use',
       summary: 'Create a server by a template.',
       args: ['template', 'name'],
-      call: ({ api }, [templateId = '', name = '']) =>
-        api.POST('/v1/templates/{templateId}:createServer', { params: { path: { templateId } }, body: { name } }),
+      options: {
+        ram: { type: 'string', value: 'size', help: 'Other memory: 512M, 2G.' },
+        version: { type: 'string', value: 'version', help: 'Another Minecraft version.' },
+        plan: { type: 'string', value: 'plan', help: 'Another plan: metered or flat.' },
+        region: { type: 'string', value: 'region', help: `Where it is; see: ${DORMOUSE} regions` },
+      },
+      call({ api }, [templateId = '', name = ''], { ram, version = '', plan = '', region = '' }) {
+        const overrides = { version, plan, region, ...(ram !== undefined && { ramMb: ramMb(ram) }) };
+        const params = { path: { templateId } };
+        return api.POST('/v1/templates/{templateId}:createServer', { params, body: { name, overrides } });
+      },
       shape: SERVER,
       show: ({ id, addr, ...rest }) => [
         `Created ${id}: ${software(rest)}, ${memory(rest.ramMb)}.`,
-        `Join ${addr}, or wake it with: npx dormouse start ${id} --wait`,
+        `Join ${addr}, or wake it with: ${DORMOUSE} start ${id} --wait`,
       ],
+      after: askForEula,
     }),
     call({
       name: 'templates delete',

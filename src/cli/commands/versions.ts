@@ -1,9 +1,11 @@
 import { done } from '../api.ts';
+import { call } from '../call.ts';
 import { type Command, command } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
-import { VERSIONS, read } from '../shapes.ts';
+import { memory, size } from '../format.ts';
+import { type Messages, VERSIONS, read } from '../shapes.ts';
 import { didYouMean, nearest } from '../suggest.ts';
-import { columns } from '../table.ts';
+import { columns, listing } from '../table.ts';
 import { oneLine } from '../text.ts';
 
 /** `dormouse versions`. */
@@ -26,5 +28,37 @@ export const versions: Command = command({
     // One per line for programs, as `ls` does.
     for (const line of out.isTerminal ? columns(names, out.columns) : names) out.line(line);
     if (out.isTerminal) out.line(`\nLatest: ${out.style('bold', core?.versions[0] ?? latest)}`);
+  },
+});
+
+const REGION = {
+  region: '',
+  label: '',
+  available: false as boolean,
+  capacity: { activeServers: 0, ramUsableMb: '0', ramUsedMb: '0', diskFreeMb: '0' },
+} satisfies Partial<Omit<Messages['RegionInfo'], 'capacity'>> & { capacity: Partial<Messages['CapacityResponse']> };
+const MB = 1024 * 1024;
+
+/** `dormouse regions`. */
+export const regions = call({
+  name: 'regions',
+  summary: 'List the regions in which servers can be, and the room that is left there.',
+  call: ({ api }) => api.GET('/v1/regions'),
+  shape: { regions: [REGION] },
+  show({ regions }, { context: { terminal } }) {
+    const rows = regions.map(({ region, label, available, capacity }) => [
+      region,
+      label,
+      available ? 'takes starts' : 'not available',
+      ...(available
+        ? [
+            String(capacity.activeServers),
+            `${memory(Number(capacity.ramUsedMb))} of ${memory(Number(capacity.ramUsableMb))}`,
+            size(Number(capacity.diskFreeMb) * MB),
+          ]
+        : []),
+    ]);
+    const headings = ['REGION', 'NAME', 'STATE', 'AWAKE', 'MEMORY', 'DISK FREE'];
+    return listing(terminal.out, headings, rows, 'There are no regions.');
   },
 });

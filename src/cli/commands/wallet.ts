@@ -62,7 +62,7 @@ export function microsOf(text: string): string {
 /** `dormouse wallet`. */
 export const wallet: Subject = {
   name: 'wallet',
-  summary: 'What your account has and spends: balance, ledger, spend cap, top-up.',
+  summary: 'What your account has and spends: balance, ledger, spend cap, limits, top-up.',
   commands: [
     command({
       name: 'wallet show',
@@ -109,6 +109,13 @@ export const wallet: Subject = {
       },
       shape: CAP,
       show: (cap) => aligned(capRows(cap)),
+    }),
+    call({
+      name: 'wallet limits',
+      summary: 'Show how much memory your servers may have that are awake at once.',
+      call: async ({ api }) => api.GET('/v1/accounts/{accountId}/limits', { params: await ofAccount(api) }),
+      shape: { maxRamMb: 0 },
+      show: ({ maxRamMb }) => [`Your servers that are awake at once may have ${memory(maxRamMb)} of memory together.`],
     }),
     call({
       name: 'wallet top-up',

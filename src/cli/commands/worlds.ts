@@ -1,4 +1,5 @@
 import { call, on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
 import type { Subject } from '../command.ts';
 import { size, some } from '../format.ts';
 import { listing } from '../table.ts';
@@ -49,12 +50,12 @@ export const worlds: Subject = {
     }),
     call({
       name: 'worlds reset',
-      summary: 'Make the world that is played anew, after a backup. Stops a running server and starts it again.',
+      summary: 'Replace the active world by a new one, after a backup. Stops a running server and starts it again.',
       args: ['id'],
       warning: ([id]) => `This removes the world that ${id} plays. A backup of the server is made first.`,
       call: ({ slow }, [id]) => slow.POST('/v1/servers/{id}/worlds:reset', { ...on(id), body: {} }),
       shape: WORLDS,
-      show: (_, { args: [id] }) => [`The next start of ${id} makes its world anew. See: npx dormouse backups ${id}`],
+      show: (_, { args: [id] }) => [`The next start of ${id} makes its world anew. See: ${DORMOUSE} backups ${id}`],
     }),
   ],
 };

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { DORMOUSE } from '../called.ts';
 import type { Context } from '../command.ts';
 import { failed } from '../errors.ts';
 import { relative, size } from '../format.ts';
@@ -32,7 +33,8 @@ export async function printRun(context: Context, id: string, run: string): Promi
   const entry = entries.find((each) => runOf(each) === run || each.name === run);
   if (!entry) {
     const maybe = didYouMean(nearest(run, entries.map(runOf)));
-    throw failed('NO_SUCH_RUN', `${id} has no log of a run ${run}.${maybe} See: npx dormouse logs ${id} --runs`);
+    const said = [`${id} has no log of a run ${run}.`, maybe, `See: ${DORMOUSE} logs ${id} --runs`];
+    throw failed('NO_SUCH_RUN', said.filter((each) => each !== '').join(' '));
   }
   for await (const line of linesOf(entry.name, bytesOf(context, id, `${FOLDER}/${entry.name}`)))
     terminal.out.line(json ? JSON.stringify({ line }) : logLine(line, terminal.out.colours));

@@ -1,19 +1,38 @@
 const MAX_LINE_CHARS = 1024 * 1024;
 
+/** An event of a stream. */
+export interface StreamEvent {
+  /** '' where it has none. */
+  id: string;
+  /** Its kind; `message` where none is named. */
+  event: string;
+  data: string;
+}
+
 /**
- * The data of each event of an event stream (WHATWG HTML §9.2.6), as it comes. Comments and other fields are skipped.
+ * Each event of an event stream (WHATWG HTML §9.2.6), as it comes. Comments and other fields are skipped.
  * Throws where a line is longer than a mebibyte of characters.
  */
-export async function* eventData(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+export async function* eventsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<StreamEvent> {
+  let fields: Record<string, string> = {};
   let data: string[] = [];
   for await (const line of linesOf(chunks)) {
     if (line === '') {
-      if (data.length > 0) yield data.join('\n');
+      const { id = '', event = 'message' } = fields;
+      if (data.length > 0) yield { id, event, data: data.join('\n') };
       data = [];
-    } else if (line === 'data' || line.startsWith('data:')) {
-      data.push(line.slice(5).replace(/^ /, ''));
+      fields = {};
+      continue;
     }
+    const [, name = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (name === 'data') data.push(value);
+    else fields[name] = value;
   }
+}
+
+/** The data of each event alone. */
+export async function* eventData(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  for await (const { data } of eventsIn(chunks)) yield data;
 }
 
 /** Lines that end in CR, LF or CR LF; what follows the last end is not a line yet. */

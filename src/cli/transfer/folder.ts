@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { done, refusal } from '../api.ts';
+import { DORMOUSE } from '../called.ts';
 import type { Context } from '../command.ts';
 import { CommandError, failed, wrongUsage } from '../errors.ts';
 import { FILE, chunksOf } from '../http.ts';
@@ -46,7 +47,7 @@ export async function isDirectory(context: Context, id: string, path: string): P
   if (clean === '/') return true;
   const within = await listed(context, id, posix.dirname(clean).slice(1));
   const found = within.find(({ name }) => name === posix.basename(clean));
-  if (found === undefined) throw failed('NO_SUCH_FILE', `${id} has no file ${path}. See: npx dormouse files ls ${id}`);
+  if (found === undefined) throw failed('NO_SUCH_FILE', `${id} has no file ${path}. See: ${DORMOUSE} files ls ${id}`);
   return found.isDir;
 }
 

@@ -63,7 +63,7 @@ async function itemPage(request: ServerRequest): Promise<Page> {
     ? itemCards(request, path, entry, head)
     : html`<section class="card files">
         ${head}
-        <p class="empty">There is nothing there any more.</p>
+        <p class="empty">This no longer exists.</p>
       </section>`;
   return { title: name || 'Files', main, styles: [ASSETS.filesStyle] };
 }
@@ -91,7 +91,7 @@ function itemCards(request: ServerRequest, path: string, entry: Entry, head: Htm
         ${toForm(request, 'rename', 'Rename or move to', path, 'Rename')}
         ${toForm(request, 'copy', 'Copy to', copyName(path), 'Copy')}
       </div>
-      <p class="hint">Paths from the top of the server’s files. Nothing may be there yet.</p>
+      <p class="hint">Paths from the top of the server’s files. The target must not exist yet.</p>
     </section>
     <section class="card">
       <h2>Delete</h2>

@@ -25,7 +25,7 @@ export function planCard(request: ServerRequest, wish: Wish, changes: readonly C
     ${
       changes.length === 0
         ? html`<p>It is there already, in the version that it would get.</p>`
-        : html`<p>This is put in place. A game that is awake has it from its next start on.</p>
+        : html`<p>This will be installed. A game that is awake has it from its next start on.</p>
             ${changeList(changes)}`
     }
     <div class="actions">

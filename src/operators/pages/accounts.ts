@@ -46,7 +46,7 @@ async function accountsPage(request: PanelRequest): Promise<Page> {
   const main = html`<section class="card flush" data-live="accounts">
       ${
         shown.length === 0
-          ? html`<p class="empty">No account is like that. <a href="${PATH}">Show all</a></p>`
+          ? html`<p class="empty">No account matches. <a href="${PATH}">Show all</a></p>`
           : accountTable(shown)
       }
     </section>
@@ -54,7 +54,7 @@ async function accountsPage(request: PanelRequest): Promise<Page> {
     <section class="card">
       <h2>Wallets and ledger</h2>
       <p>Every wallet is the sum of its ledger, unless somebody edited the database.</p>
-      ${buttonForm(request, 'reconcile', 'Hold them against each other')}
+      ${buttonForm(request, 'reconcile', 'Check wallets against the ledger')}
     </section>`;
   return operatorPage('Accounts', PATH, { head, main });
 }

@@ -222,7 +222,7 @@ function sendCard({ csrf }: SignedInRequest, { id, legalEvents }: MachineDetail,
       <div data-live="events">
         ${
           plain.length === 0
-            ? html`<p class="empty">It takes none in this state.</p>`
+            ? html`<p class="empty">No event is possible in this state.</p>`
             : html`<ul class="events">
                 ${plain.map(
                   (event) =>

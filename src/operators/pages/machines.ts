@@ -25,15 +25,21 @@ interface Asked {
   after: string;
 }
 
+interface MachinesPageOptions {
+  machines: Pick<Machines, 'list' | 'count'>;
+  /** What an operator should know of the settings. */
+  notes: (operator: SignedInRequest['principal']) => readonly Html[];
+}
+
 /** The operators' table of all state machines. Works without a script; with it, it follows what happens. */
-export function mountMachines(serve: Serve, { machines }: { machines: Pick<Machines, 'list' | 'count'> }): void {
+export function mountMachines(serve: Serve, { machines, notes }: MachinesPageOptions): void {
   serve.signedIn('/operator', forOperators(shown));
 
   async function shown(request: SignedInRequest): Promise<Page> {
     const asked = askedOf(request.query);
     const query = queryOf(asked);
     const [{ machines: listed, next }, counts] = await Promise.all([machines.list(query), machines.count(query)]);
-    return machinesPage(request, { asked, shown: listed, next, counts });
+    return machinesPage(request, { asked, shown: listed, next, counts, notes: notes(request.principal) });
   }
 }
 
@@ -42,9 +48,10 @@ interface Shown {
   shown: MachineSummary[];
   next: string;
   counts: { state: string; count: number }[];
+  notes: readonly Html[];
 }
 
-function machinesPage({ now }: SignedInRequest, { asked, shown, next, counts }: Shown): Page {
+function machinesPage({ now }: SignedInRequest, { asked, shown, next, counts, notes }: Shown): Page {
   const main = html`<div class="machines" data-stream="/v1/operator/machines:stream">
     <div class="card head">
       ${operatorTabs('/operator')}
@@ -56,15 +63,16 @@ function machinesPage({ now }: SignedInRequest, { asked, shown, next, counts }: 
       </div>
       ${filterForm(asked)}
     </div>
+    ${notes.map((note) => html`<p class="note warn">${note}</p>`)}
     <div data-live="list" data-now="${now}">
       ${chips(asked, counts)}
       <div class="card flush">
         ${
           shown.length === 0
-            ? html`<p class="empty">No machine is like that. <a href="/operator">Show all</a></p>`
+            ? html`<p class="empty">No machine matches. <a href="/operator">Show all</a></p>`
             : html`<table class="rows">
                 <caption class="unseen">
-                  Machines, those on their way somewhere first
+                  Machines, those in transition first
                 </caption>
                 <thead>
                   <tr>

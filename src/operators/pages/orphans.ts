@@ -21,7 +21,7 @@ const KINDS: Record<string, string> = {
 };
 
 /** What its time says; of others, that they began. */
-const SINCE: Record<string, string> = { data: 'Last changed', backups: 'Last changed', offsite: 'Brought there' };
+const SINCE: Record<string, string> = { data: 'Last changed', backups: 'Last changed', offsite: 'Uploaded' };
 
 /** What belongs to no server, as after a lost database, and how it is removed. */
 export function mountOrphans(panel: Panel): void {

@@ -23,7 +23,7 @@ export function lengthFields(filled: Filling): Html {
   ${lineField(filled, {
     name: 'expires',
     label: 'Last day of the ban (UTC)',
-    hint: 'Counts with “Until a date”.',
+    hint: 'Used only with “Until a date”.',
     type: 'date',
     maxlength: DATE_CHARS,
     required: false,

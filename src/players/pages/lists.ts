@@ -97,7 +97,10 @@ export function addressBansCard(request: ServerRequest, { bannedIps }: Lists, ma
   const filled = filling(request, 'ban-address');
   return html`<section class="card">
     <h2>Banned addresses</h2>
-    <p>Kept at the door, asleep and awake. Who is in already stays: throw them out as well.</p>
+    <p>
+      The proxy refuses these addresses, whether the server sleeps or runs. Players who are in already stay: kick them
+      too.
+    </p>
     ${namesList(request, bannedIps, {
       none: 'No address is banned.',
       of: 'banned addresses',

@@ -23,8 +23,8 @@ export function playingCard(request: ServerRequest, lists: Lists, mayChange: boo
     ${
       lists.withoutConsole &&
       html`<p class="empty">
-        This game takes no commands while it runs: what you change here has effect in it when it starts next. Bans of
-        addresses are kept at the door at once.
+        This game takes no commands while it runs: what you change here has effect in it when it starts next. The proxy
+        keeps to bans of addresses at once.
       </p>`
     }
     ${

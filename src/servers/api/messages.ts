@@ -25,9 +25,11 @@ export const Server = z
     name: reply.text,
     hostname: reply.text.describe('First label of the address.'),
     accountId: reply.text.describe('Owning account.'),
-    addr: reply.text.describe('Where players connect.'),
+    addr: reply.text.describe(
+      'Where players connect. With PUBLIC_HOST=localhost, the server that needs no name (DEFAULT_SERVER, or the oldest) is at localhost itself.',
+    ),
     container: reply.text.describe(
-      'What Docker calls it. Where games run as processes there is none, and this is what was given at creation.',
+      'What Docker calls its container, or a Swarm its service. Where games run as processes there is neither, and this is what was given at creation.',
     ),
     state: reply.text.describe(
       '`hibernated`, `starting`, `running`, `stopping`, `installing`, `install_failed` or `start_failed`; more may come.',

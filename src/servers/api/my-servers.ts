@@ -7,13 +7,12 @@ import { listMemberships } from '../../people/members/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
+import type { Addresses } from './addresses.ts';
 import { Cause } from './machine.ts';
-import { addressOf } from './view.ts';
 
 /** What these operations work with. */
 interface Needs {
-  config: { publicHost: string };
-  playersPort: () => number;
+  addresses: Pick<Addresses, 'of'>;
   servers: Servers;
   store: Store;
 }
@@ -77,12 +76,12 @@ const listMyServers = (needs: Needs) =>
 function summary(
   { row, state, context }: ServerNow,
   role: Role,
-  address: Parameters<typeof addressOf>[1],
+  { addresses }: Pick<Needs, 'addresses'>,
 ): z.input<typeof ServerSummary> {
   const { players } = context.live;
   return {
     id: row.id,
-    address: addressOf(row.hostname, address),
+    address: addresses.of(row),
     state,
     type: row.type,
     version: row.version,

@@ -34,8 +34,8 @@ const updateServer = (needs: Needs) =>
       'room for the server, they wait in line for up to ten minutes and read their place. Older clients, and those ' +
       'of Forge and NeoForge, wait as ever, and are refused where there is no room. `clientVersions` says who can play: ' +
       '`own`, clients of the server’s version alone; `any`, as with a plugin that translates (ViaVersion); `auto`, the ' +
-      'default: `own` for `sandbox` and `vanilla`, else `any`. Who cannot play wakes nothing, and is told which version to ' +
-      'choose.',
+      'default: `own` for `sandbox`, `vanilla`, and a sleeping server without such a plugin or mod (by the names of the files in ' +
+      '`plugins` and `mods`), else `any`. Who cannot play wakes nothing, and is told which version to choose.',
     precondition: 'for RAM and plan, the server must be stopped.',
     params: ServerParams,
     body: message({

@@ -7,10 +7,8 @@ import type { ServerRow } from '../rows.ts';
 import type { ServerNow } from '../server-now.ts';
 import { type Standing, type StandingOptions, createStanding } from '../standing.ts';
 import { etaSeconds } from '../start-time.ts';
+import type { Addresses } from './addresses.ts';
 import type { PortMapping, Server } from './messages.ts';
-
-/** The port players' clients use unless told otherwise. */
-const DEFAULT_PORT = 25_565;
 
 /** A server as its owner sees it: what is set (row) and what its run shows (state, context). */
 export type ServerView = (now: ServerNow) => z.input<typeof Server>;
@@ -22,10 +20,9 @@ export function shownTo(role: Role, view: ReturnType<ServerView>): ReturnType<Se
 
 /** What other rooms keep of a server. */
 export interface ServerViewParts extends StandingOptions {
-  config: { publicHost: string; nodeLabel: string };
+  config: { nodeLabel: string };
   clock: Clock;
-  /** The port players connect to; a function, as the proxy may be given any free one. */
-  playersPort: () => number;
+  addresses: Pick<Addresses, 'of'>;
   disk: {
     view(
       row: ServerRow,
@@ -35,7 +32,7 @@ export interface ServerViewParts extends StandingOptions {
   serverPorts: { of(serverId: string): readonly z.input<typeof PortMapping>[] };
   /** The machines that games run on, where they are several. */
   nodes?: Pick<EngineNodes, 'whereIs'> | undefined;
-  /** What the engine calls a server's container; absent: games run in none. */
+  /** What the engine calls a server's container, or service of a swarm; absent: games run in neither. */
   containerOf?: ((serverId: string) => string) | undefined;
 }
 
@@ -55,7 +52,7 @@ function view(now: ServerNow, parts: ServerViewParts & { standing: Standing }): 
     name: row.name,
     hostname: row.hostname,
     accountId: row.accountId,
-    addr: addressOf(row.hostname, parts),
+    addr: parts.addresses.of(row),
     container: parts.containerOf?.(row.id) ?? row.container,
     state,
     type: row.type,
@@ -100,16 +97,6 @@ function view(now: ServerNow, parts: ServerViewParts & { standing: Standing }): 
     clientVersions: row.clientVersions,
     startupEtaSeconds: state === 'starting' ? (etaSeconds(now, parts.clock.now()) ?? 0) : 0,
   };
-}
-
-/** Where players connect, with the port where it is not the game's own. */
-export function addressOf(
-  hostname: string,
-  { config, playersPort }: { config: { publicHost: string }; playersPort: () => number },
-): string {
-  const port = playersPort();
-  const host = `${hostname}.${config.publicHost}`;
-  return port === DEFAULT_PORT ? host : `${host}:${port}`;
 }
 
 function startup(state: ServerState, { live }: ServerContext): { startupPhase: string; startupPercent: number } {

@@ -6,6 +6,8 @@ import type { Outcome, PanelRequest } from '../../web/panel/panel.ts';
 import { copyButton } from '../../web/panel/parts.ts';
 import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
+import type { Addresses } from '../api/addresses.ts';
+import { addressNotes } from './address.ts';
 import { type Outlook, UNREADY, wakeText, whyText } from './why.ts';
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
@@ -29,13 +31,14 @@ interface TourFacts {
   /** How many servers of others its reader reaches. */
   shared: number;
   outlookOf: (server: Summary) => Outlook;
+  addresses: Pick<Addresses, 'atHome'>;
 }
 
 const NOTHING = html``;
 
 /** The way to a first join, until somebody has come in or its reader wants it no more; without a server the form for one. */
 export async function firstSteps(request: PanelRequest, my: readonly Summary[], facts: TourFacts): Promise<Tour> {
-  const { shared, outlookOf } = facts;
+  const { shared, outlookOf, addresses } = facts;
   const [server] = my;
   if (!server) {
     const isWelcome = shared === 0 || !request.tourOver;
@@ -46,7 +49,7 @@ export async function firstSteps(request: PanelRequest, my: readonly Summary[], 
   const isOver = await hasBeenJoined(request, server, transitions);
   return {
     shown: html`<div data-live="tour">
-      ${!isOver && toFirstJoin(request, server, { transitions, outlook: outlookOf(server) })}
+      ${!isOver && toFirstJoin(request, server, { transitions, outlook: outlookOf(server), atHome: addresses.atHome(server.id) })}
     </div>`,
     isOver,
   };
@@ -76,9 +79,11 @@ async function toFirstServer(request: PanelRequest, canDismiss: boolean): Promis
 interface JoinFacts {
   transitions: Transitions;
   outlook: Outlook;
+  /** Its address for other machines of the home network. */
+  atHome: string | undefined;
 }
 
-function toFirstJoin(request: PanelRequest, server: Summary, { transitions, outlook }: JoinFacts): Html {
+function toFirstJoin(request: PanelRequest, server: Summary, { transitions, outlook, atHome }: JoinFacts): Html {
   const { address, state } = server;
   const wasWoken = transitions.some(({ to }) => to === 'starting');
   const steps = html`<ol class="steps">
@@ -92,6 +97,7 @@ function toFirstJoin(request: PanelRequest, server: Summary, { transitions, outl
         Multiplayer → Direct Connection →
         <code>${address}</code> ${copyButton(address, 'the address of the first server')}
       </p>
+      ${addressNotes(address, atHome)}
     </li>
     <li>
       <h3>Join</h3>

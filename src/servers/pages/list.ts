@@ -12,6 +12,7 @@ import { buttonsOf, stateTag } from '../../web/panel/state.ts';
 import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
+import type { Addresses } from '../api/addresses.ts';
 import type { Servers } from '../servers.ts';
 import type { Standing } from '../standing.ts';
 import { COMMANDS } from './commands.ts';
@@ -30,6 +31,7 @@ export interface ListOptions {
   standing: Pick<Standing, 'of'>;
   /** Whether any player may wake it by joining. */
   playersWake: (serverId: string) => boolean;
+  addresses: Pick<Addresses, 'atHome'>;
 }
 
 /** All servers that somebody reaches, as cards; the form for a first one where there is none. */
@@ -70,7 +72,7 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
   const { shown, pager } = partOf(request, servers, { key: 'from', most: CARDS, of: 'servers' });
   // The way to a first join speaks of the first one, whatever part is shown.
   const outlookOf = await outlooks([...new Set([...my.slice(0, 1), ...shown])], options);
-  const tour = await firstSteps(request, my, { shared: shared.length, outlookOf });
+  const tour = await firstSteps(request, my, { shared: shared.length, outlookOf, addresses: options.addresses });
   const main = html`<div class="card head">
       <div class="heading">
         <h1>Servers</h1>

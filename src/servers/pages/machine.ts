@@ -129,10 +129,10 @@ const ENTERED: Readonly<Record<string, string>> = {
   deleting: 'It was being deleted',
 };
 const STAYED: Readonly<Record<string, string>> = {
-  KEEP_AWAKE: 'It was to be kept awake',
-  START: 'It was to be started once it has stopped',
-  RESTART: 'It was to be started again',
-  JOIN: 'Somebody joined while it was on its way',
-  KILL: 'It was to be ended at once',
-  STOP: 'It was to be stopped',
+  KEEP_AWAKE: 'Asked to stay awake',
+  START: 'Asked to start once it has stopped',
+  RESTART: 'Asked to restart',
+  JOIN: 'Somebody joined while it was in transition',
+  KILL: 'Asked to end at once',
+  STOP: 'Asked to stop',
 };

@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/calls.ts';
+import type { SignUp } from '../../people/people.ts';
 import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -11,10 +12,10 @@ type Member = ReplyOf<'ListMembers'>['members'][number];
 type MemberRole = 'member' | 'limited';
 
 /** Who beside its owner may do something with the server, and who is asked to. */
-export function mountMembers(panel: Panel): void {
+export function mountMembers(panel: Panel, { signup }: { signup: SignUp }): void {
   panel.serverPage({
     path: '/members',
-    show: membersPage,
+    show: (request) => membersPage(request, signup),
     forms: {
       async invite({ call, server: { id } }, form) {
         await call('InviteMember', { id }, { email: (form.get('email') ?? '').trim(), role: roleIn(form) });
@@ -48,7 +49,7 @@ const ROLE_NAMES: readonly [MemberRole, string][] = [
   ['limited', 'Limited'],
 ];
 
-async function membersPage(request: ServerRequest): Promise<Page> {
+async function membersPage(request: ServerRequest, signup: SignUp): Promise<Page> {
   const { members } = await request.call('ListMembers', { id: request.server.id });
   const [pending, accepted] = [members.filter((each) => each.pending), members.filter((each) => !each.pending)];
   const main = html`<section class="card">
@@ -66,15 +67,15 @@ async function membersPage(request: ServerRequest): Promise<Page> {
         ${list(request, pending, '')}
       </section>`
     }
-    ${inviteCard(request)}`;
+    ${inviteCard(request, signup)}`;
   return { title: 'Members', main };
 }
 
-function inviteCard(request: ServerRequest): Html {
+function inviteCard(request: ServerRequest, signup: SignUp): Html {
   const filled = filling(request, 'invite');
   return html`<section class="card">
     <h2>Invite somebody</h2>
-    <p>They need an account here with this address; without one they can make it where sign-up is open.</p>
+    <p>They need an account here with this address. ${withoutAccount(request, signup)}</p>
     ${panelForm(
       request,
       'invite',
@@ -87,6 +88,14 @@ function inviteCard(request: ServerRequest): Html {
         })}<button type="submit">Invite</button>`,
     )}
   </section>`;
+}
+
+/** What is to be done about an address that has none. Whether one has, nobody is told here. */
+function withoutAccount({ principal }: ServerRequest, signup: SignUp): Html {
+  if (signup !== 'closed') return html`Without one, they make it when they accept.`;
+  if (!principal.operator)
+    return html`Sign-up is closed: without one, ask the operator of this installation to let the address in first.`;
+  return html`Sign-up is closed: without one, <a href="/operator/accounts">let the address in</a> first.`;
 }
 
 function list(request: ServerRequest, members: readonly Member[], none: string): Html {

@@ -125,7 +125,7 @@ const WORDS: Readonly<Record<string, Words>> = {
     mend: ['owner', 'files', DELETE],
     others: 'its owner has to make room',
   },
-  MAX_SERVERS: { title: 'As many servers of its account are awake as may be', ...STOP_ONE },
+  MAX_SERVERS: { title: 'Its account’s limit of awake servers is reached', ...STOP_ONE },
   MAX_RAM: { title: 'The awake servers of its account use all the RAM they may', ...STOP_ONE },
   NODE_CAPACITY: { title: 'No room right now', others: 'who joins waits in line until there is some' },
   NODE_DRAINED: { title: 'Nothing is started here right now', others: 'ask the operator of this installation' },

@@ -11,6 +11,8 @@ import { fact } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
 import { plainName } from '../../web/text.ts';
+import { type Addresses, nameForHosts } from '../api/addresses.ts';
+import { addressNotes } from './address.ts';
 import { alertsCard } from './alerts.ts';
 import { awakeMsIn } from './awake.ts';
 import { commandForms } from './commands.ts';
@@ -27,6 +29,7 @@ type Usage = ReplyOf<'GetServerUsage'>;
 interface OverviewSettings extends ObstacleOptions {
   /** The idle time of servers that set none. */
   idleTimeoutMinutes: number;
+  addresses: Pick<Addresses, 'atHome'>;
 }
 
 /** A server's front page: what it is doing, and what happens next. */
@@ -47,7 +50,7 @@ export function mountOverview(panel: Panel, settings: OverviewSettings): void {
       },
     },
     done: {
-      kept: 'It stays awake that long, whoever plays.',
+      kept: 'It stays awake that long, even if nobody plays.',
       let: 'It goes to sleep as usual again.',
       agreed: 'Thank you. It can be woken now.',
       joined: 'You are in. The server is on your list now.',
@@ -93,7 +96,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
           <h2>Players</h2>
           ${playing}
         </section>
-        ${alerts} ${factsCard(server)}
+        ${alerts} ${factsCard(server)} ${addressCard(server, settings.addresses.atHome(id))}
       </div>
     </div>
     <section class="card">
@@ -125,6 +128,16 @@ function factsCard(server: ServerRequest['server']): Html {
       ${fact('Files', server.diskUsageKnown ? `${server.diskUsageMb} MB` : 'not measured yet')}
       ${fact('Made', timeTag(server.createdAt ?? 0))}
     </dl>
+  </section>`;
+}
+
+/** Only where its address is not all there is to know. */
+function addressCard({ addr }: ServerRequest['server'], atHome: string | undefined): Html | undefined {
+  if (atHome === undefined && nameForHosts(addr) === undefined) return undefined;
+  return html`<section class="card" data-live="address">
+    <h2>Address</h2>
+    <p><code>${addr}</code></p>
+    ${addressNotes(addr, atHome)}
   </section>`;
 }
 

@@ -1,0 +1,47 @@
+import { distance } from 'fastest-levenshtein';
+import type { Log } from '../kernel/log.ts';
+import type { Servers } from '../servers/servers.ts';
+
+export interface DefaultServerOptions {
+  /** The id that DEFAULT_SERVER sets; '': none is set. */
+  id: string;
+  /** The ids of all servers. */
+  ids: () => readonly string[];
+  servers: Pick<Servers, 'observe'>;
+  log: Log;
+}
+
+/** Whether the server that is set as the one which needs no name is there. */
+export interface DefaultServer {
+  /** What an operator should know, as a sentence; undefined: it is there, or none is set. */
+  trouble: () => string | undefined;
+  close(): void;
+}
+
+/** As many letters may be mistyped. */
+const MOST_SLIPS = 3;
+
+/** Logs a warning at once where it is not there, and when it is deleted. */
+export function watchDefaultServer({ id, ids, servers, log }: DefaultServerOptions): DefaultServer {
+  function trouble(): string | undefined {
+    const known = ids();
+    if (id === '' || known.includes(id)) return undefined;
+    const [near] = known
+      .map((each) => ({ each, slips: distance(each, id) }))
+      .filter(({ slips }) => slips <= MOST_SLIPS)
+      .toSorted((one, other) => one.slips - other.slips);
+    const maybe = near === undefined ? '' : ` Did you mean ${near.each}?`;
+    return `DEFAULT_SERVER is ${id}, but no server has that id: players who name no server are not let in by it.${maybe}`;
+  }
+
+  function warn(): void {
+    const sentence = trouble();
+    if (sentence !== undefined) log.warn({ server: id }, sentence);
+  }
+
+  warn();
+  const unobserve = servers.observe((changed, now) => {
+    if (changed === id && now === null) warn();
+  });
+  return { trouble, close: unobserve };
+}

@@ -1,0 +1,69 @@
+import { isNone } from '../jail/if-there.ts';
+import { dataRoot } from '../jail/data-root.ts';
+import { type Jail, openJail } from '../jail/jail.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { ServerRow } from '../servers/rows.ts';
+
+/** Which servers have a plugin or mod that lets clients of other versions in, as far as their files show it. */
+export interface Translators {
+  /** Undefined: it is not known. */
+  of(serverId: string): boolean | undefined;
+  /** Looks at its files; resolves with whether more, or something else, is known now. */
+  look(server: Pick<ServerRow, 'id' | 'type'>): Promise<boolean>;
+  forget(serverId: string): void;
+}
+
+/** Cores that have no such thing but from these folders. A server.jar of somebody's own may do what it likes. */
+const FOLDERS = ['plugins', 'mods'] as const;
+const CORES: ReadonlySet<string> = new Set(
+  'paper purpur pufferfish leaf folia spigot fabric quilt forge neoforge mohist magma arclight ketting'.split(' '),
+);
+/** ViaVersion and its kin (ViaFabric, ViaProxy …), ProtocolSupport. What is named otherwise is said by `clientVersions`. */
+const TRANSLATES = /via|protocol-?support/i;
+const MOST_NAMES = 2_000;
+
+export function createTranslators(dataDir: string): Translators {
+  const known = new Map<string, boolean>();
+
+  return {
+    of: (serverId) => known.get(serverId),
+    async look({ id, type }) {
+      const before = known.get(id);
+      const now = CORES.has(type) ? await isAmong(dataRoot(dataDir, id)) : undefined;
+      if (now === undefined) known.delete(id);
+      else known.set(id, now);
+      return now !== before;
+    },
+    forget: (serverId) => void known.delete(serverId),
+  };
+}
+
+/** Undefined where nobody can look. */
+async function isAmong(root: string): Promise<boolean | undefined> {
+  try {
+    await using jail = await openJail(root);
+    for (const folder of FOLDERS) {
+      const found = await isIn(jail, folder);
+      if (found !== false) return found;
+    }
+    return false;
+  } catch (error) {
+    // It has never run.
+    if (error instanceof StatusError && error.code === 'NOT_FOUND') return false;
+    return undefined;
+  }
+}
+
+async function isIn(jail: Jail, folder: string): Promise<boolean | undefined> {
+  let isThere = false;
+  try {
+    const looked = await jail.chosen(folder, MOST_NAMES, (all) => {
+      isThere = all.some(({ name }) => TRANSLATES.test(name));
+      return [];
+    });
+    return looked === undefined ? undefined : isThere;
+  } catch (error) {
+    if (isNone(error)) return false;
+    throw error;
+  }
+}

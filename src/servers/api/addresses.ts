@@ -1,0 +1,57 @@
+/** The port players' clients use unless told otherwise. */
+const DEFAULT_PORT = 25_565;
+/** What the service is called where it has no name in the DNS: only its own machine knows that. */
+const OWN_MACHINE = 'localhost';
+
+/** The server that players mean who name none. */
+export interface Meant {
+  id: string;
+  /** By every name that is not another server's; else only by the machine's own, as `localhost`. */
+  byAnyName: boolean;
+}
+
+export interface AddressOptions {
+  publicHost: string;
+  /** The port players connect to; a function, as the proxy may be given any free one. */
+  playersPort: () => number;
+  /** Undefined: there is none. */
+  meant: () => Meant | undefined;
+  /** This machine in its own network; undefined: it is in none, or players are not let in from there. */
+  homeHost?: () => string | undefined;
+}
+
+/** Where players connect, with the port where it is not the game's own. */
+export interface Addresses {
+  /**
+   * Of a server. Names below `localhost` are found by few systems (RFC 6761 §6.3 leaves it to them; neither glibc nor Java does it):
+   * the server that needs no name is at `localhost` itself.
+   */
+  of(server: { id: string; hostname: string }): string;
+  /** For other machines of the home network; undefined: it is not found from there. */
+  atHome(serverId: string): string | undefined;
+}
+
+export function createAddresses({ publicHost, playersPort, meant, homeHost }: AddressOptions): Addresses {
+  function withPort(host: string): string {
+    const port = playersPort();
+    return port === DEFAULT_PORT ? host : `${host}:${port}`;
+  }
+
+  return {
+    of({ id, hostname }) {
+      const needsNoName = publicHost === OWN_MACHINE && meant()?.id === id;
+      return withPort(needsNoName ? OWN_MACHINE : `${hostname}.${publicHost}`);
+    },
+    atHome(serverId) {
+      const server = meant();
+      const host = server?.id === serverId && server.byAnyName ? homeHost?.() : undefined;
+      return host === undefined ? undefined : withPort(host);
+    },
+  };
+}
+
+/** The name in an address that only a line of the hosts file may lead to; undefined: it needs none. */
+export function nameForHosts(address: string): string | undefined {
+  const [host = ''] = address.split(':', 1);
+  return host.endsWith(`.${OWN_MACHINE}`) ? host : undefined;
+}

@@ -1,0 +1,53 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { createRouting } from '../../src/joining/routing.ts';
+import { createTranslators } from '../../src/joining/translators.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { listRoutes } from '../../src/servers/rows.ts';
+import { OPEN_POLICY } from '../support/join-policy.ts';
+import { plant } from '../support/tree.ts';
+import { world } from '../support/world.ts';
+
+const PROTOCOL = 767;
+const VERSION = '1.21.1';
+
+test('a sleeping server of mods or plugins is not woken in vain, unless it has what translates', async (t) => {
+  const w = await world(t);
+  const { servers, clock, dataDir } = w;
+  await w.create('fabric', { type: 'fabric', version: VERSION });
+  await w.create('paper', { type: 'paper', version: VERSION });
+  await w.create('mine', { type: 'custom', version: VERSION });
+  const root = (id: string) => join(dataDir, 'servers', id);
+  await plant(root('paper'), { 'plugins/ViaVersion-5.2.1.jar': '', 'plugins/LuckPerms.jar': '' });
+  await plant(root('mine'), { 'server.jar': '' });
+  const routing = createRouting({
+    servers,
+    clock,
+    log: createLog({ level: 'silent' }),
+    publicHost: 'play.example',
+    sleepers: await listRoutes(w.store),
+    joinPolicy: OPEN_POLICY,
+    translators: createTranslators(dataDir),
+  });
+  t.teardown(() => routing.close());
+  const only = (id: string) => routing.lookup(`${id}.play.example`)?.protocol;
+  const becomes = (id: string, expected: number | null) =>
+    w.until(async () => {
+      await clock.advance(15_000);
+      return only(id) === expected;
+    });
+  t.is(only('fabric'), null, 'before its files were looked at nobody is refused');
+  await becomes('fabric', PROTOCOL);
+  t.deepEqual([only('paper'), only('mine')], [null, null]);
+
+  await plant(root('fabric'), { 'mods/viafabric-0.4.17.jar': '' });
+  await becomes('fabric', null);
+  await rm(join(root('paper'), 'plugins/ViaVersion-5.2.1.jar'));
+  await becomes('paper', PROTOCOL);
+  await servers.patch('paper', { clientVersions: 'any' });
+  t.is(only('paper'), null, 'what its owner says comes first');
+  await servers.patch('paper', { clientVersions: 'auto' });
+  t.is(only('paper'), PROTOCOL);
+  t.deepEqual(w.engine.boots, [], 'looking wakes nothing');
+});
