@@ -5,9 +5,10 @@ import { type Filling, choiceField, filling, lineField } from '../../web/panel/f
 import { panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
+import { PLATFORMS } from '../api/fields.ts';
 import { agreeToEula, eulaTick, lacksEula } from './eula.ts';
 import { sizeOptions, sizesBetween } from './sizes.ts';
-import { aboutSoftware, softwareName } from './software.ts';
+import { aboutSoftware, platformName, softwareName } from './software.ts';
 
 type Template = ReplyOf<'ListTemplates'>['templates'][number];
 
@@ -157,11 +158,7 @@ function packFields(filled: Filling): Html {
       name: 'modpackPlatform',
       label: 'From',
       value: 'modrinth',
-      options: [
-        ['modrinth', 'Modrinth'],
-        ['curseforge', 'CurseForge'],
-        ['ftb', 'FTB'],
-      ],
+      options: PLATFORMS.map((platform) => [platform, platformName(platform)]),
     })}
     ${lineField(filled, {
       name: 'modpackRef',
