@@ -44,6 +44,17 @@ test('only what may run here is offered', async (t) => {
   const { text } = await it.get('/servers/new');
   t.regex(text, /software=sandbox#make"[^>]*>Sandbox<\/a\s*>\s*<small>[^<]*no download/);
   t.notRegex(text, /software=paper|template=survival/);
+  const first = (await it.get('/servers')).text;
+  t.regex(first, /value="sandbox" checked/);
+  t.notRegex(first, /value="(?:survival|vanilla|creative)"/);
+});
+
+test('a first server is no larger than one may be here', async (t) => {
+  const it = await openPanel(t, { config: { maxRamMb: 2_500 } });
+  t.regex((await it.get('/servers')).text, /Survival with friends[\s\S]*?2 GB of RAM/);
+  const made = await it.submit('/servers/first', { name: 'Castle', template: 'survival' });
+  t.is(made.headers.get('location'), '/servers/castle');
+  t.like(await it.ok('GET', '/v1/servers/castle'), { type: 'paper', ramMb: 2_048 });
 });
 
 test('where nobody has agreed to Mojang’s licence, a tick asks for it, once, and never for the sandbox', async (t) => {

@@ -1,4 +1,3 @@
-import type { ReplyOf } from '../../http/calls.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { type Filling, choiceField, filling, lineField } from '../../web/panel/fields.ts';
@@ -7,10 +6,11 @@ import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { PLATFORMS } from '../api/fields.ts';
 import { agreeToEula, eulaTick, lacksEula } from './eula.ts';
-import { sizeOptions, sizesBetween } from './sizes.ts';
+import { type Offers, offersTo } from './offers.ts';
+import { sizeOptions, sizeWithin, sizesBetween } from './sizes.ts';
 import { aboutSoftware, platformName, softwareName } from './software.ts';
 
-type Template = ReplyOf<'ListTemplates'>['templates'][number];
+type Template = Offers['templates'][number];
 
 /** Packs are of mods, which these load. */
 const TAKES_PACKS = new Set(['fabric', 'quilt', 'forge', 'neoforge']);
@@ -32,22 +32,17 @@ interface Asked {
 
 async function createPage(request: PanelRequest): Promise<Page> {
   const { accountId } = request.principal;
-  const [{ templates }, { cores }, { maxRamMb }, capacity, prices] = await Promise.all([
-    request.call('ListTemplates', {}),
-    request.call('ListMinecraftVersions', {}),
-    request.call('GetAccountLimits', { accountId }),
-    request.call('GetCapacity', {}),
+  const [{ templates, cores, mostMb }, prices] = await Promise.all([
+    offersTo(request),
     request.call('GetSpendCap', { accountId }),
   ]);
-  const offered = templates.filter(({ serverType }) => cores.some(({ type }) => type === serverType));
   // The first where nothing was asked for.
   const template = request.query.has('software')
     ? undefined
-    : (offered.find(({ id }) => id === request.query.get('template')) ?? offered[0]);
+    : (templates.find(({ id }) => id === request.query.get('template')) ?? templates[0]);
   const wanted = template?.serverType ?? request.query.get('software') ?? '';
   const core = cores.find(({ type }) => type === wanted) ?? cores[0];
   const asked = { template, software: core?.type ?? '', versions: core?.versions ?? [] };
-  const mostMb = Math.min(maxRamMb, Number(capacity.ramPerServerMb));
   const mustAgree = await lacksEula(request.call, accountId, asked.software);
   const filled = filling(request, 'create');
   const chosen = new URLSearchParams(template ? { template: template.id } : { software: asked.software });
@@ -58,7 +53,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
     <section class="card">
       <h2>What to play</h2>
       ${choices(
-        offered.map(({ id, name, description }) => ({
+        templates.map(({ id, name, description }) => ({
           name,
           about: description,
           query: { template: id },
@@ -140,12 +135,11 @@ function ramField(
   const sizes = [...new Set([...sizesBetween(LEAST_MB, mostMb), usual])]
     .toSorted((a, b) => a - b)
     .filter((mb) => mb <= mostMb);
-  const value = sizes.includes(usual) ? usual : (sizes.at(-1) ?? usual);
   return choiceField(filled, {
     name: 'ramMb',
     label: 'RAM',
     hint: 'With the price of an hour awake. Can be changed later.',
-    value: String(value),
+    value: String(sizeWithin(mostMb, usual)),
     options: sizeOptions(sizes, perGbHourMicros),
   });
 }

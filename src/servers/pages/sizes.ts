@@ -10,6 +10,11 @@ export function sizesBetween(leastMb: number, mostMb: number): number[] {
   return SIZES_MB.filter((each) => each >= leastMb && each <= mostMb);
 }
 
+/** The usual size; where it is not to be had, the largest that is. */
+export function sizeWithin(mostMb: number, usualMb: number): number {
+  return usualMb <= mostMb ? usualMb : (sizesBetween(0, mostMb).at(-1) ?? usualMb);
+}
+
 /** What that much RAM costs at the price of a GB, in micros. */
 export function priceOf(ramMb: number, perGbMicros: number): number {
   return (perGbMicros * ramMb) / MB_PER_GB;
