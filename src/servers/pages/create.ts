@@ -9,6 +9,7 @@ import { agreeToEula, eulaTick, lacksEula } from './eula.ts';
 import { type Offers, offersTo } from './offers.ts';
 import { sizeOptions, sizeWithin, sizesBetween } from './sizes.ts';
 import { aboutSoftware, platformName, softwareName } from './software.ts';
+import { tiles } from './tiles.ts';
 
 type Template = Offers['templates'][number];
 
@@ -52,22 +53,22 @@ async function createPage(request: PanelRequest): Promise<Page> {
     </div>
     <section class="card">
       <h2>What to play</h2>
-      ${choices(
+      ${tiles(
         templates.map(({ id, name, description }) => ({
           name,
           about: description,
-          query: { template: id },
+          href: pathOf({ template: id }),
           here: id === template?.id,
         })),
         'Templates',
       )}
       <details ${!template && html`open`}>
         <summary>Or choose the software yourself</summary>
-        ${choices(
+        ${tiles(
           cores.map(({ type }) => ({
             name: softwareName(type),
             about: aboutSoftware(type),
-            query: { software: type },
+            href: pathOf({ software: type }),
             here: !template && type === asked.software,
           })),
           'Software',
@@ -91,27 +92,9 @@ async function createPage(request: PanelRequest): Promise<Page> {
   return { title: 'New server', main };
 }
 
-interface Choice {
-  name: string;
-  about: string;
-  query: Record<string, string>;
-  here: boolean;
-}
-
-function choices(all: readonly Choice[], label: string): Html {
-  return html`<nav aria-label="${label}">
-    <ul class="tiles">
-      ${all.map(
-        ({ name, about, query, here }) =>
-          html`<li>
-            <a href="/servers/new?${new URLSearchParams(query).toString()}#make" ${here && html`aria-current="true"`}
-              >${name}</a
-            >
-            <small>${about}</small>
-          </li>`,
-      )}
-    </ul>
-  </nav>`;
+/** The page with something else to make a server of. */
+function pathOf(query: Record<string, string>): string {
+  return `/servers/new?${new URLSearchParams(query).toString()}#make`;
 }
 
 function versionField(filled: Filling, { template, versions }: Asked): Html {
