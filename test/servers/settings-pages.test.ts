@@ -21,7 +21,8 @@ test('name, size and plan are changed; RAM is offered with what it costs, and no
   const it = await openPanel(t);
   await it.create('castle', { type: 'paper', ramMb: 1_024 });
   const page = await it.get(TOP);
-  t.regex(page.text, /<option value="2048"\s*>2 GB: 0\.02 USD an hour</);
+  t.regex(page.text, /<option value="2048"\s*>2 GB: 0\.02 USD an hour, or flat 6\.00 USD for 30 days</);
+  t.regex(page.text, /More RAM within 30 days that are paid costs the difference/);
   t.regex(page.text, /<option value="1024" selected/);
   t.like((await save(it, '/name', { name: 'The Keep' })).server, { name: 'The Keep', ramMb: 1_024 });
   t.like((await save(it, '/size', { ramMb: '2048', plan: 'flat' })).server, { ramMb: 2_048, plan: 'flat' });
