@@ -5690,6 +5690,19 @@ export interface components {
              * @default
              */
             next: string;
+            /**
+             * @description Where asked for: how many there are in each state, on all pages and whatever `state` is asked for.
+             * @default []
+             */
+            counts: {
+                /** @default  */
+                state: string;
+                /**
+                 * Format: int32
+                 * @default 0
+                 */
+                count: number;
+            }[];
         };
         OperatorMachine: {
             /** @default  */
@@ -10044,6 +10057,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next` of the previous page. */
                 after?: string;
+                /** @description Count them too. */
+                counts?: boolean;
             };
             header?: never;
             path?: never;

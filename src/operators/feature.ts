@@ -104,11 +104,9 @@ export function operatorFeature(options: OperatorFeatureOptions): { machines: Ma
         ...accountAccessOperations(people),
         ...orphanOperations({ orphans, clock }),
       ],
-      pages(serve) {
-        mountMachines(serve, { machines });
-        mountMachine(serve, { machines });
-      },
       panel(panel) {
+        mountMachines(panel);
+        mountMachine(panel);
         mountNodes(panel);
         mountAccounts(panel);
         mountAccount(panel, people);

@@ -1,12 +1,12 @@
 import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import { stateText } from '../../web/panel/state.ts';
-import type { Serve } from '../../web/serve.ts';
 import { sinceTime, spanText } from '../../web/panel/words.ts';
-import type { Page, SignedInRequest } from '../../web/page-request.ts';
-import type { MachineQuery, MachineSummary, Machines } from '../machines.ts';
-import { forOperators, operatorTabs } from './frame.ts';
-import { causeText, machineName, stateTag, waitsText } from './machine-text.ts';
+import type { Page } from '../../web/page-request.ts';
+import type { ReplyOf } from '../../http/calls.ts';
+import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { liveNote, mountOperatorPage, operatorPage } from './frame.ts';
+import { type MachineSummary, causeText, instantOf, machineName, stateTag, waitsText } from './machine-text.ts';
 
 const ROWS = 50;
 /** Choices of how long something must have been under way. */
@@ -26,82 +26,58 @@ interface Asked {
 }
 
 /** The operators' table of all state machines. Works without a script; with it, it follows what happens. */
-export function mountMachines(serve: Serve, { machines }: { machines: Pick<Machines, 'list' | 'count'> }): void {
-  serve.signedIn('/operator', forOperators(shown));
-
-  async function shown(request: SignedInRequest): Promise<Page> {
-    const asked = askedOf(request.query);
-    const query = queryOf(asked);
-    const [{ machines: listed, next }, counts] = await Promise.all([machines.list(query), machines.count(query)]);
-    return machinesPage(request, { asked, shown: listed, next, counts });
-  }
+export function mountMachines(panel: Panel): void {
+  mountOperatorPage(panel, { path: '/operator', show: machinesPage, stream: '/v1/operator/machines:stream' });
 }
 
-interface Shown {
-  asked: Asked;
-  shown: MachineSummary[];
-  next: string;
-  counts: { state: string; count: number }[];
-}
-
-function machinesPage({ now }: SignedInRequest, { asked, shown, next, counts }: Shown): Page {
-  const main = html`<div class="machines" data-stream="/v1/operator/machines:stream">
-    <div class="card head">
-      ${operatorTabs('/operator')}
-      <div class="heading">
-        <h1>Machines</h1>
-        <p class="live" role="status" data-status>
-          As of when this page was loaded. <a href="${pathOf(asked)}">Reload</a>
-        </p>
-      </div>
-      ${filterForm(asked)}
+async function machinesPage({ call, query, now }: PanelRequest): Promise<Page> {
+  const asked = askedOf(query);
+  const { machines: shown, next, counts } = await call('ListMachines', {}, queryOf(asked));
+  const head = html`<div class="heading">
+      <h1>Machines</h1>
+      ${liveNote(pathOf(asked))}
     </div>
-    <div data-live="list" data-now="${now}">
-      ${chips(asked, counts)}
-      <div class="card flush">
-        ${
-          shown.length === 0
-            ? html`<p class="empty">No machine is like that. <a href="/operator">Show all</a></p>`
-            : html`<table class="rows">
-                <caption class="unseen">
-                  Machines, those on their way somewhere first
-                </caption>
-                <thead>
-                  <tr>
-                    <th scope="col">Machine</th>
-                    <th scope="col">State</th>
-                    <th scope="col">For</th>
-                    <th scope="col">Waits for</th>
-                    <th scope="col">Cause</th>
-                    <th scope="col">Account</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  ${shown.map((machine) => machineRow(machine, now))}
-                </tbody>
-              </table>`
-        }
-      </div>
+    ${filterForm(asked)}`;
+  const main = html`<div data-live="list" data-now="${now}">
+    ${chips(asked, counts)}
+    <div class="card flush">
       ${
-        (asked.after !== '' || next !== '') &&
-        html`<nav class="pager" aria-label="Pages">
-          ${asked.after !== '' && html`<a class="button second" href="${pathOf({ ...asked, after: '' })}">First page</a>`}
-          ${next !== '' && html`<a class="button second" href="${pathOf({ ...asked, after: next })}">Next ${ROWS}</a>`}
-        </nav>`
+        shown.length === 0
+          ? html`<p class="empty">No machine is like that. <a href="/operator">Show all</a></p>`
+          : html`<table class="rows">
+              <caption class="unseen">
+                Machines, those on their way somewhere first
+              </caption>
+              <thead>
+                <tr>
+                  <th scope="col">Machine</th>
+                  <th scope="col">State</th>
+                  <th scope="col">For</th>
+                  <th scope="col">Waits for</th>
+                  <th scope="col">Cause</th>
+                  <th scope="col">Account</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${shown.map((machine) => machineRow(machine, now))}
+              </tbody>
+            </table>`
       }
     </div>
+    ${
+      (asked.after !== '' || next !== '') &&
+      html`<nav class="pager" aria-label="Pages">
+        ${asked.after !== '' && html`<a class="button second" href="${pathOf({ ...asked, after: '' })}">First page</a>`}
+        ${next !== '' && html`<a class="button second" href="${pathOf({ ...asked, after: next })}">Next ${ROWS}</a>`}
+      </nav>`
+    }
   </div>`;
-  return {
-    title: 'Machines',
-    main,
-    styles: [ASSETS.panelStyle, ASSETS.machinesStyle],
-    libraries: [ASSETS.idiomorph],
-    scripts: [ASSETS.live, ASSETS.machinesScript],
-  };
+  return { ...operatorPage('Machines', '/operator', { head, main }), scripts: [ASSETS.machinesScript] };
 }
 
 function machineRow(machine: MachineSummary, now: number): Html {
-  const { id, kind, state, path, since, cause, accountId, passing } = machine;
+  const { id, kind, state, path, cause, accountId, passing } = machine;
+  const since = instantOf(machine.since);
   const long = passing && kind === 'server' && now - since >= LONG_MS;
   return html`<tr data-machine="${id}" ${long && html`class="long"`}>
     <th scope="row">
@@ -152,7 +128,7 @@ function option(value: string, name: string, chosen: string): Html {
   return html`<option value="${value}" ${value === chosen && html`selected`}>${name}</option>`;
 }
 
-function chips(asked: Asked, counts: Shown['counts']): Html {
+function chips(asked: Asked, counts: ReplyOf<'ListMachines'>['counts']): Html {
   const all = counts.reduce((sum, { count }) => sum + count, 0);
   const chip = (state: string, name: string, count: number) =>
     html`<li>
@@ -201,9 +177,9 @@ function askedOf(query: URLSearchParams): Asked {
   };
 }
 
-function queryOf({ state, search, kind, stuck, after }: Asked): MachineQuery {
-  const stuckForMs = stuck === 0 ? undefined : stuck * 1_000;
-  return { state: storable(state), search: storable(search), kind, stuckForMs, after, limit: ROWS };
+function queryOf({ state, search, kind, stuck, after }: Asked) {
+  const stuckFor = stuck === 0 ? {} : { stuckForSeconds: stuck };
+  return { state: storable(state), search: storable(search), kind, ...stuckFor, after, limit: ROWS, counts: true };
 }
 
 /** Text that a database takes. */

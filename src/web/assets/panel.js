@@ -69,7 +69,7 @@ function improve() {
   for (const button of document.querySelectorAll('[data-copy]')) button.hidden = !navigator.clipboard;
   for (const time of document.querySelectorAll('time[data-local]')) {
     const at = new Date(time.dateTime);
-    const text = at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+    const text = at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: time.dataset.local || 'short' });
     if (time.textContent !== text) time.textContent = text;
     time.title = at.toISOString();
   }
