@@ -5425,6 +5425,11 @@ export interface components {
                 [key: string]: string;
             };
             /**
+             * @description It is part of Dormouse, and cannot be deleted.
+             * @default false
+             */
+            builtIn: boolean;
+            /**
              * @default {
              *       "platform": "",
              *       "ref": "",

@@ -39,6 +39,28 @@ test('a server is made of a template, which brings its settings along', async (t
   t.is((server['properties'] as Record<string, string>)['gamemode'], 'creative');
 });
 
+test('a server becomes a template in its settings; one of one’s own is deleted where it is chosen', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { name: 'Castle', type: 'paper', version: '1.21.7', properties: { gamemode: 'creative' } });
+  const settings = '/servers/castle/settings';
+  const unnamed = await it.submit(`${settings}/template`, { name: ' ', description: '' });
+  t.is(unnamed.status, 400);
+  t.regex(await unnamed.text(), /id="template-name-wrong">is required/);
+  const made = await it.submit(`${settings}/template`, { name: 'Our <usual>', description: 'Ten players' });
+  t.is(made.headers.get('location'), `${settings}?done=template`);
+  const id = /template=(tpl_\w+)#make"[^>]*>Our &lt;usual&gt;<\/a\s*>\s*<small>Ten players/.exec(
+    (await it.get('/servers/new')).text,
+  )?.[1];
+  const { text } = await it.get(`/servers/new?template=${id}`);
+  t.regex(text, /<option value="1\.21\.7" selected/);
+  t.regex(text, /Delete this template…/);
+  t.notRegex((await it.get('/servers/new?template=creative')).text, /Delete this template…/, 'that is not one’s own');
+  t.is((await it.submit('/servers/new/forget', { template: 'creative' })).status, 403);
+  const gone = await it.submit(`/servers/new/forget?template=${id}`, { template: id ?? '' });
+  t.is(gone.headers.get('location'), '/servers/new?done=forgotten');
+  t.notRegex((await it.get('/servers/new')).text, /tpl_/);
+});
+
 test('only what may run here is offered', async (t) => {
   const it = await openPanel(t, { trusted: 'nobody' });
   const { text } = await it.get('/servers/new');

@@ -1,7 +1,8 @@
+import { confirmed } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { type Filling, choiceField, filling, lineField } from '../../web/panel/fields.ts';
-import { panelForm } from '../../web/panel/form.ts';
+import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { PLATFORMS } from '../api/fields.ts';
@@ -21,7 +22,18 @@ const DEFAULT_RAM_MB = { sandbox: 512, plain: 4_096, mods: 6_144 };
 
 /** Makes a server: of a template or of some software, which are links, as versions and RAM follow from them. */
 export function mountCreate(panel: Panel): void {
-  panel.page({ path: '/servers/new', show: createPage, forms: { create } });
+  panel.page({
+    path: '/servers/new',
+    show: createPage,
+    forms: {
+      create,
+      async forget({ call }, form) {
+        await call('DeleteTemplate', { templateId: form.get('template') ?? '' });
+        return { to: '/servers/new?done=forgotten' };
+      },
+    },
+    done: { forgotten: 'The template is deleted. Servers that were made from it stay as they are.' },
+  });
 }
 
 /** What the page was asked to make a server of. */
@@ -88,8 +100,18 @@ async function createPage(request: PanelRequest): Promise<Page> {
           <p class="actions"><button type="submit">Make it</button></p>
           <p class="hint">It costs nothing until somebody joins or it is started.</p>`,
       )}
+      ${template?.builtIn === false && deletion(request, template)}
     </section>`;
   return { title: 'New server', main };
+}
+
+function deletion(request: PanelRequest, { id, name }: Template): Html {
+  return confirmed(
+    'Servers that were made from it stay as they are.',
+    'Delete this template…',
+    name,
+    buttonForm(request, 'forget', 'Yes, delete the template', { fields: { template: id }, look: 'danger' }),
+  );
 }
 
 /** The page with something else to make a server of. */

@@ -10,6 +10,7 @@ import { plainName } from '../../../web/text.ts';
 import { leastRamMb } from '../../api/fields.ts';
 import { sizeOptions, sizesBetween } from '../sizes.ts';
 import { SAVED, restNote, settingsPage } from './frame.ts';
+import { makeTemplate, templateCard } from './template.ts';
 
 /** Name, size and plan; and the server's end. */
 export function mountGeneralSettings(panel: Panel): void {
@@ -26,6 +27,7 @@ export function mountGeneralSettings(panel: Panel): void {
         await call('UpdateServer', { id }, { ramMb: Number(form.get('ramMb')), ...(plan !== null && { plan }) });
         return 'saved';
       },
+      template: makeTemplate,
       async delete({ call, server: { id } }, form) {
         if (form.get('typed')?.trim() !== id) {
           throw invalidFields([{ field: 'typed', description: `is not ${id}: nothing was deleted` }]);
@@ -34,7 +36,7 @@ export function mountGeneralSettings(panel: Panel): void {
         return { to: '/servers' };
       },
     },
-    done: SAVED,
+    done: { ...SAVED, template: 'It is among the templates of a new server now.' },
   });
 }
 
@@ -45,7 +47,7 @@ async function generalPage(request: ServerRequest): Promise<Page> {
     call('GetSpendCap', { accountId }),
     call('GetAccountLimits', { accountId }),
   ]);
-  const cards = html`${nameCard(request)} ${sizeCard(request, prices, limits)}
+  const cards = html`${nameCard(request)} ${sizeCard(request, prices, limits)} ${templateCard(request)}
   ${isAtLeast(role, 'owner') && deleteCard(request)}`;
   return settingsPage(request, 'Settings', cards);
 }
