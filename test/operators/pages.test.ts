@@ -413,5 +413,7 @@ function overlap(a: Box, b: Box): boolean {
 
 /** The states that are lit in the drawing for wide windows, in the machine's order. */
 async function litStates(page: Page): Promise<(string | null)[]> {
-  return page.locator('.broad .lit[data-state]').evaluateAll((all) => all.map((each) => each.getAttribute('data-state')));
+  return page
+    .locator('.broad .lit[data-state]')
+    .evaluateAll((all) => all.map((each) => each.getAttribute('data-state')));
 }
