@@ -5954,6 +5954,10 @@ export interface components {
              */
             scopes?: "servers:list"[];
         };
+        ClientReason: {
+            /** @description For the audit log. */
+            reason?: string;
+        };
         ListAccountsResponse: {
             /** @default [] */
             accounts: components["schemas"]["OperatorAccount"][];
@@ -6084,6 +6088,8 @@ export interface components {
              * @description 0: no limit.
              */
             maxServers?: number;
+            /** @description For the audit log. The owner can read it. */
+            reason?: string;
         };
         InviteAccountRequest: {
             /** Format: email */
@@ -6126,6 +6132,10 @@ export interface components {
             createdAt: string | null;
             /** Format: date-time */
             expiresAt: string | null;
+        };
+        CancelAccountInvitationRequest: {
+            /** @description For the audit log. */
+            reason?: string;
         };
         SetAccountOperatorRequest: {
             /** @default false */
@@ -10232,7 +10242,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Empty"];
+                "application/json": components["schemas"]["ClientReason"];
             };
         };
         responses: {
@@ -10260,7 +10270,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Empty"];
+                "application/json": components["schemas"]["ClientReason"];
             };
         };
         responses: {
@@ -10378,7 +10388,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "maxRamMb": 32768,
-                 *       "maxServers": 20
+                 *       "maxServers": 20,
+                 *       "reason": "Hosts the tournament"
                  *     }
                  */
                 "application/json": components["schemas"]["SetAccountLimitsRequest"];
@@ -10460,7 +10471,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Empty"];
+                "application/json": components["schemas"]["CancelAccountInvitationRequest"];
             };
         };
         responses: {

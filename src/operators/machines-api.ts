@@ -7,10 +7,10 @@ import { MACHINE_EVENTS } from '../insight/event-schemas.ts';
 import { StatusError } from '../kernel/status.ts';
 import { auditActorOf } from '../people/audit/audit.ts';
 import { operatorCause } from '../people/caller.ts';
+import { Reason } from '../people/people-fields.ts';
 import { Cause, Transition } from '../servers/api/machine.ts';
 import { OPERATOR_EVENTS } from '../servers/operator-events.ts';
 import type { Machines } from './machines.ts';
-import { Reason } from './servers-api.ts';
 
 /** What these operations work with. */
 interface Needs {
