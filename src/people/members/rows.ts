@@ -107,7 +107,7 @@ export async function listInvitations(db: Sql, email: string): Promise<Invitatio
   );
 }
 
-/** What a user has accepted, newest first. */
+/** Invitations that a user has accepted, newest first. */
 export async function listAccepted(db: Sql, userId: string): Promise<Invitation[]> {
   return db.query<Invitation>(
     `SELECT m.*, s."name" AS "serverName", s."accountId" FROM "members" m JOIN "servers" s ON s."id" = m."serverId"

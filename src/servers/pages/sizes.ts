@@ -10,7 +10,7 @@ export function sizesBetween(leastMb: number, mostMb: number): number[] {
   return SIZES_MB.filter((each) => each >= leastMb && each <= mostMb);
 }
 
-/** The usual size; where it is not to be had, the largest that is. */
+/** The usual size of a server, or the largest there is below `mostMb` where that is less. */
 export function sizeWithin(mostMb: number, usualMb: number): number {
   return usualMb <= mostMb ? usualMb : (sizesBetween(0, mostMb).at(-1) ?? usualMb);
 }

@@ -7,7 +7,7 @@ export function timeTag(at: number | string): Html {
   return html`<time datetime="${instant.toISOString()}" data-local>${instantText(instant.getTime())}</time>`;
 }
 
-/** The same to the second. */
+/** An instant to the second, in the reader's own time where a script runs, else in UTC. */
 export function exactTime(at: number | string): Html {
   const instant = new Date(at).toISOString();
   const text = `${instant.slice(0, 19).replace('T', ' ')} UTC`;
