@@ -5433,6 +5433,11 @@ export interface components {
                 [key: string]: string;
             };
             /**
+             * @description It is part of Dormouse, and cannot be deleted.
+             * @default false
+             */
+            builtIn: boolean;
+            /**
              * @default {
              *       "platform": "",
              *       "ref": "",
@@ -5698,6 +5703,19 @@ export interface components {
              * @default
              */
             next: string;
+            /**
+             * @description Where asked for: how many there are in each state, on all pages and whatever `state` is asked for.
+             * @default []
+             */
+            counts: {
+                /** @default  */
+                state: string;
+                /**
+                 * Format: int32
+                 * @default 0
+                 */
+                count: number;
+            }[];
         };
         OperatorMachine: {
             /** @default  */
@@ -5944,6 +5962,10 @@ export interface components {
              */
             scopes?: "servers:list"[];
         };
+        ClientReason: {
+            /** @description For the audit log. */
+            reason?: string;
+        };
         ListAccountsResponse: {
             /** @default [] */
             accounts: components["schemas"]["OperatorAccount"][];
@@ -6074,6 +6096,8 @@ export interface components {
              * @description 0: no limit.
              */
             maxServers?: number;
+            /** @description For the audit log. The owner can read it. */
+            reason?: string;
         };
         InviteAccountRequest: {
             /** Format: email */
@@ -6116,6 +6140,10 @@ export interface components {
             createdAt: string | null;
             /** Format: date-time */
             expiresAt: string | null;
+        };
+        CancelAccountInvitationRequest: {
+            /** @description For the audit log. */
+            reason?: string;
         };
         SetAccountOperatorRequest: {
             /** @default false */
@@ -10052,6 +10080,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next` of the previous page. */
                 after?: string;
+                /** @description Count them too. */
+                counts?: boolean;
             };
             header?: never;
             path?: never;
@@ -10220,7 +10250,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Empty"];
+                "application/json": components["schemas"]["ClientReason"];
             };
         };
         responses: {
@@ -10248,7 +10278,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Empty"];
+                "application/json": components["schemas"]["ClientReason"];
             };
         };
         responses: {
@@ -10366,7 +10396,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "maxRamMb": 32768,
-                 *       "maxServers": 20
+                 *       "maxServers": 20,
+                 *       "reason": "Hosts the tournament"
                  *     }
                  */
                 "application/json": components["schemas"]["SetAccountLimitsRequest"];
@@ -10448,7 +10479,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Empty"];
+                "application/json": components["schemas"]["CancelAccountInvitationRequest"];
             };
         };
         responses: {

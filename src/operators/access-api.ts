@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { line, message, reply } from '../http/fields.ts';
+import { message, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { setOperator } from '../people/accounts/operators.ts';
 import { makeResetLink } from '../people/accounts/password-reset.ts';
+import { Reason } from '../people/people-fields.ts';
 import type { People } from '../people/people.ts';
 import { removeSecondFactorOf } from '../people/second-factor/removal.ts';
 
@@ -21,7 +22,7 @@ const of = {
 const BY_SESSION =
   'Only for a session whose password was given in the last quarter of an hour (`ProvePassword`): a leaked key gets no further.';
 
-const reason = line(256).trim().min(1, 'is required').describe('For the audit log.');
+const reason = Reason.describe('For the audit log.');
 
 const setAccountOperator = (people: People) =>
   operation({

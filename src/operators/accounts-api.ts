@@ -8,7 +8,8 @@ import { randomBase62 } from '../kernel/ids.ts';
 import type { WithKeyLock } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type ListedAccount, findListedAccount, listAccounts } from '../people/account-list.ts';
-import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
+import { auditActorOf, recordAudit, withReason } from '../people/audit/audit.ts';
+import { Reason } from '../people/people-fields.ts';
 import type { People } from '../people/people.ts';
 import { listSecondFactorUsers } from '../people/second-factor/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
@@ -176,8 +177,9 @@ const setAccountLimits = (needs: Needs) =>
     body: message({
       maxRamMb: int32({ min: INHERITED }).optional().describe('RAM of its awake servers together.'),
       maxServers: int32({ min: INHERITED }).optional().describe('0: no limit.'),
+      reason: Reason.optional().describe('For the audit log. The owner can read it.'),
     }).meta({ id: 'SetAccountLimitsRequest' }),
-    example: { maxRamMb: 32_768, maxServers: 20 },
+    example: { maxRamMb: 32_768, maxServers: 20, reason: 'Hosts the tournament' },
     reply: Account,
     async run({ principal, params, body }) {
       const { accountLimits } = needs;
@@ -191,7 +193,8 @@ const setAccountLimits = (needs: Needs) =>
         };
         await accountLimits.set(accountId, own, async (tx) => {
           const text = (limit: number | null) => (limit === null ? 'as the installation' : String(limit));
-          const detail = `RAM ${text(own.maxRamMb)} MB, servers ${text(own.maxServers)}`;
+          const set = `RAM ${text(own.maxRamMb)} MB, servers ${text(own.maxServers)}`;
+          const detail = withReason(set, body.reason);
           const entry = { action: 'account.setLimits', accountId, detail, at: needs.clock.now() };
           await recordAudit(tx, auditActorOf(principal), entry);
         });

@@ -119,11 +119,9 @@ export function operatorFeature(options: OperatorFeatureOptions): { machines: Ma
         ...accountAccessOperations(people),
         ...orphanOperations({ orphans, clock }),
       ],
-      pages(serve) {
-        mountMachines(serve, { machines, notes });
-        mountMachine(serve, { machines });
-      },
       panel(panel) {
+        mountMachines(panel, notes);
+        mountMachine(panel);
         mountNodes(panel);
         mountAccounts(panel);
         mountAccount(panel, people);

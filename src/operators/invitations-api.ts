@@ -4,7 +4,7 @@ import { Nothing } from '../http/nothing.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { listAccountInvitations } from '../people/accounts/invitation-rows.ts';
 import { cancelInvitation, inviteToSignUp } from '../people/accounts/invitations.ts';
-import { Email } from '../people/people-fields.ts';
+import { Email, Reason } from '../people/people-fields.ts';
 import type { People } from '../people/people.ts';
 
 /** An open invitation. Its link is told only once, to who made it. */
@@ -81,9 +81,12 @@ const cancelAccountInvitation = (people: People) =>
         .regex(/^[\w-]{1,64}$/)
         .describe('As ListAccountInvitations has it.'),
     }),
+    body: message({ reason: Reason.optional().describe('For the audit log.') }).meta({
+      id: 'CancelAccountInvitationRequest',
+    }),
     reply: Nothing,
-    async run({ principal, params: { invitationId } }) {
-      await cancelInvitation(people, principal, invitationId);
+    async run({ principal, params: { invitationId }, body: { reason } }) {
+      await cancelInvitation(people, principal, invitationId, reason);
       return {};
     },
   });

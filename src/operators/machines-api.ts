@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { MachineStep } from '../actors/machine-step.ts';
-import { int32, line, message, reply, rfc3339, text } from '../http/fields.ts';
+import { int32, message, queryFlag, reply, rfc3339, text } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { type EventSource, eventFrame } from '../http/sse.ts';
 import { MACHINE_EVENTS } from '../insight/event-schemas.ts';
 import { StatusError } from '../kernel/status.ts';
 import { auditActorOf } from '../people/audit/audit.ts';
 import { operatorCause } from '../people/caller.ts';
+import { Reason } from '../people/people-fields.ts';
 import { Cause, Transition } from '../servers/api/machine.ts';
 import { OPERATOR_EVENTS } from '../servers/operator-events.ts';
 import type { Machines } from './machines.ts';
@@ -84,16 +85,29 @@ const listMachines = ({ machines }: Needs) =>
       search: text(100).default('').describe('Part of an id, a name or an account id.'),
       limit: int32({ min: 0 }).default(0).describe(`Default ${DEFAULT_LIMIT}, at most ${MOST}.`),
       after: text(200).default('').describe('`next` of the previous page.'),
+      counts: queryFlag().default(false).describe('Count them too.'),
     }),
     reply: z
-      .object({ machines: z.array(Machine).default([]), next: reply.text.describe('Empty on the last page.') })
+      .object({
+        machines: z.array(Machine).default([]),
+        next: reply.text.describe('Empty on the last page.'),
+        counts: z
+          .array(z.object({ state: reply.text, count: reply.int32 }))
+          .default([])
+          .describe(
+            'Where asked for: how many there are in each state, on all pages and whatever `state` is asked for.',
+          ),
+      })
       .meta({ id: 'ListMachinesResponse' }),
-    run: async ({ query: { stuckForSeconds, limit, ...query } }) =>
-      machines.list({
+    async run({ query: { stuckForSeconds, limit, counts, ...query } }) {
+      const asked = {
         ...query,
         stuckForMs: stuckForSeconds === undefined ? undefined : stuckForSeconds * 1_000,
         limit: Math.min(limit || DEFAULT_LIMIT, MOST),
-      }),
+      };
+      const [page, counted] = await Promise.all([machines.list(asked), counts ? machines.count(asked) : []]);
+      return { ...page, counts: counted };
+    },
   });
 
 const inspectAnyMachine = ({ machines }: Needs) =>
@@ -130,7 +144,7 @@ const sendToMachine = ({ machines }: Needs) =>
     params: Params,
     body: message({
       event: z.enum([...OPERATOR_EVENTS, 'DENY']),
-      reason: line(200).trim().min(1, 'is required'),
+      reason: Reason,
     }).meta({ id: 'SendToMachineRequest' }),
     example: { event: 'ALARM', reason: 'The engine hung and was restarted' },
     reply: z

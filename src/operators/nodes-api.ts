@@ -4,8 +4,8 @@ import { message, reply, text } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
 import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
+import { Reason } from '../people/people-fields.ts';
 import type { Fleet } from './fleet.ts';
-import { Reason } from './servers-api.ts';
 
 /** What these operations work with. */
 interface Needs {

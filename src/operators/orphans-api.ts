@@ -3,8 +3,8 @@ import { message, reply, text } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
+import { Reason } from '../people/people-fields.ts';
 import type { Orphans } from './orphans.ts';
-import { Reason } from './servers-api.ts';
 
 /** What these operations work with. */
 interface Needs {

@@ -2,12 +2,13 @@ import type { z } from 'zod';
 import { reserves } from '../billing/reservations.ts';
 import type { DiskQuota } from '../disk/quota.ts';
 import type { Console } from '../engines/console/console.ts';
-import { int32, line, message } from '../http/fields.ts';
+import { int32, message } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { type Principal, credentialId } from '../http/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
+import { Reason } from '../people/people-fields.ts';
 import { Server, ServerParams } from '../servers/api/messages.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import { warnPlayers } from '../servers/last-call.ts';
@@ -30,9 +31,6 @@ interface Needs {
   sftp: Pick<Sftp, 'cut'>;
   suspensions: Suspensions;
 }
-
-/** Why an operator does something; it goes into the audit log. */
-export const Reason = line(256).trim().min(1, 'is required');
 
 const of = { scope: 'operator', tag: 'operator', method: 'post', params: ServerParams, reply: Server } as const;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text } from '../http/fields.ts';
+import { line, text } from '../http/fields.ts';
 import { normalizeEmail } from './mail/address.ts';
 import { PASSWORD_BYTES, isPassword } from './users.ts';
 
@@ -23,6 +23,9 @@ export const NewPassword = text(PASSWORD_BYTES.most)
 
 /** What somebody who was let into a server is there. */
 export const MemberRole = z.enum(['member', 'limited'], 'must be member or limited');
+
+/** Why an operator does something; it goes into the audit log. */
+export const Reason = line(256).trim().min(1, 'is required');
 
 /** An id of a member or an invitation. */
 export const MemberId = text(64).min(1, 'is required');

@@ -54,6 +54,7 @@ const Template = z
     version: reply.text,
     ramMb: reply.int32,
     properties: reply.textMap,
+    builtIn: reply.flag.describe('It is part of Dormouse, and cannot be deleted.'),
     modpack: TemplateModpack.default({ platform: '', ref: '', version: '' }),
   })
   .meta({ id: 'Template' });
@@ -222,7 +223,7 @@ function templateNotFound(templateId: string): StatusError {
 
 function view(template: TemplateView): z.input<typeof Template> {
   const { modpackPlatform: platform, modpackRef: ref, modpackVersion: version } = template;
-  return { ...template, modpack: { platform, ref, version } };
+  return { ...template, builtIn: !('accountId' in template), modpack: { platform, ref, version } };
 }
 
 export const templateOperations = (needs: Needs): readonly Operation[] => [

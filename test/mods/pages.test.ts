@@ -107,6 +107,23 @@ test('a pack says before what it does, and is installed; the page then tells how
   t.regex(page, /restore the <a href="\/servers\/abc\/backups">backup<\/a>/);
 });
 
+test('the newest version of a pack is of where the pack is from, also where that is not searched', async (t) => {
+  const { options } = await modService(t, undefined, true);
+  const it = await openPanel(t, options);
+  await it.create('abc', { type: 'fabric', version: '', modpackPlatform: 'ftb', modpackRef: '126' });
+  await it.until(() => it.engine.installs.length === 1);
+  it.engine.crash('abc', { code: 0 });
+  await it.reach('abc', 'hibernated');
+  const { text } = await it.get(PATH);
+  t.regex(text, /<bdi>126<\/bdi> from FTB/);
+  const form = /action="\/servers\/abc\/mods\/pack"[\s\S]*?<\/form>/.exec(text)?.[0] ?? '';
+  const fields = [...form.matchAll(/name="(\w+)" value="(\w*)"/g)].map(([, name = '', value = '']) => [name, value]);
+  const pressed = await it.submit(`${PATH}/pack`, Object.fromEntries(fields) as Record<string, string>);
+  t.is(pressed.headers.get('location'), `${PATH}?done=pack`);
+  await it.until(() => it.engine.installs.length === 2);
+  t.like((await it.servers.get('abc'))?.row, { modpackPlatform: 'ftb', modpackRef: '126' });
+});
+
 test('who may only play sees what is there, and changes nothing', async (t) => {
   const it = await panel(t);
   it.registry.project('Lithium', [{ id: 'l1' }]);

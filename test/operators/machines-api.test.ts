@@ -107,6 +107,16 @@ test('the list: on their way first, then failed, running, waiting grants, sleepi
   const ids = async (query: string) => (await it.list(query)).map(({ id }) => id);
   t.deepEqual(await ids('?state=hibernated'), ['a-sleeper', 'b-sleeper']);
   t.deepEqual(await ids('?kind=grant'), [grants]);
+  const counted = await it.call('GET', '/v1/operator/machines?kind=server&state=running&limit=1&counts=true', {
+    key: it.operatorKey,
+  });
+  const counts = counted.json['counts'] as { state: string; count: number }[];
+  t.deepEqual(Object.fromEntries(counts.map(({ state, count }) => [state, count])), {
+    hibernated: 2,
+    running: 1,
+    start_failed: 1,
+    starting: 1,
+  });
   t.deepEqual(await ids('?search=A-SLEEP'), ['a-sleeper']);
   await it.servers.patch('b-sleeper', { name: 'Ödland' });
   for (const search of ['Ödland', 'Öd', 'DLAND'])

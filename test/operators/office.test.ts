@@ -11,6 +11,7 @@ import { type PanelUnderTest, openPanel } from '../support/panel.ts';
 test.after.always(closeBrowser);
 
 const ACCOUNT = '/operator/accounts/acc_other';
+const LAST_AUDIT = 'SELECT "detail" FROM "audit" WHERE "action" = $1 ORDER BY "at" DESC, "id" DESC LIMIT 1';
 const DISABLED = 'SELECT COUNT(*) AS "n" FROM "clients" WHERE "disabledAt" IS NOT NULL';
 
 /** The pages as an operator has them, with another account (`acc_other`) beside their own. */
@@ -77,11 +78,22 @@ test('an account is found, credited with a note, and given limits of its own', a
   t.is(await balance(it.store, 'acc_other'), 2_000_000);
 
   t.regex(
-    await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '2048', maxServers: '' }),
+    await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '2048', maxServers: '', reason: 'Small machine' }),
     /In force: 2048 MB[^]*value="2048"/,
   );
-  t.regex(await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '', maxServers: '0' }), /In force: 16384 MB[^]*value=""/);
-  t.regex(await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '1.5', maxServers: '' }), /id="limits-maxRamMb-wrong"/);
+  const unsaid = await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '4096', maxServers: '', reason: ' ' });
+  t.regex(unsaid, /In force: 2048 MB[^]*value="4096"[^]*id="limits-reason-wrong">is required/);
+  t.like((await it.store.query<{ detail: string }>(LAST_AUDIT, ['account.setLimits']))[0], {
+    detail: 'session; RAM 2048 MB, servers as the installation: Small machine',
+  });
+  t.regex(
+    await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '', maxServers: '0', reason: 'x' }),
+    /In force: 16384 MB[^]*value=""/,
+  );
+  t.regex(
+    await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '1.5', maxServers: '', reason: 'x' }),
+    /id="limits-maxRamMb-wrong"/,
+  );
   t.is((await it.get('/operator/accounts/acc_none')).status, 404);
   const posting = { accountId: 'acc_other', kind: 'credit', amountMicros: 1, note: '', ref: 'x', at: 0 } as const;
   t.regex(await sent(it, '/operator/accounts/reconcile', {}), /Every wallet is the sum/);
@@ -147,11 +159,16 @@ test('orphans are removed one by one; somebody is let in by a link that is shown
   t.regex(listed, /Open invitations[^]*steve@example\.org[^]*Invited by <bdi>owner@example\.com/);
   const invitation = /name="invitation" value="(inv_\w+)"/.exec(listed)?.[1] ?? '';
   const other = await it.browser('usr_other');
-  t.is((await it.submit('/operator/accounts/cancel-invitation', { invitation }, other)).status, 404);
-  const cancelled = await sent(it, '/operator/accounts/cancel-invitation', { invitation });
+  t.is((await it.submit('/operator/accounts/cancel-invitation', { invitation, reason: 'x' }, other)).status, 404);
+  const unsaid = await sent(it, '/operator/accounts/cancel-invitation', { invitation, reason: '' });
+  t.regex(unsaid, /-reason-wrong">is required[^]*Yes, take it back/);
+  const cancelled = await sent(it, '/operator/accounts/cancel-invitation', { invitation, reason: 'Wrong address' });
   t.regex(cancelled, /taken back: its link makes no account/);
   t.notRegex(cancelled, /Open invitations/);
-  t.regex(await sent(it, '/operator/accounts/cancel-invitation', { invitation }), /There is no such invitation/);
+  t.regex(
+    await sent(it, '/operator/accounts/cancel-invitation', { invitation, reason: 'x' }),
+    /There is no such invitation/,
+  );
   t.regex((await it.get('/operator/proxies')).text, /edge[^]*0\.0\.0\.0:25565[^]*linked[^]*1\.0\.0\+abc/);
 });
 
@@ -193,10 +210,15 @@ test('by keyboard: an app is registered, disabled and enabled again', async (t) 
   await page.getByText('It is registered.').waitFor();
   t.regex(await page.innerText('.list'), /My <launcher>\s+client_id app_\w+[^]*launcher\.example/);
   await page.getByText('Disable…').click();
+  await page.getByLabel('Reason').fill('It asks for passwords');
   await page.getByRole('button', { name: 'Yes, disable this app' }).click();
   await page.getByText('its tokens are refused').waitFor();
+  const [told] = await it.store.query<{ detail: string }>(LAST_AUDIT, ['client.disable']);
+  t.regex(told?.detail ?? '', /^session; app_\w+ My <launcher>: It asks for passwords$/);
   t.is(Number((await it.store.query<{ n: number }>(DISABLED))[0]?.n), 1);
-  await page.getByRole('button', { name: 'Enable' }).click();
+  await page.getByText('Enable…').click();
+  await page.getByLabel('Reason').fill('A newer version does not');
+  await page.getByRole('button', { name: 'Enable this app' }).click();
   await page.getByText('It may ask again').waitFor();
   t.deepEqual(complaints, []);
   t.is(Number((await it.store.query<{ n: number }>(DISABLED))[0]?.n), 0);

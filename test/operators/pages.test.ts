@@ -108,8 +108,8 @@ test('a server whose engine never answers the halt is found, understood and free
 
   heal();
   await page.getByRole('button', { name: 'ALARM' }).click();
-  t.is(await page.evaluate('document.activeElement.id'), 'reason', 'without a reason nothing is sent');
-  await page.fill('#reason', 'Docker hung; <b>restarted</b>');
+  t.is(await page.evaluate('document.activeElement.id'), 'send-reason', 'without a reason nothing is sent');
+  await page.fill('#send-reason', 'Docker hung; <b>restarted</b>');
   await page.getByRole('button', { name: 'ALARM' }).click();
   await page.getByText('ALARM was sent.').waitFor();
   await it.reach('castle', 'hibernated');
@@ -129,7 +129,7 @@ test('the lit state moves with the machine, and the way it went is shown', async
   const { page } = await operatorsTab(t, it);
   await page.goto(`${it.origin}/operator/machines/lobby`);
   await live(page);
-  await page.fill('#reason', 'half a reason');
+  await page.fill('#send-reason', 'half a reason');
   t.deepEqual(await litStates(page), ['hibernated']);
   const release = it.engine.hold('lobby');
   await it.command('lobby', 'START');
@@ -140,10 +140,58 @@ test('the lit state moves with the machine, and the way it went is shown', async
   await it.reach('lobby', 'running');
   await page.locator('.broad [data-state=running].lit').waitFor();
   t.deepEqual(await litStates(page), ['running']);
-  await page.locator('.events').getByRole('button', { name: 'KILL' }).waitFor();
-  t.is(await page.inputValue('#reason'), 'half a reason', 'what is being written is left alone');
+  await page.getByText('Kill…').waitFor();
+  t.is(await page.inputValue('#send-reason'), 'half a reason', 'what is being written is left alone');
   await it.ok('DELETE', '/v1/servers/lobby');
   await page.getByText('There is no such machine').waitFor();
+});
+
+test('what cannot be undone is asked for apart, and the enter key sends nothing', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openOperatorSite(t);
+  await it.create('lobby');
+  await it.command('lobby', 'START');
+  await it.reach('lobby', 'running');
+  const { page, complaints } = await operatorsTab(t, it);
+  await page.goto(`${it.origin}/operator/machines/lobby`);
+  await live(page);
+  t.deepEqual(await page.locator('.events button').allInnerTexts(), ['STOP', 'RESTART']);
+  await page.fill('#send-reason', 'It answers nobody');
+  await page.press('#send-reason', 'Enter');
+  const kill = page.getByRole('button', { name: 'Yes, end it without saving' });
+  t.false(await kill.isVisible());
+  await page.getByText('Kill…').click();
+  t.is((await it.servers.get('lobby'))?.state, 'running', 'nothing was sent yet');
+  await kill.click();
+  await page.getByText('KILL was sent.').waitFor();
+  await it.reach('lobby', 'hibernated');
+  await page.locator('.broad [data-state=hibernated].lit').waitFor();
+  t.is(await page.getByText('Kill…').count(), 0);
+  t.false(await page.getByRole('button', { name: 'Yes, delete this server' }).isVisible());
+  t.is(await page.getAttribute('[data-status]', 'data-state'), 'on', 'it says that it is live as before');
+  t.deepEqual(complaints, []);
+});
+
+test('times are the reader’s own, and what is counted on goes on from each renewal', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openOperatorSite(t);
+  await it.create('asleep');
+  await it.create('lobby');
+  const made = it.clock.now();
+  const { page } = await operatorsTab(t, it, { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' });
+  await page.goto(`${it.origin}/operator/machines/asleep`);
+  const options = { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'Asia/Kathmandu' } as const;
+  await page.locator('.facts small', { hasText: new Date(made).toLocaleString('en-GB', options) }).waitFor();
+  await page.goto(`${it.origin}/operator`);
+  await live(page);
+  await it.clock.advance(600_000);
+  await it.command('lobby', 'START');
+  await page.locator('tr[data-machine=lobby]').getByText('running', { exact: true }).waitFor();
+  // The words of the server, then of the script that counts on from them.
+  const since = page.locator('tr[data-machine=asleep] time');
+  await page.waitForFunction('document.querySelector("tr[data-machine=asleep] time").textContent.startsWith("10 min")');
+  await page.waitForTimeout(2_000);
+  t.regex(await since.innerText(), /^10 min/);
 });
 
 test('without a script: found, opened, freed by forms and reloads', async (t) => {
@@ -154,13 +202,13 @@ test('without a script: found, opened, freed by forms and reloads', async (t) =>
   const { page } = await operatorsTab(t, it, { ...PHONE, javaScriptEnabled: false });
   await page.goto(`${it.origin}/operator?stuck=300`);
   await page.getByRole('link', { name: 'The Castle' }).click();
-  await page.fill('#reason', 'x'.repeat(200));
+  await page.fill('#send-reason', 'x'.repeat(200));
   await page.getByRole('button', { name: 'ALARM' }).click();
   await it.reach('castle', 'hibernated');
   await page.getByRole('link', { name: 'Reload' }).click();
   t.is(await page.locator('.slim [data-state=hibernated].lit').count(), 1);
   await page.getByText('Delete…').click();
-  await page.fill('#reason-deletion', 'asked by its owner');
+  await page.fill('#send-reason', 'asked by its owner');
   await page.getByRole('button', { name: 'Yes, delete this server' }).click();
   await it.reach('castle', 'gone');
   const { state } = (await it.store.query<{ state: string }>(`SELECT COUNT(*) AS "state" FROM "servers"`))[0]!;
@@ -171,7 +219,7 @@ test('what a form sends is checked: illegal events, missing and long reasons, an
   const it = await openOperatorSite(t);
   await it.create('lobby');
   const browser = await it.browser('usr_test');
-  const path = `${it.origin}/operator/machines/lobby`;
+  const path = `${it.origin}/operator/machines/lobby/send`;
   const post = async (fields: Record<string, string>) => {
     const reply = await fetch(path, {
       method: 'POST',
@@ -182,10 +230,12 @@ test('what a form sends is checked: illegal events, missing and long reasons, an
     return { status: reply.status, text: (await reply.text()).replaceAll(/\s+/g, ' ') };
   };
   t.is((await post({ event: 'START', reason: 'x', csrf: 'y' })).status, 403);
-  for (const reason of ['', ' ', 'x'.repeat(201), 'a\nb']) t.is((await post({ event: 'START', reason })).status, 422);
-  const illegal = await post({ event: 'UP', reason: 'because "I" say so' });
+  for (const reason of ['', ' ', 'x'.repeat(257), 'a\nb']) t.is((await post({ event: 'START', reason })).status, 400);
+  t.regex((await post({ event: 'START', reason: ' ' })).text, /id="send-reason-wrong">is required/);
+  t.is((await post({ event: 'UP', reason: 'x' })).status, 400);
+  const illegal = await post({ event: 'STOP', reason: 'because "I" say so' });
   t.is(illegal.status, 400);
-  t.regex(illegal.text, /UP does nothing to a machine that is hibernated\. It takes START, REINSTALL, DELETE\./);
+  t.regex(illegal.text, /STOP does nothing to a machine that is hibernated\. It takes START, REINSTALL, DELETE\./);
   t.regex(illegal.text, /value="because &quot;I&quot; say so"/);
   t.is((await it.servers.get('lobby'))?.state, 'hibernated');
   t.is((await post({ event: 'START', reason: 'x' })).status, 303);
@@ -243,6 +293,12 @@ test('for who is no operator there are no such pages; nobody may frame them, and
   t.regex(await (await get('/profile', cookie)).text(), /<a href="\/operator">Operator<\/a>/);
   t.is((await get('/operator/machines/none', cookie)).status, 404);
   t.is((await get('/operator?after=x', cookie)).status, 400);
+  const stream = '/panel/v1/operator/machines:stream';
+  const followed = await get(stream, cookie);
+  t.is(followed.status, 200);
+  await followed.body?.cancel();
+  t.is((await get(stream, other)).status, 403);
+  t.is((await it.call('GET', stream)).status, 401, 'no key opens it');
 });
 
 test('with 500 machines a page shows fifty, quickly, and leads to the rest', async (t) => {
@@ -310,7 +366,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
             withoutAlt: 0,
             sameIds: [],
             danglingIds: [],
-            scripts: 3,
+            scripts: 4,
             formsWithoutToken: 0,
             small: [],
             tooWide: 0,
@@ -357,5 +413,7 @@ function overlap(a: Box, b: Box): boolean {
 
 /** The states that are lit in the drawing for wide windows, in the machine's order. */
 async function litStates(page: Page): Promise<(string | null)[]> {
-  return page.locator('.broad .state.lit').evaluateAll((all) => all.map((each) => each.getAttribute('data-state')));
+  return page
+    .locator('.broad .lit[data-state]')
+    .evaluateAll((all) => all.map((each) => each.getAttribute('data-state')));
 }

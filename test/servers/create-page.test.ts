@@ -39,11 +39,44 @@ test('a server is made of a template, which brings its settings along', async (t
   t.is((server['properties'] as Record<string, string>)['gamemode'], 'creative');
 });
 
+test('a server becomes a template in its settings; one of one’s own is deleted where it is chosen', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { name: 'Castle', type: 'paper', version: '1.21.7', properties: { gamemode: 'creative' } });
+  const settings = '/servers/castle/settings';
+  const unnamed = await it.submit(`${settings}/template`, { name: ' ', description: '' });
+  t.is(unnamed.status, 400);
+  t.regex(await unnamed.text(), /id="template-name-wrong">is required/);
+  const made = await it.submit(`${settings}/template`, { name: 'Our <usual>', description: 'Ten players' });
+  t.is(made.headers.get('location'), `${settings}?done=template`);
+  const id = /template=(tpl_\w+)#make"[^>]*>Our &lt;usual&gt;<\/a\s*>\s*<small>Ten players/.exec(
+    (await it.get('/servers/new')).text,
+  )?.[1];
+  const { text } = await it.get(`/servers/new?template=${id}`);
+  t.regex(text, /<option value="1\.21\.7" selected/);
+  t.regex(text, /Delete this template…/);
+  t.notRegex((await it.get('/servers/new?template=creative')).text, /Delete this template…/, 'that is not one’s own');
+  t.is((await it.submit('/servers/new/forget', { template: 'creative' })).status, 403);
+  const gone = await it.submit(`/servers/new/forget?template=${id}`, { template: id ?? '' });
+  t.is(gone.headers.get('location'), '/servers/new?done=forgotten');
+  t.notRegex((await it.get('/servers/new')).text, /tpl_/);
+});
+
 test('only what may run here is offered', async (t) => {
   const it = await openPanel(t, { trusted: 'nobody' });
   const { text } = await it.get('/servers/new');
   t.regex(text, /software=sandbox#make"[^>]*>Sandbox<\/a\s*>\s*<small>[^<]*no download/);
   t.notRegex(text, /software=paper|template=survival/);
+  const first = (await it.get('/servers')).text;
+  t.regex(first, /value="sandbox" checked/);
+  t.notRegex(first, /value="(?:survival|vanilla|creative)"/);
+});
+
+test('a first server is no larger than one may be here', async (t) => {
+  const it = await openPanel(t, { config: { maxRamMb: 2_500 } });
+  t.regex((await it.get('/servers')).text, /Survival with friends[\s\S]*?2 GB of RAM/);
+  const made = await it.submit('/servers/first', { name: 'Castle', template: 'survival' });
+  t.is(made.headers.get('location'), '/servers/castle');
+  t.like(await it.ok('GET', '/v1/servers/castle'), { type: 'paper', ramMb: 2_048 });
 });
 
 test('where nobody has agreed to Mojang’s licence, a tick asks for it, once, and never for the sandbox', async (t) => {

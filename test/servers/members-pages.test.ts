@@ -50,6 +50,31 @@ test('what is to be done about an address without an account is said as it is he
   );
 });
 
+test('who was let into a server leaves it again, asked once more, on a phone', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openPanel(t);
+  await it.create('castle', { name: 'The Castle' });
+  t.notRegex((await it.get('/servers/castle')).text, /Leave…/, 'an owner stays');
+  await it.stranger();
+  await it.share('castle', 'limited');
+  const { page, complaints } = await it.open('/servers/castle', { ...PHONE, userId: 'usr_other' });
+  await accessible(t, page);
+  await page.getByRole('link', { name: 'Leave…' }).tap();
+  await page.getByRole('heading', { name: 'Servers shared with you' }).waitFor();
+  const leave = page.getByRole('button', { name: 'Yes, leave it' });
+  t.false(await leave.isVisible());
+  await page.getByText('Leave…').tap();
+  await accessible(t, page);
+  await leave.tap();
+  await page.getByText('You have left.').waitFor();
+  t.is(await page.getByRole('heading', { name: 'Servers shared with you' }).count(), 0);
+  t.is((await it.get('/servers/castle', await it.browser('usr_other'))).status, 404);
+  t.deepEqual((await it.ok('GET', '/v1/servers/castle/members'))['members'], []);
+  const { entries } = (await it.ok('GET', '/v1/servers/castle/audit')) as { entries: { action: string }[] };
+  t.is(entries[0]?.action, 'member.leave');
+  t.deepEqual(complaints, []);
+});
+
 test('what is no address is refused with what was typed', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');

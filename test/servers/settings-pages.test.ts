@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
 import test from 'ava';
+import { sandboxVersions } from '../../src/engines/sandbox.ts';
 import { closeBrowser } from '../support/browser.ts';
 import { needs } from '../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
@@ -20,7 +21,8 @@ test('name, size and plan are changed; RAM is offered with what it costs, and no
   const it = await openPanel(t);
   await it.create('castle', { type: 'paper', ramMb: 1_024 });
   const page = await it.get(TOP);
-  t.regex(page.text, /<option value="2048"\s*>2 GB: 0\.02 USD an hour</);
+  t.regex(page.text, /<option value="2048"\s*>2 GB: 0\.02 USD an hour, or flat 6\.00 USD for 30 days</);
+  t.regex(page.text, /More RAM within 30 days that are paid costs the difference/);
   t.regex(page.text, /<option value="1024" selected/);
   t.like((await save(it, '/name', { name: 'The Keep' })).server, { name: 'The Keep', ramMb: 1_024 });
   t.like((await save(it, '/size', { ramMb: '2048', plan: 'flat' })).server, { ramMb: 2_048, plan: 'flat' });
@@ -127,6 +129,36 @@ test('another version is shown with what follows from it before it is taken', as
   t.notRegex(await look('folia', '1.8'), /version\/change/);
   t.like((await save(it, '/version/change', { type: 'paper', version: '1.21.8' })).server, { version: '1.21.8' });
   t.is((await save(it, '/version/change', { type: 'nonsense', version: '1.21.8' })).status, 400);
+});
+
+test('a change is offered to what may run here, each with the versions that there are of it', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { type: 'paper', version: '1.21.7' });
+  const versionsIn = ({ text }: { text: string }) =>
+    [...text.matchAll(/<option value="([\d.]+)"/g)].map(([, version]) => version);
+  const page = await it.get(`${TOP}/version`);
+  t.regex(page.text, /<a href="\/servers\/castle\/settings\/version\?type=folia#choose" *>Folia<\/a>/);
+  t.notRegex(page.text, /type=magma/, 'its project has ended');
+  t.deepEqual(versionsIn(page), ['1.21.8', '1.21.7'], 'those of Paper');
+  const sandbox = await it.get(`${TOP}/version?type=sandbox`);
+  t.deepEqual(versionsIn(sandbox), sandboxVersions());
+  t.notRegex(sandbox.text, /version\/change/, 'no version was chosen yet');
+
+  const alone = await openPanel(t, { trusted: 'nobody' });
+  await alone.create('castle', { type: 'paper', version: '1.21.7' });
+  const bare = await alone.get(`${TOP}/version`);
+  t.deepEqual(
+    [...bare.text.matchAll(/\?type=(\w+)#choose"/g)].map(([, type]) => type),
+    ['paper', 'sandbox'],
+  );
+  t.deepEqual(versionsIn(bare), ['1.21.7'], 'what it is now stays in sight');
+  const typed = (await alone.get(`${TOP}/version?type=folia&version=1.21.8`)).text;
+  t.regex(typed, /Folia may not run here/);
+  t.notRegex(typed, /version\/change/);
+  await alone.stranger();
+  await alone.share('castle', 'member');
+  const asMember = await alone.get(`${TOP}/version`, await alone.browser('usr_other'));
+  t.regex(asMember.text, /\?type=folia#choose"/, 'what may run is up to the owner’s account');
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {

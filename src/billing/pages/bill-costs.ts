@@ -70,7 +70,8 @@ export function plansCard({ spending }: Bill): Html {
     <h3>Flat: ${usdText(perMonth)} per GB of RAM for 30 days</h3>
     <p>
       The first start pays for 30 days, in which it costs nothing more, awake or asleep. The next period begins with the
-      first start after it, never by itself.
+      first start after it, or at once for a server that is awake then. More RAM within a paid period costs the
+      difference for the days that are left; less gives nothing back.
       ${
         evenHours > 0 &&
         evenHours < HOURS_A_PERIOD &&

@@ -38,10 +38,8 @@ const listMinecraftVersions = ({ catalogue, cores }: Needs) =>
     async run({ principal: { accountId } }) {
       const known = await catalogue.versions();
       const allowed = await Promise.all(CORES.map((type) => mayRun(cores, { accountId, type })));
-      const offered = CORES.filter((_, nth) => allowed[nth]).map((type) => {
-        return { type, versions: versionsOf(type, known.versions) };
-      });
-      return { ...known, cores: offered.filter(({ versions }) => versions.length > 0) };
+      const may = new Set(CORES.filter((_, nth) => allowed[nth]));
+      return { ...known, cores: coresFor(known.versions).filter(({ type }) => may.has(type)) };
     },
   });
 
@@ -53,6 +51,13 @@ async function mayRun(cores: CoreRules, wanted: { accountId: string; type: strin
     if (error instanceof StatusError) return false;
     throw error;
   }
+}
+
+/** All that there is for some of these releases, whoever may run it. */
+export function coresFor(releases: readonly string[]): { type: string; versions: string[] }[] {
+  return CORES.map((type) => ({ type, versions: versionsOf(type, releases) })).filter(
+    ({ versions }) => versions.length > 0,
+  );
 }
 
 function versionsOf(type: string, releases: readonly string[]): string[] {

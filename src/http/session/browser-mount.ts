@@ -8,10 +8,11 @@ import { credentialId } from '../principal.ts';
 /** What comes before the API's own address: `/panel/v1/servers/{id}/files:upload`. */
 export const BROWSER_PREFIX = '/panel';
 
-/** The operations that a page cannot carry itself: streams of servers, and the content of their files. */
+/** The operations that a page cannot carry itself: streams of servers and of operators, and the content of servers' files. */
 export function carriedForBrowsers(all: readonly Operation[]): readonly Operation[] {
   return all.filter(
-    ({ path, answers, takes }) => path.startsWith('/v1/servers/') && (answers !== 'message' || takes === 'bytes'),
+    ({ path, answers, takes }) =>
+      /^\/v1\/(?:servers|operator)\//.test(path) && (answers !== 'message' || takes === 'bytes'),
   );
 }
 

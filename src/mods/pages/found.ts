@@ -1,10 +1,11 @@
 import type { ReplyOf } from '../../http/calls.ts';
 import { confirmed } from '../../web/form.ts';
+import { platformName } from '../../servers/pages/software.ts';
 import { type Html, html } from '../../web/html.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { plainName } from '../../web/text.ts';
-import { type ServerMod, packText, sourceName } from './installed.ts';
+import { type ServerMod, packText } from './installed.ts';
 
 type Project = ReplyOf<'SearchMods'>['projects'][number];
 
@@ -34,7 +35,7 @@ function projectItem(request: ServerRequest, project: Project, mods: readonly Se
       <bdi>${plainName(description, 300)}</bdi>
       <small
         >by <bdi>${plainName(author)}</bdi> · ${COUNT.format(Number(downloads))} downloads ·
-        ${sourceName(source)}</small
+        ${platformName(source)}</small
       >
     </p>
     <div class="actions">

@@ -1,10 +1,10 @@
 import type { ReplyOf } from '../../http/calls.ts';
 import { confirmed } from '../../web/form.ts';
-import { softwareName, softwareText } from '../../servers/pages/software.ts';
+import { platformName, softwareName, softwareText } from '../../servers/pages/software.ts';
 import { type Html, html } from '../../web/html.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
-import { SOURCES, takesOf, titleOf } from './search.ts';
+import { takesOf, titleOf } from './search.ts';
 
 export type ServerMod = ReplyOf<'ListServerMods'>['mods'][number];
 
@@ -47,7 +47,7 @@ export function packCard(request: ServerRequest, mayChange: boolean): Html | fal
   return html`<section class="card" data-live="pack">
     <h2>Mod pack</h2>
     <p>
-      <bdi>${ref}</bdi> from ${sourceName(source)}${version !== '' && html`, version <code>${version}</code>`}. It
+      <bdi>${ref}</bdi> from ${platformName(source)}${version !== '' && html`, version <code>${version}</code>`}. It
       decides on the server's software: ${softwareText(server)}.
     </p>
     <p>To be without it again, restore the ${backups} that was made before it was installed.</p>
@@ -72,16 +72,12 @@ export function packText({ server }: ServerRequest): string {
   return `Where there is a world, a backup is made first. Then the pack's files are put in place, and the server runs the loader and the Minecraft version that the pack names, in place of ${softwareText(server)}.${before} The server has to be asleep.`;
 }
 
-export function sourceName(source: string): string {
-  return SOURCES.find(([each]) => each === source)?.[1] ?? source;
-}
-
 function modItem(request: ServerRequest, mod: ServerMod, mayChange: boolean): Html {
   const { name, projectId, source, version, versionSpec, file, dependency } = mod;
   const fields = { projectId, source };
   return html`<li id="mod-${source}-${projectId}">
     <h3><bdi>${name}</bdi> ${dependency && html`<span class="tag">needed by another</span>`}</h3>
-    <p>${version} · ${sourceName(source)} · <code>${file}</code>${specText(versionSpec)}</p>
+    <p>${version} · ${platformName(source)} · <code>${file}</code>${specText(versionSpec)}</p>
     ${
       mayChange &&
       !dependency &&

@@ -89,8 +89,13 @@ function wishOf(form: Form) {
   };
 }
 
+/** A pack may be of where nothing is searched, too. */
 function packOf(form: Form) {
-  return { platform: sourceOf(form), ref: text(form, 'projectId'), version: text(form, 'versionSpec') };
+  return {
+    platform: text(form, 'source') || 'modrinth',
+    ref: text(form, 'projectId'),
+    version: text(form, 'versionSpec'),
+  };
 }
 
 /** What a form sends that names none is for Modrinth. */

@@ -1,4 +1,5 @@
 import { StatusError } from '../../kernel/status.ts';
+import { platformName } from '../../servers/pages/software.ts';
 import { type Html, html } from '../../web/html.ts';
 import { choiceField, filling, lineField } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
@@ -7,11 +8,8 @@ import type { Form } from '../../web/serve.ts';
 import { foldersOf } from '../folders.ts';
 import type { ModKind } from '../registries/registry.ts';
 
-/** The registries that are searched, with their names. */
-export const SOURCES = [
-  ['modrinth', 'Modrinth'],
-  ['curseforge', 'CurseForge'],
-] as const;
+/** The registries that are searched. */
+const SOURCES = ['modrinth', 'curseforge'];
 
 /** What a server's software loads: `kinds` as the registries name them, and the loader to search for. */
 export function takesOf(server: { type: string; version: string }): { kinds: ModKind[]; loader: string } | undefined {
@@ -62,7 +60,7 @@ export function searchCard(request: ServerRequest, asked: Form | undefined): Htm
             name: 'source',
             label: 'From',
             value: last('source', 'modrinth'),
-            options: SOURCES,
+            options: SOURCES.map((source) => [source, platformName(source)]),
           })}
         </div>
         <button type="submit">Search</button>`,

@@ -166,6 +166,7 @@ function limitsCard(request: PanelRequest, { account, ownMaxRamMb, ownMaxServers
         required: false,
       })}
     </div>
+    ${reasonField(filled, 'Goes into the audit log, where the owner reads it.')}
     <button type="submit">Set the limits</button>`;
   return html`<section class="card">
     <h2>Limits</h2>
@@ -190,7 +191,8 @@ async function limits({ call, params: { accountId = '' } }: PanelRequest, form: 
     const typed = (form.get(name) ?? '').trim();
     return typed === '' ? INHERITED : Number(typed);
   };
-  await call('SetAccountLimits', { accountId }, { maxRamMb: limit('maxRamMb'), maxServers: limit('maxServers') });
+  const asked = { maxRamMb: limit('maxRamMb'), maxServers: limit('maxServers'), reason: form.get('reason') ?? '' };
+  await call('SetAccountLimits', { accountId }, asked);
   return 'limited';
 }
 

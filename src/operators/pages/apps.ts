@@ -2,13 +2,13 @@ import type { ReplyOf } from '../../http/calls.ts';
 import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
-import { filling, lineField } from '../../web/panel/fields.ts';
-import { buttonForm, panelForm } from '../../web/panel/form.ts';
+import { filling, fillingOf, lineField } from '../../web/panel/fields.ts';
+import { panelForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { copyButton } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { homepageLink, plainName } from '../../web/text.ts';
-import { mountOperatorPage, operatorPage } from './frame.ts';
+import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
 
 type Client = ReplyOf<'ListClients'>['clients'][number];
 
@@ -25,11 +25,11 @@ export function mountApps(panel: Panel): void {
         return 'registered';
       },
       async disable({ call }, form) {
-        await call('DisableClient', { clientId: form.get('app') ?? '' });
+        await call('DisableClient', { clientId: form.get('app') ?? '' }, { reason: form.get('reason') ?? '' });
         return 'disabled';
       },
       async enable({ call }, form) {
-        await call('EnableClient', { clientId: form.get('app') ?? '' });
+        await call('EnableClient', { clientId: form.get('app') ?? '' }, { reason: form.get('reason') ?? '' });
         return 'enabled';
       },
     },
@@ -59,6 +59,10 @@ async function appsPage(request: PanelRequest): Promise<Page> {
 
 function appItem(request: PanelRequest, { clientId, name, homepage, scopes, createdAt, disabledAt }: Client): Html {
   const link = homepageLink(homepage);
+  const form = disabledAt === null ? 'disable' : 'enable';
+  const filled = fillingOf(request, form, { app: clientId }, clientId);
+  const wasRefused = request.failed === form && request.sent?.get('app') === clientId;
+  const asked = html`${hidden('app', clientId)}${reasonField(filled, 'Goes into the audit log.')}`;
   return html`<li>
     <h3><bdi>${plainName(name)}</bdi> ${disabledAt !== null && html`<span class="tag bad">disabled</span>`}</h3>
     <p>
@@ -77,13 +81,13 @@ function appItem(request: PanelRequest, { clientId, name, homepage, scopes, crea
             'Everybody who let it in is signed out of it at once, until it is enabled again.',
             'Disable…',
             name,
-            panelForm(
-              request,
-              'disable',
-              html`${hidden('app', clientId)}<button class="danger" type="submit">Yes, disable this app</button>`,
-            ),
+            panelForm(request, form, html`${asked}<button class="danger" type="submit">Yes, disable this app</button>`),
+            wasRefused,
           )
-        : buttonForm(request, 'enable', html`Enable<span class="unseen"> ${name}</span>`, { fields: { app: clientId } })
+        : html`<details ${wasRefused && html`open`}>
+            <summary>Enable…<span class="unseen"> ${name}</span></summary>
+            ${panelForm(request, form, html`${asked}<button type="submit">Enable this app</button>`)}
+          </details>`
     }
   </li>`;
 }

@@ -17,7 +17,7 @@ const TABS = [
 ] as const;
 
 /** As many characters as a reason may have. */
-const REASON_CHARS = 256;
+export const REASON_CHARS = 256;
 
 /**
  * What a page or form of the operators does, for them alone: for others it is not there (NOT_FOUND), and an operator who lacks
@@ -59,6 +59,13 @@ export function operatorPage(title: string, here: string, { head, main }: { head
     </div>`,
     styles: [ASSETS.machinesStyle],
   };
+}
+
+/** Whether the page follows what happens, which a script then says. `here`: the page as it was asked for. */
+export function liveNote(here: string): Html {
+  return html`<p class="live" role="status" data-status data-keep>
+    As of when this page was loaded. <a href="${here}">Reload</a>
+  </p>`;
 }
 
 /** Why an operator does something: kept in the audit log. */

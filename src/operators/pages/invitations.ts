@@ -1,14 +1,14 @@
 import type { ReplyOf } from '../../http/calls.ts';
 import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
-import { filling, lineField } from '../../web/panel/fields.ts';
+import { filling, fillingOf, lineField } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
 import type { Outcome, PanelRequest } from '../../web/panel/panel.ts';
 import { copyButton } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
-import { operatorPage } from './frame.ts';
+import { operatorPage, reasonField } from './frame.ts';
 
 type Invitation = ReplyOf<'ListAccountInvitations'>['invitations'][number];
 
@@ -40,7 +40,11 @@ export async function invitationsCard(request: PanelRequest): Promise<Html> {
 }
 
 function invitationItem(request: PanelRequest, { invitationId, email, invitedBy, expiresAt }: Invitation): Html {
-  const cancel = html`${hidden('invitation', invitationId)}<button class="danger" type="submit">
+  const filled = fillingOf(request, 'cancel-invitation', { invitation: invitationId }, invitationId);
+  const cancel = html`${hidden('invitation', invitationId)}${reasonField(filled, 'Goes into the audit log.')}<button
+      class="danger"
+      type="submit"
+    >
       Yes, take it back<span class="unseen">, ${email}</span>
     </button>`;
   return html`<li>
@@ -63,7 +67,8 @@ export async function invite({ call }: PanelRequest, form: Form): Promise<Outcom
 }
 
 export async function cancelInvitation({ call }: PanelRequest, form: Form): Promise<Outcome> {
-  await call('CancelAccountInvitation', { invitationId: form.get('invitation') ?? '' });
+  const reason = form.get('reason') ?? '';
+  await call('CancelAccountInvitation', { invitationId: form.get('invitation') ?? '' }, { reason });
   return 'cancelled';
 }
 

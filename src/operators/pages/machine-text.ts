@@ -1,18 +1,27 @@
-import type { Cause } from '../../../machines/server-types.ts';
+import type { ReplyOf } from '../../http/calls.ts';
 import { type Html, html } from '../../web/html.ts';
 import { stateText, toneOf } from '../../web/panel/state.ts';
+import { exactTime } from '../../web/panel/time.ts';
 import { plainName } from '../../web/text.ts';
-import type { MachineDetail, MachineSummary } from '../machines.ts';
+import { REASON_CHARS } from './frame.ts';
 import { eventName } from '../../web/statechart/statechart.ts';
+
+export type MachineSummary = ReplyOf<'ListMachines'>['machines'][number];
+export type MachineDetail = ReplyOf<'GetMachine'>;
+
+/** Epoch ms of an instant that is always there. */
+export function instantOf(instant: string | null): number {
+  return Date.parse(instant ?? '');
+}
 
 /** A state by its own name, as the statechart has it. */
 export function stateTag(state: string): Html {
   return html`<span class="tag ${toneOf(state)}">${stateText(state)}</span>`;
 }
 
-/** `until 14:05:09 UTC`. */
-export function untilText(until: number): string {
-  return `until ${new Date(until).toISOString().slice(11, 19)} UTC`;
+/** `until 24 November 2026, 14:05:09 UTC`. */
+export function untilText(until: string): Html {
+  return html`until ${exactTime(until)}`;
 }
 
 /** What a machine waits for, in words. */
@@ -24,7 +33,7 @@ export function waitsText({ waitsFor, kind, state }: MachineSummary): Html {
   return html`<span class="soft">${state === 'hibernated' ? 'a player, or its owner' : 'its owner'}</span>`;
 }
 
-const WHO: Record<Cause['kind'], string> = {
+const WHO: Readonly<Record<string, string>> = {
   key: 'API key',
   user: 'User',
   player: 'Player',
@@ -34,15 +43,15 @@ const WHO: Record<Cause['kind'], string> = {
 };
 
 /** Who or what, and why. Names of players and reasons come from outside. */
-export function causeText({ kind, id, note }: Cause): Html {
+export function causeText({ kind, id, note }: MachineSummary['cause']): Html {
   const who =
-    kind === 'system' ? (id === 'device' ? 'Device' : WHO.system) : html`${WHO[kind]} <bdi>${plainName(id)}</bdi>`;
-  const why = plainName(note, 200);
+    kind === 'system' ? (id === 'device' ? 'Device' : WHO[kind]) : html`${WHO[kind]} <bdi>${plainName(id)}</bdi>`;
+  const why = plainName(note, REASON_CHARS);
   return html`<span>${who}</span>${why !== '' && html`<small><bdi>${why}</bdi></small>`}`;
 }
 
 /** What an event that an operator may send does, in a sentence. */
-const EVENTS: Record<string, string> = {
+export const EVENTS: Readonly<Record<string, string>> = {
   ALARM: 'Time is up: do now what is due then, or try again what hangs.',
   KILL: 'End the game at once, without saving.',
   STOP: 'Save, and put it to sleep.',
@@ -66,16 +75,11 @@ export function machineName({ name, id }: Pick<MachineSummary, 'name' | 'id'>): 
 /** One line of a machine's history. */
 export function transitionRow({ at, event, from, to, cause }: MachineDetail['transitions'][number]): Html {
   return html`<tr>
-    <td data-label="At"><time datetime="${new Date(at).toISOString()}">${momentText(at)}</time></td>
+    <td data-label="At">${at !== null && exactTime(at)}</td>
     <td data-label="Event"><code>${eventName(event)}</code></td>
     <td data-label="Change">
       <span>${from !== '' && from !== to && html`${stateTag(from)} → `}${stateTag(to)}</span>
     </td>
     <td data-label="Cause">${causeText(cause)}</td>
   </tr>`;
-}
-
-/** `2026-11-20 23:50:12.345`, UTC: what happened within one second is told apart. */
-function momentText(at: number): string {
-  return new Date(at).toISOString().replace('T', ' ').slice(0, -1);
 }

@@ -1,12 +1,12 @@
 import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import { stateText } from '../../web/panel/state.ts';
-import type { Serve } from '../../web/serve.ts';
 import { sinceTime, spanText } from '../../web/panel/words.ts';
-import type { Page, SignedInRequest } from '../../web/page-request.ts';
-import type { MachineQuery, MachineSummary, Machines } from '../machines.ts';
-import { forOperators, operatorTabs } from './frame.ts';
-import { causeText, machineName, stateTag, waitsText } from './machine-text.ts';
+import type { Page } from '../../web/page-request.ts';
+import type { ReplyOf } from '../../http/calls.ts';
+import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { liveNote, mountOperatorPage, operatorPage } from './frame.ts';
+import { type MachineSummary, causeText, instantOf, machineName, stateTag, waitsText } from './machine-text.ts';
 
 const ROWS = 50;
 /** Choices of how long something must have been under way. */
@@ -25,45 +25,24 @@ interface Asked {
   after: string;
 }
 
-interface MachinesPageOptions {
-  machines: Pick<Machines, 'list' | 'count'>;
-  /** What an operator should know of the settings. */
-  notes: (operator: SignedInRequest['principal']) => readonly Html[];
-}
+/** What an operator should know of the settings. */
+type Notes = (operator: PanelRequest['principal']) => readonly Html[];
 
 /** The operators' table of all state machines. Works without a script; with it, it follows what happens. */
-export function mountMachines(serve: Serve, { machines, notes }: MachinesPageOptions): void {
-  serve.signedIn('/operator', forOperators(shown));
-
-  async function shown(request: SignedInRequest): Promise<Page> {
-    const asked = askedOf(request.query);
-    const query = queryOf(asked);
-    const [{ machines: listed, next }, counts] = await Promise.all([machines.list(query), machines.count(query)]);
-    return machinesPage(request, { asked, shown: listed, next, counts, notes: notes(request.principal) });
-  }
+export function mountMachines(panel: Panel, notes: Notes): void {
+  const show = (request: PanelRequest) => machinesPage(request, notes(request.principal));
+  mountOperatorPage(panel, { path: '/operator', show, stream: '/v1/operator/machines:stream' });
 }
 
-interface Shown {
-  asked: Asked;
-  shown: MachineSummary[];
-  next: string;
-  counts: { state: string; count: number }[];
-  notes: readonly Html[];
-}
-
-function machinesPage({ now }: SignedInRequest, { asked, shown, next, counts, notes }: Shown): Page {
-  const main = html`<div class="machines" data-stream="/v1/operator/machines:stream">
-    <div class="card head">
-      ${operatorTabs('/operator')}
-      <div class="heading">
-        <h1>Machines</h1>
-        <p class="live" role="status" data-status>
-          As of when this page was loaded. <a href="${pathOf(asked)}">Reload</a>
-        </p>
-      </div>
-      ${filterForm(asked)}
+async function machinesPage({ call, query, now }: PanelRequest, notes: readonly Html[]): Promise<Page> {
+  const asked = askedOf(query);
+  const { machines: shown, next, counts } = await call('ListMachines', {}, queryOf(asked));
+  const head = html`<div class="heading">
+      <h1>Machines</h1>
+      ${liveNote(pathOf(asked))}
     </div>
-    ${notes.map((note) => html`<p class="note warn">${note}</p>`)}
+    ${filterForm(asked)}`;
+  const main = html`${notes.map((note) => html`<p class="note warn">${note}</p>`)}
     <div data-live="list" data-now="${now}">
       ${chips(asked, counts)}
       <div class="card flush">
@@ -97,19 +76,13 @@ function machinesPage({ now }: SignedInRequest, { asked, shown, next, counts, no
           ${next !== '' && html`<a class="button second" href="${pathOf({ ...asked, after: next })}">Next ${ROWS}</a>`}
         </nav>`
       }
-    </div>
-  </div>`;
-  return {
-    title: 'Machines',
-    main,
-    styles: [ASSETS.panelStyle, ASSETS.machinesStyle],
-    libraries: [ASSETS.idiomorph],
-    scripts: [ASSETS.live, ASSETS.machinesScript],
-  };
+    </div>`;
+  return { ...operatorPage('Machines', '/operator', { head, main }), scripts: [ASSETS.machinesScript] };
 }
 
 function machineRow(machine: MachineSummary, now: number): Html {
-  const { id, kind, state, path, since, cause, accountId, passing } = machine;
+  const { id, kind, state, path, cause, accountId, passing } = machine;
+  const since = instantOf(machine.since);
   const long = passing && kind === 'server' && now - since >= LONG_MS;
   return html`<tr data-machine="${id}" ${long && html`class="long"`}>
     <th scope="row">
@@ -160,7 +133,7 @@ function option(value: string, name: string, chosen: string): Html {
   return html`<option value="${value}" ${value === chosen && html`selected`}>${name}</option>`;
 }
 
-function chips(asked: Asked, counts: Shown['counts']): Html {
+function chips(asked: Asked, counts: ReplyOf<'ListMachines'>['counts']): Html {
   const all = counts.reduce((sum, { count }) => sum + count, 0);
   const chip = (state: string, name: string, count: number) =>
     html`<li>
@@ -209,9 +182,9 @@ function askedOf(query: URLSearchParams): Asked {
   };
 }
 
-function queryOf({ state, search, kind, stuck, after }: Asked): MachineQuery {
-  const stuckForMs = stuck === 0 ? undefined : stuck * 1_000;
-  return { state: storable(state), search: storable(search), kind, stuckForMs, after, limit: ROWS };
+function queryOf({ state, search, kind, stuck, after }: Asked) {
+  const stuckFor = stuck === 0 ? {} : { stuckForSeconds: stuck };
+  return { state: storable(state), search: storable(search), kind, ...stuckFor, after, limit: ROWS, counts: true };
 }
 
 /** Text that a database takes. */

@@ -3,7 +3,7 @@ import { hashToken, randomBase62, randomToken } from '../../kernel/ids.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { DAY_MS } from '../../kernel/units.ts';
 import type { Tx } from '../../store/store.ts';
-import { auditActorOf, recordAudit } from '../audit/audit.ts';
+import { auditActorOf, recordAudit, withReason } from '../audit/audit.ts';
 import { signUpEmail } from '../mail/sign-up-links.ts';
 import { type People, post } from '../people.ts';
 import { getUserByEmail } from '../rows.ts';
@@ -69,6 +69,7 @@ export async function cancelInvitation(
   { store, clock }: People,
   principal: Principal,
   invitationId: string,
+  reason?: string,
 ): Promise<void> {
   await store.write(async (tx) => {
     const email = await deleteAccountInvitation(tx, invitationId);
@@ -78,7 +79,8 @@ export async function cancelInvitation(
       });
     }
     const { accountId } = principal;
-    const entry = { action: 'account.cancelInvitation', accountId, detail: email, at: clock.now() };
+    const detail = withReason(email, reason);
+    const entry = { action: 'account.cancelInvitation', accountId, detail, at: clock.now() };
     await recordAudit(tx, auditActorOf(principal), entry);
   });
 }

@@ -6,6 +6,7 @@ import { APP_SCOPES } from '../../http/scopes.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { type ClientRow, listClients } from './client-rows.ts';
+import { Reason } from '../people-fields.ts';
 import { disableClient, enableClient, registerClient } from './clients.ts';
 
 /** What these operations work with. */
@@ -44,6 +45,8 @@ const ClientParams = message({
     .regex(/^[\w-]{1,64}$/)
     .describe('As it was given at registration.'),
 });
+
+const ClientReason = message({ reason: Reason.optional().describe('For the audit log.') }).meta({ id: 'ClientReason' });
 
 const listClientsOperation = ({ store }: Needs) =>
   operation({
@@ -96,9 +99,10 @@ const disableClientOperation = (needs: Needs) =>
     summary: 'Disable an app',
     description: 'From now on it gets no grant, those under way end, and its tokens are refused.',
     params: ClientParams,
+    body: ClientReason,
     reply: Client,
-    async run({ principal, params }) {
-      const client = await disableClient(needs, principal, params.clientId);
+    async run({ principal, params, body }) {
+      const client = await disableClient(needs, principal, params.clientId, body.reason);
       needs.accessChanges.announce({ clientId: params.clientId });
       return clientView(client);
     },
@@ -114,9 +118,10 @@ const enableClientOperation = (needs: Needs) =>
     summary: 'Enable an app',
     description: 'It may start grants again, and the tokens that it has are good again.',
     params: ClientParams,
+    body: ClientReason,
     reply: Client,
-    async run({ principal, params }) {
-      return clientView(await enableClient(needs, principal, params.clientId));
+    async run({ principal, params, body }) {
+      return clientView(await enableClient(needs, principal, params.clientId, body.reason));
     },
   });
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { StatusError } from '../../kernel/status.ts';
 import type { Sql, Store } from '../../store/store.ts';
-import { auditActorOf, recordAudit } from '../audit/audit.ts';
+import { auditActorOf, recordAudit, withReason } from '../audit/audit.ts';
 import { forgetTokensOf } from './app-tokens.ts';
 import { type ClientRow, getClient, insertClient, setClientDisabledAt } from './client-rows.ts';
 
@@ -45,13 +45,23 @@ export async function registerClient(
 }
 
 /** Shuts an app out: once this resolves it gets no grant, and none of its tokens passes. NOT_FOUND CLIENT_NOT_FOUND. */
-export async function disableClient(services: ClientServices, operator: Principal, id: string): Promise<ClientRow> {
-  return setDisabled(services, operator, id, true);
+export async function disableClient(
+  services: ClientServices,
+  operator: Principal,
+  id: string,
+  reason?: string,
+): Promise<ClientRow> {
+  return setDisabled(services, operator, id, { disabled: true, reason });
 }
 
 /** Lets an app in again, with the tokens that it has. NOT_FOUND CLIENT_NOT_FOUND. */
-export async function enableClient(services: ClientServices, operator: Principal, id: string): Promise<ClientRow> {
-  return setDisabled(services, operator, id, false);
+export async function enableClient(
+  services: ClientServices,
+  operator: Principal,
+  id: string,
+  reason?: string,
+): Promise<ClientRow> {
+  return setDisabled(services, operator, id, { disabled: false, reason });
 }
 
 /** The app with this `client_id`; undefined for one that is malformed, not registered, or disabled. */
@@ -80,7 +90,7 @@ async function setDisabled(
   { store, clock }: ClientServices,
   operator: Principal,
   id: string,
-  disabled: boolean,
+  { disabled, reason }: { disabled: boolean; reason: string | undefined },
 ): Promise<ClientRow> {
   const client = await store.write(async (tx) => {
     const row = await getClient(tx, id);
@@ -93,7 +103,7 @@ async function setDisabled(
     await recordAudit(tx, auditActorOf(operator), {
       action,
       accountId: operator.accountId,
-      detail: `${id} ${row.name}`,
+      detail: withReason(`${id} ${row.name}`, reason),
       at,
     });
     return { ...row, disabledAt };

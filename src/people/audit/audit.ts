@@ -78,6 +78,11 @@ export async function recordStep(tx: Tx, server: OwnedServer, step: ServerStep):
   await recordAudit(tx, actor, { action, accountId: server.accountId, serverId: server.id, detail, at: step.at });
 }
 
+/** What was done, with why where that was said: `app_1 Launcher: it asks for passwords`. */
+export function withReason(detail: string, reason: string | undefined): string {
+  return reason === undefined ? detail : `${detail}: ${reason}`;
+}
+
 /** The caller as the audit log names it. */
 export function auditActorOf(principal: Principal): AuditActor {
   const { userId } = principal;

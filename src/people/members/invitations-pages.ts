@@ -1,4 +1,4 @@
-import { csrfField, doneNote, hidden } from '../../web/form.ts';
+import { confirmed, csrfField, doneNote, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Serve } from '../../web/serve.ts';
 import { dateText, plainName } from '../../web/text.ts';
@@ -6,10 +6,11 @@ import type { SignedInRequest } from '../../web/page-request.ts';
 import { profilePage } from '../profile-frame.ts';
 import { acceptInvitation, declineInvitation, invitationsOf } from './invitations.ts';
 import type { MemberServices } from './members.ts';
-import type { Invitation, MemberRole } from './rows.ts';
+import { type Invitation, type MemberRole, listAccepted } from './rows.ts';
 
 const DONE: Record<string, string> = {
   declined: 'You have declined.',
+  left: 'You have left. What you had open on the server has ended.',
 };
 
 const ROLES: Record<MemberRole, string> = {
@@ -18,13 +19,16 @@ const ROLES: Record<MemberRole, string> = {
   limited: 'With limited access you may start and stop the server, and see its logs and players.',
 };
 
-/** Invitations to other people's servers. */
+/** Invitations to other people's servers, and those servers that one was let into. */
 export function mountInvitations(serve: Serve, services: MemberServices): void {
   // The address that letters name.
   serve.open('/invitations', () => ({ to: '/profile/invitations' }));
 
   serve.signedIn('/profile/invitations', async (request) => {
-    const invitations = await invitationsOf(services.store, request.principal);
+    const [invitations, accepted] = await Promise.all([
+      invitationsOf(services.store, request.principal),
+      listAccepted(services.store, request.principal.userId),
+    ]);
     const main = html`${doneNote(DONE[request.query.get('done') ?? ''])}
       <section class="card">
         <h2>Invitations to you</h2>
@@ -41,7 +45,16 @@ export function mountInvitations(serve: Serve, services: MemberServices): void {
                 ${invitations.map((invitation) => invitationItem(request, invitation))}
               </ul>`
         }
-      </section>`;
+      </section>
+      ${
+        accepted.length > 0 &&
+        html`<section class="card" id="shared">
+          <h2>Servers shared with you</h2>
+          <ul class="list">
+            ${accepted.map((each) => sharedItem(request, each))}
+          </ul>
+        </section>`
+      }`;
     return profilePage(request, 'Invitations', main);
   });
 
@@ -52,8 +65,29 @@ export function mountInvitations(serve: Serve, services: MemberServices): void {
       return { to: `/servers/${serverId}?done=joined` };
     }
     await declineInvitation(services, request.principal, id);
-    return { to: '/profile/invitations?done=declined' };
+    return { to: `/profile/invitations?done=${form.get('decision') === 'leave' ? 'left' : 'declined'}` };
   });
+}
+
+function sharedItem({ csrf }: SignedInRequest, { id, serverName, serverId, role }: Invitation): Html {
+  const name = plainName(serverName) || serverId;
+  return html`<li>
+    <h3>
+      <a href="/servers/${serverId}"><bdi>${name}</bdi></a>
+    </h3>
+    <p>${ROLES[role]}</p>
+    ${confirmed(
+      'What you have open on it ends at once. Only its owner can let you in again.',
+      'Leave…',
+      name,
+      html`<form method="post" action="/profile/invitations">
+        ${csrfField(csrf)}${hidden('invitation', id)}
+        <button class="danger" type="submit" name="decision" value="leave">
+          Yes, leave it<span class="unseen">, ${name}</span>
+        </button>
+      </form>`,
+    )}
+  </li>`;
 }
 
 function invitationItem({ csrf }: SignedInRequest, { id, serverName, serverId, role, createdAt }: Invitation): Html {

@@ -107,6 +107,16 @@ export async function listInvitations(db: Sql, email: string): Promise<Invitatio
   );
 }
 
+/** Invitations that a user has accepted, newest first. */
+export async function listAccepted(db: Sql, userId: string): Promise<Invitation[]> {
+  return db.query<Invitation>(
+    `SELECT m.*, s."name" AS "serverName", s."accountId" FROM "members" m JOIN "servers" s ON s."id" = m."serverId"
+     WHERE m."userId" = $1 AND m."acceptedAt" IS NOT NULL AND s."state" <> 'deleting'
+     ORDER BY m."acceptedAt" DESC, m."id"`,
+    [userId],
+  );
+}
+
 /** An invitation of any state, by its id. */
 export async function getInvitation(db: Sql, id: string): Promise<Invitation | undefined> {
   const [row] = await db.query<Invitation>(

@@ -1,15 +1,18 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import { confirmed } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { type Filling, choiceField, filling, lineField } from '../../web/panel/fields.ts';
-import { panelForm } from '../../web/panel/form.ts';
+import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
+import { PLATFORMS } from '../api/fields.ts';
 import { agreeToEula, eulaTick, lacksEula } from './eula.ts';
-import { sizeOptions, sizesBetween } from './sizes.ts';
-import { aboutSoftware, softwareName } from './software.ts';
+import { type Offers, offersTo } from './offers.ts';
+import { sizeOptions, sizeWithin, sizesBetween } from './sizes.ts';
+import { aboutSoftware, platformName, softwareName } from './software.ts';
+import { tiles } from './tiles.ts';
 
-type Template = ReplyOf<'ListTemplates'>['templates'][number];
+type Template = Offers['templates'][number];
 
 /** Packs are of mods, which these load. */
 const TAKES_PACKS = new Set(['fabric', 'quilt', 'forge', 'neoforge']);
@@ -19,7 +22,18 @@ const DEFAULT_RAM_MB = { sandbox: 512, plain: 4_096, mods: 6_144 };
 
 /** Makes a server: of a template or of some software, which are links, as versions and RAM follow from them. */
 export function mountCreate(panel: Panel): void {
-  panel.page({ path: '/servers/new', show: createPage, forms: { create } });
+  panel.page({
+    path: '/servers/new',
+    show: createPage,
+    forms: {
+      create,
+      async forget({ call }, form) {
+        await call('DeleteTemplate', { templateId: form.get('template') ?? '' });
+        return { to: '/servers/new?done=forgotten' };
+      },
+    },
+    done: { forgotten: 'The template is deleted. Servers that were made from it stay as they are.' },
+  });
 }
 
 /** What the page was asked to make a server of. */
@@ -31,22 +45,17 @@ interface Asked {
 
 async function createPage(request: PanelRequest): Promise<Page> {
   const { accountId } = request.principal;
-  const [{ templates }, { cores }, { maxRamMb }, capacity, prices] = await Promise.all([
-    request.call('ListTemplates', {}),
-    request.call('ListMinecraftVersions', {}),
-    request.call('GetAccountLimits', { accountId }),
-    request.call('GetCapacity', {}),
+  const [{ templates, cores, mostMb }, prices] = await Promise.all([
+    offersTo(request),
     request.call('GetSpendCap', { accountId }),
   ]);
-  const offered = templates.filter(({ serverType }) => cores.some(({ type }) => type === serverType));
   // The first where nothing was asked for.
   const template = request.query.has('software')
     ? undefined
-    : (offered.find(({ id }) => id === request.query.get('template')) ?? offered[0]);
+    : (templates.find(({ id }) => id === request.query.get('template')) ?? templates[0]);
   const wanted = template?.serverType ?? request.query.get('software') ?? '';
   const core = cores.find(({ type }) => type === wanted) ?? cores[0];
   const asked = { template, software: core?.type ?? '', versions: core?.versions ?? [] };
-  const mostMb = Math.min(maxRamMb, Number(capacity.ramPerServerMb));
   const mustAgree = await lacksEula(request.call, accountId, asked.software);
   const filled = filling(request, 'create');
   const chosen = new URLSearchParams(template ? { template: template.id } : { software: asked.software });
@@ -56,22 +65,22 @@ async function createPage(request: PanelRequest): Promise<Page> {
     </div>
     <section class="card">
       <h2>What to play</h2>
-      ${choices(
-        offered.map(({ id, name, description }) => ({
+      ${tiles(
+        templates.map(({ id, name, description }) => ({
           name,
           about: description,
-          query: { template: id },
+          href: pathOf({ template: id }),
           here: id === template?.id,
         })),
         'Templates',
       )}
       <details ${!template && html`open`}>
         <summary>Or choose the software yourself</summary>
-        ${choices(
+        ${tiles(
           cores.map(({ type }) => ({
             name: softwareName(type),
             about: aboutSoftware(type),
-            query: { software: type },
+            href: pathOf({ software: type }),
             here: !template && type === asked.software,
           })),
           'Software',
@@ -91,31 +100,23 @@ async function createPage(request: PanelRequest): Promise<Page> {
           <p class="actions"><button type="submit">Make it</button></p>
           <p class="hint">It costs nothing until somebody joins or it is started.</p>`,
       )}
+      ${template?.builtIn === false && deletion(request, template)}
     </section>`;
   return { title: 'New server', main };
 }
 
-interface Choice {
-  name: string;
-  about: string;
-  query: Record<string, string>;
-  here: boolean;
+function deletion(request: PanelRequest, { id, name }: Template): Html {
+  return confirmed(
+    'Servers that were made from it stay as they are.',
+    'Delete this template…',
+    name,
+    buttonForm(request, 'forget', 'Yes, delete the template', { fields: { template: id }, look: 'danger' }),
+  );
 }
 
-function choices(all: readonly Choice[], label: string): Html {
-  return html`<nav aria-label="${label}">
-    <ul class="tiles">
-      ${all.map(
-        ({ name, about, query, here }) =>
-          html`<li>
-            <a href="/servers/new?${new URLSearchParams(query).toString()}#make" ${here && html`aria-current="true"`}
-              >${name}</a
-            >
-            <small>${about}</small>
-          </li>`,
-      )}
-    </ul>
-  </nav>`;
+/** The page with something else to make a server of. */
+function pathOf(query: Record<string, string>): string {
+  return `/servers/new?${new URLSearchParams(query).toString()}#make`;
 }
 
 function versionField(filled: Filling, { template, versions }: Asked): Html {
@@ -139,12 +140,11 @@ function ramField(
   const sizes = [...new Set([...sizesBetween(LEAST_MB, mostMb), usual])]
     .toSorted((a, b) => a - b)
     .filter((mb) => mb <= mostMb);
-  const value = sizes.includes(usual) ? usual : (sizes.at(-1) ?? usual);
   return choiceField(filled, {
     name: 'ramMb',
     label: 'RAM',
     hint: 'With the price of an hour awake. Can be changed later.',
-    value: String(value),
+    value: String(sizeWithin(mostMb, usual)),
     options: sizeOptions(sizes, perGbHourMicros),
   });
 }
@@ -157,11 +157,7 @@ function packFields(filled: Filling): Html {
       name: 'modpackPlatform',
       label: 'From',
       value: 'modrinth',
-      options: [
-        ['modrinth', 'Modrinth'],
-        ['curseforge', 'CurseForge'],
-        ['ftb', 'FTB'],
-      ],
+      options: PLATFORMS.map((platform) => [platform, platformName(platform)]),
     })}
     ${lineField(filled, {
       name: 'modpackRef',

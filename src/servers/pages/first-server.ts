@@ -8,15 +8,22 @@ import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import type { Addresses } from '../api/addresses.ts';
 import { addressNotes } from './address.ts';
+import { offersTo } from './offers.ts';
+import { sizeWithin } from './sizes.ts';
 import { type Outlook, UNREADY, wakeText, whyText } from './why.ts';
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
 type Transitions = ReplyOf<'InspectMachine'>['transitions'];
 
 /** Makes a server of a template, in two fields. */
-export async function createFirst({ call }: PanelRequest, form: Form): Promise<Outcome> {
+export async function createFirst(request: PanelRequest, form: Form): Promise<Outcome> {
   const templateId = form.get('template') ?? '';
-  const { id } = await call('CreateServerFromTemplate', { templateId }, { name: form.get('name') ?? '' });
+  const { templates, mostMb } = await offersTo(request);
+  // 0: as in the template.
+  const usualMb = templates.find(({ id }) => id === templateId)?.ramMb ?? 0;
+  const overrides = { ramMb: sizeWithin(mostMb, usualMb) };
+  const name = form.get('name') ?? '';
+  const { id } = await request.call('CreateServerFromTemplate', { templateId }, { name, overrides });
   return { to: `/servers/${id}` };
 }
 
@@ -161,11 +168,11 @@ const EVER = new Date(0).toISOString();
 const MOST_STEPS = 50;
 
 async function firstForm(request: PanelRequest): Promise<Html> {
-  const { templates } = await request.call('ListTemplates', {});
+  const { templates, mostMb } = await offersTo(request);
   const filled = filling(request, 'first');
   const options = templates.map(({ id, name, description, version, ramMb }) => {
     const what = html`${name}<small>${description}</small
-      ><small>Minecraft ${version} · ${ramText(ramMb)} of RAM</small>`;
+      ><small>Minecraft ${version} · ${ramText(sizeWithin(mostMb, ramMb))} of RAM</small>`;
     return [id, what] as const;
   });
   return panelForm(

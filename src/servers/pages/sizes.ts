@@ -10,13 +10,26 @@ export function sizesBetween(leastMb: number, mostMb: number): number[] {
   return SIZES_MB.filter((each) => each >= leastMb && each <= mostMb);
 }
 
+/** The usual size of a server, or the largest there is below `mostMb` where that is less. */
+export function sizeWithin(mostMb: number, usualMb: number): number {
+  return usualMb <= mostMb ? usualMb : (sizesBetween(0, mostMb).at(-1) ?? usualMb);
+}
+
 /** What that much RAM costs at the price of a GB, in micros. */
 export function priceOf(ramMb: number, perGbMicros: number): number {
   return (perGbMicros * ramMb) / MB_PER_GB;
 }
 
-/** Sizes to choose from, with what an hour awake costs. */
-export function sizeOptions(sizes: readonly number[], perGbHourMicros: number): [value: string, text: string][] {
-  const price = (micros: number) => (micros === 0 ? 'free' : `${usdText(micros)} an hour`);
-  return sizes.map((mb) => [String(mb), `${ramText(mb)}: ${price(priceOf(mb, perGbHourMicros))}`]);
+/** Sizes to choose from, with what an hour awake costs, and 30 days on the flat plan where that may be chosen too. */
+export function sizeOptions(
+  sizes: readonly number[],
+  perGbHourMicros: number,
+  perGbMonthMicros?: number,
+): [value: string, text: string][] {
+  const price = (micros: number, span: string) => (micros === 0 ? 'free' : `${usdText(micros)} ${span}`);
+  return sizes.map((mb) => {
+    const metered = price(priceOf(mb, perGbHourMicros), 'an hour');
+    const flat = perGbMonthMicros !== undefined && price(priceOf(mb, perGbMonthMicros), 'for 30 days');
+    return [String(mb), `${ramText(mb)}: ${metered}${flat === false || flat === metered ? '' : `, or flat ${flat}`}`];
+  });
 }

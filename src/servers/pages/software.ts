@@ -19,6 +19,14 @@ const SOFTWARE: Readonly<Record<string, readonly [name: string, about: string]>>
   custom: ['Own server.jar', 'Any server that you upload yourself.'],
 };
 
+/** Where mod packs come from, by their own names. */
+const PLATFORM_NAMES: Readonly<Record<string, string>> = { modrinth: 'Modrinth', curseforge: 'CurseForge', ftb: 'FTB' };
+
+/** `Modrinth`: where a mod or a pack comes from. */
+export function platformName(platform: string): string {
+  return PLATFORM_NAMES[platform] ?? platform;
+}
+
 /** `Paper`. */
 export function softwareName(type: string): string {
   return SOFTWARE[type]?.[0] ?? `${type.slice(0, 1).toUpperCase()}${type.slice(1)}`;

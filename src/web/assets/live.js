@@ -108,6 +108,9 @@ async function refresh() {
     const next = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
     if (next && part.isConnected) Idiomorph.morph(part, next);
   }
+  // Around the parts, so not renewed with them.
+  const told = document.querySelector('[data-now]');
+  if (told) told.dataset.now = fresh.querySelector('[data-now]')?.dataset.now ?? told.dataset.now;
   document.dispatchEvent(new CustomEvent('dormouse:renewed'));
 }
 

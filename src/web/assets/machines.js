@@ -1,12 +1,11 @@
 /* What the operators' pages have beside being live (live.js): the way a machine went is lit. */
-const page = document.querySelector('[data-stream]');
 const changed = new Set();
 /** The last step of the one machine that the page is about. */
 let taken;
 
 document.addEventListener('dormouse:event', ({ detail: { data: step } }) => {
   changed.add(step.id);
-  if (page.dataset.only === step.id) light((taken = step));
+  if (document.querySelector('[data-only]')?.dataset.only === step.id) light((taken = step));
 });
 
 document.addEventListener('dormouse:renewed', () => {

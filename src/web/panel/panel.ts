@@ -49,7 +49,7 @@ export interface PanelPage<Request extends PanelRequest = PanelRequest> {
   /** What is said after a form has been done. */
   done?: Readonly<Record<string, string>>;
   /** The stream whose events say that its parts marked `data-live` may have changed; a server's pages have the server's. */
-  stream?: string;
+  stream?: string | ((request: PanelRequest) => string);
   /** The most a form may hold, where it is more than a few lines. */
   formBytes?: number;
   /** The forms whose files may be of any length: they come in `Form.uploads`. */
@@ -70,7 +70,6 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
 
   return {
     page(page) {
-      const stream = page.stream !== undefined && html`data-stream="${BROWSER_PREFIX}${page.stream}"`;
       const frame = (request: PanelRequest, shown: Page): Page => ({
         ...shown,
         main: html`<div
@@ -79,7 +78,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
           data-csrf="${request.csrf}"
           data-here="${addressOf(request)}"
           data-now="${request.now}"
-          ${stream}
+          ${streamOf(page, request)}
         >
           ${page.stream !== undefined && liveNote()}${notes(request)}${shown.main}
         </div>`,
@@ -155,6 +154,12 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
     const role = shared.find((each) => each.id === id)?.role ?? 'limited';
     return { ...request, server, role: role as Role };
   }
+}
+
+/** The attribute that names a page's stream. */
+function streamOf({ stream }: Pick<PanelPage, 'stream'>, request: PanelRequest): Html | false {
+  if (stream === undefined) return false;
+  return html`data-stream="${BROWSER_PREFIX}${typeof stream === 'string' ? stream : stream(request)}"`;
 }
 
 function notes({ done, problem }: PanelRequest): Html {

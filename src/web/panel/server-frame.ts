@@ -82,6 +82,13 @@ export function serverFrame(request: Framed, page: Page, paths: ReadonlySet<stri
           <code>${server.addr}</code>
           ${copyButton(server.addr, 'the address')}
         </p>
+        ${
+          role !== 'owner' &&
+          html`<p class="soft">
+            ${role === 'limited' ? 'You have limited access here.' : 'You are a member here.'}
+            <a href="/profile/invitations#shared">Leave…</a>
+          </p>`
+        }
       </div>
       <nav class="tabs" aria-label="${name}">
         <ul>

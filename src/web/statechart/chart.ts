@@ -38,7 +38,7 @@ function drawn({ width, height, boxes, edges }: Drawing, path: string, form: 'br
         .map(
           ({ from, to, line, head }) =>
             // Its way, and its head.
-            html`<g class="${lit('edge', isIn(from, path))}" data-from="${from}" data-to="${to}">
+            html`<g ${isIn(from, path) && html`class="lit"`} data-from="${from}" data-to="${to}">
               <path d="${line}" /><path d="${head}" />
             </g>`,
         )}
@@ -48,21 +48,17 @@ function drawn({ width, height, boxes, edges }: Drawing, path: string, form: 'br
 }
 
 function frame({ state, x, y, width, height, textX, lines }: Box, path: string): Html {
-  const compound = state.states.length > 0;
-  const kind = compound ? 'state outer' : state.final ? 'state final' : 'state';
-  return html`<g class="${lit(kind, isIn(state.path, path))}" data-state="${state.path}">
+  const kind = state.states.length > 0 ? 'outer' : state.final ? 'final' : '';
+  const look = [kind, isIn(state.path, path) ? 'lit' : ''].filter(Boolean).join(' ');
+  return html`<g ${look !== '' && html`class="${look}"`} data-state="${state.path}">
     <rect x="${x}" y="${y}" width="${width}" height="${height}" rx="9" />
     ${state.initial && html`<circle class="initial" cx="${textX + 4}" cy="${y + 14}" r="4" />`}
     <text x="${state.initial ? textX + 14 : textX}" y="${y + 18}">${state.name}</text>
     ${lines.map((line) => {
-      const words = html`${line.text}${line.target !== '' && html`<tspan class="to"> ${line.target}</tspan>`}`;
-      return html`<text class="${line.kind}" x="${textX}" y="${line.y + 4}">${words}</text>`;
+      const words = html`${line.text}${line.target !== '' && html`<tspan> ${line.target}</tspan>`}`;
+      return html`<text ${line.kind === 'note' && html`class="note"`} x="${textX}" y="${line.y + 4}">${words}</text>`;
     })}
   </g>`;
-}
-
-function lit(kind: string, isLit: boolean): string {
-  return isLit ? `${kind} lit` : kind;
 }
 
 function isIn(state: string, path: string): boolean {

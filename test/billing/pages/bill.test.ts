@@ -22,6 +22,7 @@ test('the bill says what is there, what each server costs, and what moved the mo
   t.regex(text, /Lasts<\/dt>\s*<dd>nothing is spent/);
   t.regex(text, /metered: 0\.005 USD an hour awake/);
   t.regex(text, /<bdi>The &lt;i&gt;Lobby&lt;\/i&gt;<\/bdi>[^]*flat: 3\.00 USD for 30 days/);
+  t.regex(text, /The next period begins with the\s+first start after it, or at once for a server that is awake then\./);
   t.regex(text, /Awake time<small><bdi>512 MB awake[^]*−0\.0004 USD[^]*−0\.005 USD[^]*\+5\.00 USD/);
   t.regex(text, /more than 300 hours in 30 days/);
   await it.command('abc', 'START');

@@ -154,7 +154,7 @@ test('an operator without a second factor is led to it from each page and form o
   await panel.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1', [1]));
   for (const page of [...pages, account]) t.is(await lead(page), PATH, page);
   const sent: Record<string, Record<string, string>> = {
-    '/operator/machines/castle': { event: 'KILL', reason: 'x' },
+    '/operator/machines/castle/send': { event: 'KILL', reason: 'x' },
     [`${account}/access`]: { do: 'second-factor', reason: 'x' },
   };
   for (const [path, fields] of Object.entries(sent)) {

@@ -1,6 +1,5 @@
 import { isAtLeast } from '../../../http/roles.ts';
 import { invalidFields } from '../../../http/errors.ts';
-import { usdText } from '../../../kernel/money.ts';
 import { confirmed } from '../../../web/form.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { Page } from '../../../web/page-request.ts';
@@ -9,8 +8,9 @@ import { panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
 import { plainName } from '../../../web/text.ts';
 import { leastRamMb } from '../../api/fields.ts';
-import { priceOf, sizeOptions, sizesBetween } from '../sizes.ts';
+import { sizeOptions, sizesBetween } from '../sizes.ts';
 import { SAVED, restNote, settingsPage } from './frame.ts';
+import { makeTemplate, templateCard } from './template.ts';
 
 /** Name, size and plan; and the server's end. */
 export function mountGeneralSettings(panel: Panel): void {
@@ -27,6 +27,7 @@ export function mountGeneralSettings(panel: Panel): void {
         await call('UpdateServer', { id }, { ramMb: Number(form.get('ramMb')), ...(plan !== null && { plan }) });
         return 'saved';
       },
+      template: makeTemplate,
       async delete({ call, server: { id } }, form) {
         if (form.get('typed')?.trim() !== id) {
           throw invalidFields([{ field: 'typed', description: `is not ${id}: nothing was deleted` }]);
@@ -35,7 +36,7 @@ export function mountGeneralSettings(panel: Panel): void {
         return { to: '/servers' };
       },
     },
-    done: SAVED,
+    done: { ...SAVED, template: 'It is among the templates of a new server now.' },
   });
 }
 
@@ -46,7 +47,7 @@ async function generalPage(request: ServerRequest): Promise<Page> {
     call('GetSpendCap', { accountId }),
     call('GetAccountLimits', { accountId }),
   ]);
-  const cards = html`${nameCard(request)} ${sizeCard(request, prices, limits)}
+  const cards = html`${nameCard(request)} ${sizeCard(request, prices, limits)} ${templateCard(request)}
   ${isAtLeast(role, 'owner') && deleteCard(request)}`;
   return settingsPage(request, 'Settings', cards);
 }
@@ -64,6 +65,9 @@ function nameCard(request: ServerRequest): Html {
   </section>`;
 }
 
+const MORE_RAM =
+  'More RAM within 30 days that are paid costs the difference for the days that are left; less gives nothing back.';
+
 interface Prices {
   perGbHourMicros: string;
   perGbMonthMicros: string;
@@ -72,7 +76,7 @@ interface Prices {
 function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRamMb: number }): Html {
   const { server, role } = request;
   const filled = filling(request, 'size');
-  const perMonth = usdText(priceOf(server.ramMb, Number(prices.perGbMonthMicros)));
+  const isOwner = isAtLeast(role, 'owner');
   return html`<section class="card">
     <h2>Size and plan</h2>
     ${restNote(request)}
@@ -85,19 +89,23 @@ function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRam
           hint: 'What the game gets, from its next start on. More players, mods and a greater view distance need more.',
           value: String(server.ramMb),
           options: sizeOptions(
-            sizesFor(server, isAtLeast(role, 'owner') ? maxRamMb : Infinity),
+            sizesFor(server, isOwner ? maxRamMb : Infinity),
             Number(prices.perGbHourMicros),
+            isOwner ? Number(prices.perGbMonthMicros) : undefined,
           ),
         })}
         ${
-          isAtLeast(role, 'owner') &&
+          isOwner &&
           radioField(filled, {
             name: 'plan',
             label: 'Plan',
             value: server.plan,
             options: [
               ['metered', 'Metered: you pay by the minute while it is awake, and nothing while it sleeps.'],
-              ['flat', `Flat: ${perMonth} for 30 days with this RAM, however long it is awake.`],
+              [
+                'flat',
+                html`Flat: its first start pays for 30 days, however long it is awake.<small>${MORE_RAM}</small>`,
+              ],
             ],
           })
         } <button type="submit">Save size and plan</button>`,

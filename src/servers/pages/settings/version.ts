@@ -1,5 +1,6 @@
 import { sandboxVersions } from '../../../engines/sandbox.ts';
-import { CORES, SANDBOX } from '../../../game/container.ts';
+import { coresFor } from '../../../game/catalogue/api.ts';
+import { SANDBOX } from '../../../game/container.ts';
 import { missingCore } from '../../../game/core-versions.ts';
 import { compareVersions } from '../../../game/minecraft-version.ts';
 import { confirmed, hidden } from '../../../web/form.ts';
@@ -9,6 +10,7 @@ import { choiceField, filling } from '../../../web/panel/fields.ts';
 import { panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
 import { aboutSoftware, softwareName, softwareText } from '../software.ts';
+import { tiles } from '../tiles.ts';
 import { restNote, settingsPage } from './frame.ts';
 
 /** The server software and its version: chosen first, then shown with what follows from it, and done last. */
@@ -43,30 +45,55 @@ function packCard(server: ServerRequest['server']): Html {
 }
 
 async function choiceCards(request: ServerRequest): Promise<Html> {
-  const { call, server, query, here } = request;
-  const { versions } = await call('ListMinecraftVersions', {});
-  const offered = [...new Set([...versions, ...sandboxVersions(), server.version])].sort(
-    (a, b) => compareVersions(b, a) ?? 0,
-  );
+  const { call, server, query, here, role } = request;
+  const { cores, versions: releases } = await call('ListMinecraftVersions', {});
   const wanted = { type: query.get('type') ?? server.type, version: query.get('version') ?? server.version };
+  // What may run goes by the owner's account, of which a member is told nothing.
+  const offered = offersFor(server, role === 'owner' ? cores : coresFor(releases));
+  const { type, versions } = offered.find((each) => each.type === wanted.type) ?? offered[0];
   const filled = filling(request, '');
   return html`<section class="card">
       <h2>Software and version</h2>
       <p>Now <b>${softwareText(server)}</b>. Nothing changes before you have seen what follows from it.</p>
-      <form method="get" action="${here}#change">
+      <details ${type !== server.type && html`open`}>
+        <summary>Choose another software</summary>
+        ${tiles(
+          offered.map((each) => ({
+            href: `${here}?type=${each.type}#choose`,
+            name: softwareName(each.type),
+            about: aboutSoftware(each.type),
+            here: each.type === type,
+          })),
+          'Software',
+        )}
+      </details>
+      <form id="choose" method="get" action="${here}#change">
+        ${hidden('type', type)}
         <div class="side">
-          ${choiceField(filled, { name: 'type', label: 'Software', value: wanted.type, options: CORES.map((type) => [type, softwareName(type)]) })}
           ${choiceField(filled, {
             name: 'version',
-            label: 'Minecraft version',
-            value: wanted.version,
-            options: offered.map((each) => [each, each]),
+            label: `Version of ${softwareName(type)}`,
+            value: versions.includes(wanted.version) ? wanted.version : (versions[0] ?? ''),
+            options: versions.map((each) => [each, each]),
           })}
           <button class="second" type="submit">See what happens</button>
         </div>
       </form>
     </section>
-    ${query.has('type') && changeCard(request, wanted)}`;
+    ${query.has('version') && changeCard(request, wanted, offered)}`;
+}
+
+/** The present software first, with the present version whatever may run here, then what else may, each with its versions. */
+function offersFor({ type, version }: Software, cores: readonly Offer[]): [Offer, ...Offer[]] {
+  const present = cores.find((each) => each.type === type)?.versions ?? [];
+  const versions = [...new Set([...present, version])].toSorted((a, b) => compareVersions(b, a) ?? 0);
+  return [{ type, versions }, ...cores.filter((each) => each.type !== type)];
+}
+
+/** Software that may run here, with the versions there may be of it, newest first. */
+interface Offer {
+  type: string;
+  versions: readonly string[];
 }
 
 interface Software {
@@ -74,10 +101,10 @@ interface Software {
   version: string;
 }
 
-function changeCard(request: ServerRequest, wanted: Software): Html {
+function changeCard(request: ServerRequest, wanted: Software, offered: readonly Offer[]): Html {
   const { server } = request;
   const isSame = wanted.type === server.type && wanted.version === server.version;
-  const missing = missingFor(wanted);
+  const missing = missingFor(wanted, offered);
   const [from, to] = [softwareText(server), softwareText(wanted)];
   const button = isSame ? `Fetch the newest build of ${to}` : `Change to ${to}`;
   return html`<section class="card" id="change">
@@ -105,9 +132,12 @@ function changeCard(request: ServerRequest, wanted: Software): Html {
   </section>`;
 }
 
-function missingFor(wanted: Software): string | undefined {
-  const isOffered = wanted.type !== SANDBOX || sandboxVersions().includes(wanted.version);
-  return isOffered ? missingCore(wanted) : `The sandbox has no ${wanted.version}`;
+/** Why it cannot be had; undefined: it may be. */
+function missingFor(wanted: Software, offered: readonly Offer[]): string | undefined {
+  if (wanted.type === SANDBOX && !sandboxVersions().includes(wanted.version))
+    return `The sandbox has no ${wanted.version}`;
+  const isOffered = offered.some(({ type }) => type === wanted.type);
+  return missingCore(wanted) ?? (isOffered ? undefined : `${softwareName(wanted.type)} may not run here`);
 }
 
 /** What becomes of worlds and mods, in plain words. */

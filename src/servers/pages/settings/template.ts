@@ -1,0 +1,38 @@
+import { type Html, html } from '../../../web/html.ts';
+import { filling, lineField } from '../../../web/panel/fields.ts';
+import { panelForm } from '../../../web/panel/form.ts';
+import type { Outcome, ServerRequest } from '../../../web/panel/panel.ts';
+import type { Form } from '../../../web/serve.ts';
+
+/** Keeps the settings of the server under a name, among the templates of who asks. */
+export async function makeTemplate({ call, server: { id } }: ServerRequest, form: Form): Promise<Outcome> {
+  await call(
+    'CreateTemplate',
+    {},
+    { serverId: id, name: form.get('name') ?? '', description: form.get('description') ?? '' },
+  );
+  return 'template';
+}
+
+export function templateCard(request: ServerRequest): Html {
+  const filled = filling(request, 'template');
+  return html`<section class="card">
+    <h2>Make a template</h2>
+    <p>
+      Keeps the software, size, plan, properties and description of this server, to make others like it under
+      <a href="/servers/new">New server</a>. Its world and files are not part of it.
+    </p>
+    ${panelForm(
+      request,
+      'template',
+      html`${lineField(filled, { name: 'name', label: 'Name of the template', value: request.server.name, maxlength: 64 })}
+        ${lineField(filled, {
+          name: 'description',
+          label: 'In a few words',
+          hint: 'Shown where it is chosen.',
+          maxlength: 512,
+          required: false,
+        })}<button type="submit">Make the template</button>`,
+    )}
+  </section>`;
+}

@@ -1,0 +1,25 @@
+import { type Html, html } from '../../web/html.ts';
+
+/** A link by which something is chosen. */
+export interface Tile {
+  href: string;
+  name: string;
+  about: string;
+  /** It is the one that is chosen. */
+  here: boolean;
+}
+
+/** Links of which one is chosen, each with a few words on what it is. */
+export function tiles(all: readonly Tile[], label: string): Html {
+  return html`<nav aria-label="${label}">
+    <ul class="tiles">
+      ${all.map(
+        ({ href, name, about, here }) =>
+          html`<li>
+            <a href="${href}" ${here && html`aria-current="true"`}>${name}</a>
+            <small>${about}</small>
+          </li>`,
+      )}
+    </ul>
+  </nav>`;
+}
