@@ -20,6 +20,7 @@ const FILES = {
   panelStyle: ['panel.css'],
   panelScript: ['panel.js'],
   billStyle: ['bill.css'],
+  billScript: ['bill.js'],
   settingsStyle: ['settings.css'],
   preview: ['preview.js'],
   iconScript: ['icon.js'],

@@ -40,7 +40,7 @@ async function billPage(request: PanelRequest): Promise<Page> {
     ${costsCard(bill)}
     <div class="pair">${plansCard(bill)} ${limitsCard(bill)}</div>
     ${ledgerCard(request, { entries, servers, before })}`;
-  return { title: 'Bill', main, styles: [ASSETS.billStyle] };
+  return { title: 'Bill', main, styles: [ASSETS.billStyle], scripts: [ASSETS.billScript] };
 }
 
 /** Leads to the payment by a link: a form of ours may not be sent on to another site. */

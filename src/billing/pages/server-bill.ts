@@ -38,7 +38,7 @@ async function serverBillPage(request: ServerRequest): Promise<Page> {
       <h2>Each time it was awake</h2>
       <div data-live="sessions">${sessionTable(request, usage.sessions)}</div>
     </section>`;
-  return { title: 'Bill', main, styles: [ASSETS.billStyle] };
+  return { title: 'Bill', main, styles: [ASSETS.billStyle], scripts: [ASSETS.billScript] };
 }
 
 function planCard({ server }: ServerRequest, usage: Usage): Html {

@@ -39,6 +39,7 @@ export function mountMachine(panel: Panel): void {
     path: '/operator/machines/:id',
     show: machinePage,
     stream: ({ params: { id = '' } }) => `/v1/operator/machines:stream?${new URLSearchParams({ id }).toString()}`,
+    saysLive: true,
     forms: { send },
     done: Object.fromEntries(Object.keys(EVENTS).map((event) => [event, `${event} was sent.`])),
   });

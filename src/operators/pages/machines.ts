@@ -31,7 +31,7 @@ type Notes = (operator: PanelRequest['principal']) => readonly Html[];
 /** The operators' table of all state machines. Works without a script; with it, it follows what happens. */
 export function mountMachines(panel: Panel, notes: Notes): void {
   const show = (request: PanelRequest) => machinesPage(request, notes(request.principal));
-  mountOperatorPage(panel, { path: '/operator', show, stream: '/v1/operator/machines:stream' });
+  mountOperatorPage(panel, { path: '/operator', show, stream: '/v1/operator/machines:stream', saysLive: true });
 }
 
 async function machinesPage({ call, query, now }: PanelRequest, notes: readonly Html[]): Promise<Page> {

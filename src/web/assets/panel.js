@@ -75,12 +75,6 @@ function improve() {
     time.title = new Date(time.dateTime).toISOString();
   }
   for (const time of document.querySelectorAll('time[data-local-title]')) time.title = localTime(time.dateTime);
-  // A day of UTC has other ends where its reader is: what is said of it stays, and is said in their time besides.
-  for (const title of document.querySelectorAll('title[data-from]')) {
-    const { from, to, text = title.textContent } = title.dataset;
-    title.dataset.text = text;
-    title.textContent = `${text} (here ${localTime(Number(from))} to ${localTime(Number(to))})`;
-  }
 }
 
 function localTime(at, timeStyle = 'short') {

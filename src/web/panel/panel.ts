@@ -52,6 +52,8 @@ export interface PanelPage<Request extends PanelRequest = PanelRequest> {
   stream?: string | ((request: PanelRequest) => string);
   /** The most a form may hold, where it is more than a few lines. */
   formBytes?: number;
+  /** The page itself says whether it is live. */
+  saysLive?: boolean;
   /** The forms whose files may be of any length: they come in `Form.uploads`. */
   streamed?: readonly string[];
 }
@@ -80,7 +82,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
           data-now="${request.now}"
           ${streamOf(page, request)}
         >
-          ${page.stream !== undefined && liveNote()}${notes(request)}${shown.main}
+          ${page.stream !== undefined && !page.saysLive && liveNote()}${notes(request)}${shown.main}
         </div>`,
       });
       mount(page.path, page, (request) => request, frame);
