@@ -101,7 +101,7 @@ export const settings = {
   fenceCommand: secret(
     'FENCE_COMMAND',
     kind.text,
-    'ENGINE=swarm: a shell command that switches off the node NODE_NAME (NODE_ADDRESS, NODE_ID) and succeeds once it surely is off.',
+    'ENGINE=swarm: a shell command that cuts the power of the node NODE_NAME (NODE_ADDRESS, NODE_ID), and succeeds once it has none.',
   ),
   swarmLostAfterSeconds: setting(
     'SWARM_LOST_AFTER_S',

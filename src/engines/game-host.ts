@@ -111,7 +111,7 @@ export async function preloadEngine(engine: EngineSetting): Promise<void> {
 type Opened = Pick<GameHost, 'engine' | 'owner' | 'trusted' | 'containerOf'>;
 
 async function openEngine(options: GameHostOptions, installation: string): Promise<Opened> {
-  const { settings, store, secret, log } = options;
+  const { settings, store, secret, mayAct, log } = options;
   const docker = dockerOptions(settings.dockerHost);
   const image = settings.sandboxImage;
   const provideImage: ImageProvider = async (docker, wanted) => {
@@ -127,7 +127,8 @@ async function openEngine(options: GameHostOptions, installation: string): Promi
   const kind = await chooseEngine(settings.engine, { docker, image, provideImage, usedDocker, log });
   if (kind === 'swarm') {
     const { openSwarm } = await import('./swarm/open.ts');
-    const engine = await openSwarm({ store, secret, settings, docker, installation, logDir, provideImage, log });
+    const swarm = { store, secret, settings, docker, installation, mayAct, logDir, provideImage, log };
+    const engine = await openSwarm(swarm);
     return { engine, owner: rootsGames(), trusted: 'everybody', containerOf: undefined };
   }
   if (kind === 'docker') {

@@ -2080,7 +2080,7 @@ export interface paths {
         put?: never;
         /**
          * Say that a node is off
-         * @description You say that a node which does not answer is surely off: switched off, or its disk and network unplugged. Its games then start on other nodes. **Only say so where it is true**: a game that still runs there would share its world with the new one, and ruin it. Refused for a node that answers (NODE_ANSWERS); once said, saying it again changes nothing.
+         * @description You say that a node which does not answer is surely off: it has no power, or has been started anew since. Its games then start on other nodes. **Only say so where it is true**: a game that still runs there would share its world with the new one, and ruin it. A node whose network or disk is unplugged is not off: its games run on, and save when it is plugged in again. Refused for a node that answers (NODE_ANSWERS); once said, saying it again changes nothing.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */

@@ -132,7 +132,7 @@ function fenceForm(request: PanelRequest, node: Node): Html {
   return html`<h3>Is it off?</h3>
     ${confirmed(
       'Its games start on other nodes at once. If one of them still runs there, its world is ruined: say so only where the machine ' +
-        'has no power, or has been taken apart from its disk.',
+        'has no power, or has been started anew since. One that is only unplugged from its network or disk runs on.',
       'It is surely off…',
       node.node,
       panelForm(
