@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { distance } from 'fastest-levenshtein';
+import { misspelt } from './kernel/misspelt.ts';
 import { fileVariable, withSecretFiles } from './kernel/secret-files.ts';
 import * as kind from './kernel/setting-kinds.ts';
 
@@ -63,6 +63,7 @@ export const settings = {
   extraPorts: setting('EXTRA_PORTS', kind.portRange, '32000-32767', 'Given out for what mods listen on.'),
   sftpHost: setting('SFTP_HOST', kind.host, '::', 'Address SFTP listens on.'),
   sftpPort: setting('SFTP_PORT', kind.port, '2022', 'Port of SFTP; 0: any free one.'),
+  sftpPublicHost: setting('SFTP_PUBLIC_HOST', kind.optional(kind.host), '', 'Told to owners. Empty: PUBLIC_HOST.'),
   databaseUrl: secret('DATABASE_URL', kind.databaseUrl, 'postgres://… or sqlite:<file>. Empty: a file in DATA_DIR.'),
   standby: setting('STANDBY', kind.oneOf('refuse', 'wait'), 'refuse', 'Where another service runs: wait, take over.'),
   engine: setting(
@@ -70,6 +71,12 @@ export const settings = {
     kind.engine,
     'auto',
     'Games as containers (docker), as containers of several machines (swarm), or as child processes.',
+  ),
+  engineChange: setting(
+    'ENGINE_CHANGE',
+    kind.oneOf('refuse', 'accept'),
+    'refuse',
+    'Another ENGINE than before while servers are awake: accept where none of them can run any more.',
   ),
   trustTenants: setting(
     'TRUST_TENANTS',
@@ -357,16 +364,9 @@ function textsOf(env: NodeJS.ProcessEnv, { envFile = '.env' }: ConfigOptions): N
 /** Other programs' variables are nobody's business; one that is nearly the name of a setting, which is not set, is a slip. */
 function refuseMistyped(texts: NodeJS.Dict<string>): void {
   const names = [...Object.values<Setting<unknown>>(settings).map(({ name }) => name), ...SECRETS.map(fileVariable)];
-  const unset = names.filter((name) => texts[name] === undefined);
-  for (const given of Object.keys(texts)) {
-    if (names.includes(given)) continue;
-    const meant = unset.find((name) => bare(name) === bare(given) || (name.length > 7 && distance(name, given) === 1));
-    if (meant !== undefined) throw new ConfigError(`${given} is no setting: did you mean ${meant}?`);
-  }
-}
-
-function bare(name: string): string {
-  return name.replaceAll(/[^a-z\d]/gi, '').toUpperCase();
+  const given = Object.keys(texts).filter((name) => texts[name] !== undefined);
+  const slip = misspelt(given, names);
+  if (slip) throw new ConfigError(`${slip.given} is no setting: did you mean ${slip.meant}?`);
 }
 
 function setting<T>(name: string, kind: kind.Kind<T>, fallback: string, help: string): Setting<T> {
