@@ -169,6 +169,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
   const engine: Engine = {
     kind: 'swarm',
     nodes,
+    withoutConsoles: options.network === undefined,
 
     boot: (spec, signal) =>
       translated(() => withLock(spec.serverId, async () => game(await services.run(spec, false, signal))), signal),
