@@ -2091,6 +2091,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/operator/nodes:setRegion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say in which region a node stands
+         * @description Servers of that region start on it from now on, and no others. Those that are awake stay there until they stop. With `none` the node is kept free of games, as managers of a swarm should be. Refused where games run on one machine alone (ONE_MACHINE): its region is a setting.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["SetNodeRegion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/operator/proxies": {
         parameters: {
             query?: never;
@@ -5605,6 +5627,13 @@ export interface components {
             /** @description As the list names it, or its id. */
             node: string;
             /** @description How you know that it is off: kept in the audit log. */
+            reason: string;
+        };
+        NodeRegionRequest: {
+            /** @description As the list names it, or its id. */
+            node: string;
+            /** @description The code of a region, which need not be there yet; `none`: no games start on it. */
+            region: string;
             reason: string;
         };
         ListProxiesResponse: {
@@ -9893,6 +9922,38 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["FenceNodeRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetNodeRegion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "node": "node-2",
+                 *       "region": "eu",
+                 *       "reason": "Moved to Falkenstein"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NodeRegionRequest"];
             };
         };
         responses: {
