@@ -63,6 +63,7 @@ export const settings = {
   extraPorts: setting('EXTRA_PORTS', kind.portRange, '32000-32767', 'Ports that servers get for mods, as voice chat.'),
   sftpHost: setting('SFTP_HOST', kind.host, '::', 'Address SFTP listens on.'),
   sftpPort: setting('SFTP_PORT', kind.port, '2022', 'Port of SFTP; 0: any free one.'),
+  sftpPublicHost: setting('SFTP_PUBLIC_HOST', kind.optional(kind.host), '', 'Told to owners. Empty: PUBLIC_HOST.'),
   databaseUrl: secret('DATABASE_URL', kind.databaseUrl, 'postgres://… or sqlite:<file>. Empty: a file in DATA_DIR.'),
   standby: setting(
     'STANDBY',
@@ -75,6 +76,12 @@ export const settings = {
     kind.engine,
     'auto',
     'Games as containers (docker), as containers of several machines (swarm), or as child processes.',
+  ),
+  engineChange: setting(
+    'ENGINE_CHANGE',
+    kind.oneOf('refuse', 'accept'),
+    'refuse',
+    'Another ENGINE than before while servers are awake: accept where none of them can run any more.',
   ),
   trustTenants: setting(
     'TRUST_TENANTS',
@@ -106,7 +113,7 @@ export const settings = {
   fenceCommand: secret(
     'FENCE_COMMAND',
     kind.text,
-    'ENGINE=swarm: a shell command that switches off the node NODE_NAME (NODE_ADDRESS, NODE_ID) and succeeds once it surely is off.',
+    'ENGINE=swarm: a shell command that cuts the power of the node NODE_NAME (NODE_ADDRESS, NODE_ID), and succeeds once it has none.',
   ),
   swarmLostAfterSeconds: setting(
     'SWARM_LOST_AFTER_S',
@@ -252,23 +259,6 @@ export const settings = {
 /** Each may stand in a file of its own. */
 const SECRETS = Object.values<Setting<unknown>>(settings).flatMap((each) => (each.secret ? [each.name] : []));
 
-/** Where each group of settings begins in the help, and what it is called there. */
-const HEADINGS: Partial<Record<keyof typeof settings, string>> = {
-  dataDir: 'Where it keeps things, and where browsers and programs reach it',
-  proxy: 'Players',
-  sftpHost: 'SFTP',
-  databaseUrl: 'Database',
-  engine: 'Games',
-  mysqlAdminUrl: "Servers' own databases",
-  checkout: 'Money',
-  idleTimeoutMinutes: 'Limits',
-  trustedProxies: 'People',
-  backupQuotaMb: 'Backups',
-  smtpUrl: 'Mail',
-  modrinthUrl: 'Where things are looked up',
-  logLevel: 'Log',
-};
-
 type Parsed = { -readonly [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer T> ? T : never };
 
 type Defaulted = 'baseUrl' | 'defaultServer' | 'databaseUrl' | 'mysqlAddress' | 'signupCreditMicros';
@@ -315,42 +305,8 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, options: Config
   });
 }
 
-/** All settings with their defaults, a line or two each, for `--help`. */
-export function helpText(): string {
-  return grouped(({ name, kind, fallback, help }) => {
-    const about = kind.description === undefined ? '' : ` (${kind.description})`;
-    return `  ${name}${fallback && `=${fallback}`}\n      ${help}${about}\n`;
-  });
-}
-
-/** The settings in force as they would be written, for `--settings`: what is not set is its default. Secrets are starred. */
-export function settingsText(env: NodeJS.ProcessEnv = process.env, options: ConfigOptions = {}): string {
-  const texts = textsOf(env, options);
-  return grouped(({ name, fallback, secret: isSecret }) => {
-    const given = texts[name]?.trim() ?? '';
-    const shown = isSecret && given !== '' ? '***' : given || fallback;
-    return `  ${name}=${shown}${given === '' ? '' : '   (set)'}\n`;
-  });
-}
-
-/** Every setting in the order of the help, by what it is about. */
-export function settingGroups(): { heading: string; settings: Setting<unknown>[] }[] {
-  const groups: { heading: string; settings: Setting<unknown>[] }[] = [];
-  for (const [key, each] of Object.entries<Setting<unknown>>(settings)) {
-    const heading = HEADINGS[key as keyof typeof settings];
-    if (heading !== undefined) groups.push({ heading, settings: [] });
-    groups.at(-1)?.settings.push(each);
-  }
-  return groups;
-}
-
-function grouped(line: (each: Setting<unknown>) => string): string {
-  return settingGroups()
-    .map((group) => `\n${group.heading}\n${group.settings.map(line).join('')}`)
-    .join('');
-}
-
-function textsOf(env: NodeJS.ProcessEnv, { envFile = '.env' }: ConfigOptions): NodeJS.Dict<string> {
+/** What the environment and the file say, secrets in files of their own included. Throws ConfigError. */
+export function textsOf(env: NodeJS.ProcessEnv, { envFile = '.env' }: ConfigOptions): NodeJS.Dict<string> {
   const texts = { ...(envFile === null ? {} : readEnvFile(envFile)), ...env };
   try {
     return withSecretFiles(texts, SECRETS);

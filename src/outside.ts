@@ -13,6 +13,7 @@ import { portsToTake } from './listening.ts';
 import { openModRegistries } from './mods/registries/registries.ts';
 import { openMailer } from './people/mail/mailer.ts';
 import { createMojangProfiles } from './players/mojang.ts';
+import { countAwake } from './servers/rows.ts';
 import { openInstallation } from './store/installation.ts';
 import type { Waiting } from './store/lease.ts';
 import { TABLES } from './tables.ts';
@@ -49,7 +50,8 @@ export async function openOutside(config: Config, { waiting, onLost, clock, log,
     onLost,
   });
   const mayAct = () => lease.require();
-  const gameHost = await openGameHost({ store, secret, settings: config, mayAct, clock, log, onClose });
+  const awake = () => countAwake(store);
+  const gameHost = await openGameHost({ store, secret, settings: config, mayAct, awake, clock, log, onClose });
   return {
     ...gameHost,
     store,

@@ -24,7 +24,7 @@ const UNCONFIRMED =
 export interface SavingOptions {
   store: Pick<Store, 'query' | 'write'>;
   console: Pick<Console, 'run'>;
-  engine: Pick<Engine, 'logs'>;
+  engine: Pick<Engine, 'logs' | 'withoutConsoles'>;
   clock: Clock;
   rconPassword: (serverId: string) => string;
 }
@@ -95,6 +95,7 @@ export function createSaving({ store, console, engine, clock, rconPassword }: Sa
 
   return {
     async off(id, rcon, signal) {
+      if (rcon === null && engine.withoutConsoles) return UNCONFIRMED;
       if (rcon === null) throw unreachable();
       const first = await store.write((tx) => noteSavingOff(tx, id, clock.now()));
       const reply = await run(id, rcon, 'save-off').catch(async (error: unknown) => {

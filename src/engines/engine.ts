@@ -147,6 +147,8 @@ export interface Engine {
    * each game has an address of its own.
    */
   listeners?(serverId: string): Promise<Listeners | undefined>;
+  /** No game has a console, by the way in which they are reached here. Absent: those have one that open one. */
+  withoutConsoles?: boolean;
   /** The machines that games run on, where they are several. Absent: this one. */
   nodes?: EngineNodes;
   /** The addresses that connections from this machine come from, as a game sees it; all players come from there. */

@@ -11,6 +11,7 @@ import { withStandardInput } from './console/typed-console.ts';
 import { containerName } from './docker/container.ts';
 import { dockerOptions } from './docker/host.ts';
 import { type ImageProvider, renewImage } from './docker/image.ts';
+import { engineAfter, noteEngine } from './engine-change.ts';
 import type { Engine } from './engine.ts';
 import { fencedConsole, fencedEngine } from './fenced.ts';
 import { type TrustedWithCode, openConfinement } from './process/confined.ts';
@@ -49,6 +50,8 @@ export interface GameHost {
 export interface GameHostSettings {
   dataDir: string;
   engine: EngineSetting;
+  /** Whether another engine than before may begin while servers are awake. */
+  engineChange: 'refuse' | 'accept';
   dockerHost: string;
   sandboxImage: string;
   /** Where servers run that ask for no other. */
@@ -78,6 +81,8 @@ export interface GameHostOptions {
   settings: GameHostSettings;
   /** Resolves where games may be touched by this process; see `Lease.require`. */
   mayAct: () => Promise<void>;
+  /** How many servers are not at rest, as far as is known. */
+  awake: () => Promise<number>;
   clock: Clock;
   log: Log;
   onClose: OnClose;
@@ -111,7 +116,7 @@ export async function preloadEngine(engine: EngineSetting): Promise<void> {
 type Opened = Pick<GameHost, 'engine' | 'owner' | 'trusted' | 'containerOf'>;
 
 async function openEngine(options: GameHostOptions, installation: string): Promise<Opened> {
-  const { settings, store, secret, log } = options;
+  const { settings, store, secret, mayAct, log } = options;
   const docker = dockerOptions(settings.dockerHost);
   const image = settings.sandboxImage;
   const provideImage: ImageProvider = async (docker, wanted) => {
@@ -124,13 +129,17 @@ async function openEngine(options: GameHostOptions, installation: string): Promi
   const logDir = join(settings.dataDir, 'logs');
   // Earlier versions left no note, but only the Docker engine keeps logs there.
   const usedDocker = (await getMeta(store, USED_DOCKER)) !== undefined || existsSync(logDir);
-  const kind = await chooseEngine(settings.engine, { docker, image, provideImage, usedDocker, log });
+  const chosen = await chooseEngine(settings.engine, { docker, image, provideImage, usedDocker, log });
+  const accepted = settings.engineChange === 'accept';
+  const kind = await engineAfter({ store, setting: settings.engine, chosen, awake: options.awake, accepted, log });
+  await noteEngine(store, kind);
   if (kind === 'swarm') {
     const [{ openSwarm }, { serviceName }] = await Promise.all([
       import('./swarm/open.ts'),
       import('./swarm/service-spec.ts'),
     ]);
-    const engine = await openSwarm({ store, secret, settings, docker, installation, logDir, provideImage, log });
+    const swarm = { store, secret, settings, docker, installation, mayAct, logDir, provideImage, log };
+    const engine = await openSwarm(swarm);
     return { engine, owner: rootsGames(), trusted: 'everybody', containerOf: (id) => serviceName(installation, id) };
   }
   if (kind === 'docker') {

@@ -2080,11 +2080,33 @@ export interface paths {
         put?: never;
         /**
          * Say that a node is off
-         * @description You say that a node which does not answer is surely off: switched off, or its disk and network unplugged. Its games then start on other nodes. **Only say so where it is true**: a game that still runs there would share its world with the new one, and ruin it. Refused for a node that answers (NODE_ANSWERS); once said, saying it again changes nothing.
+         * @description You say that a node which does not answer is surely off: it has no power, or has been started anew since. Its games then start on other nodes. **Only say so where it is true**: a game that still runs there would share its world with the new one, and ruin it. A node whose network or disk is unplugged is not off: its games run on, and save when it is plugged in again. Refused for a node that answers (NODE_ANSWERS); once said, saying it again changes nothing.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
         post: operations["FenceNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/nodes:setRegion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say in which region a node stands
+         * @description Servers of that region start on it from now on, and no others. Those that are awake stay there until they stop. With `none` the node is kept free of games, as managers of a swarm should be. Refused where games run on one machine alone (ONE_MACHINE): its region is a setting.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["SetNodeRegion"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5618,6 +5640,13 @@ export interface components {
             /** @description As the list names it, or its id. */
             node: string;
             /** @description How you know that it is off: kept in the audit log. */
+            reason: string;
+        };
+        NodeRegionRequest: {
+            /** @description As the list names it, or its id. */
+            node: string;
+            /** @description The code of a region, which need not be there yet; `none`: no games start on it. */
+            region: string;
             reason: string;
         };
         ListProxiesResponse: {
@@ -9929,6 +9958,38 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["FenceNodeRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetNodeRegion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "node": "node-2",
+                 *       "region": "eu",
+                 *       "reason": "Moved to Falkenstein"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NodeRegionRequest"];
             };
         };
         responses: {

@@ -39,6 +39,11 @@ export interface Fleet {
   setDrained(node: string, drained: Drained | undefined, audit: Audit): Promise<NodeView>;
   /** Takes the operator's word that it is off. FAILED_PRECONDITION NODE_ANSWERS where it is not. */
   fence(node: string, audit: Audit): Promise<NodeView>;
+  /**
+   * Says where it stands; `none` keeps games off it. FAILED_PRECONDITION ONE_MACHINE where there are no others, UNAVAILABLE
+   * NODE_UNREACHABLE where the engine could not be told.
+   */
+  setRegion(node: string, region: string, audit: Audit): Promise<NodeView>;
 }
 
 export interface FleetOptions {
@@ -97,6 +102,11 @@ function fleetOfOne({ capacity, reachability, drain, config }: FleetOptions): Fl
       require(node);
       const message = `${node} is the machine that this service runs on: it is not off. Games run on no other here.`;
       throw new StatusError('FAILED_PRECONDITION', 'NODE_ANSWERS', message, { metadata: { node } });
+    },
+    async setRegion(node) {
+      require(node);
+      const message = `Games run on ${node} alone, whose region is set by REGION at the start of the service.`;
+      throw new StatusError('FAILED_PRECONDITION', 'ONE_MACHINE', message, { metadata: { node } });
     },
   };
 }
@@ -196,6 +206,15 @@ function fleetOfNodes(options: FleetOptions & { nodes: EngineNodes }): Fleet {
       });
       if (!isOff) throw answers(node.name);
       return viewOfFenced(node);
+    },
+    async setRegion(name, region, audit) {
+      const node = find(name);
+      if (node.state === 'gone') throw notFound(name);
+      await store.write((tx) => audit(tx, node.name));
+      await nodes.setRegion(node.id, region).catch((cause: unknown) => {
+        throw unreachable(node.name, cause);
+      });
+      return viewOf(node);
     },
   };
 }

@@ -47,6 +47,14 @@ const FenceNodeRequest = message({
   reason: Reason.describe('How you know that it is off: kept in the audit log.'),
 }).meta({ id: 'FenceNodeRequest' });
 
+const NodeRegionRequest = message({
+  node: text(128).describe('As the list names it, or its id.'),
+  region: text(32)
+    .regex(/^[a-z0-9][a-z0-9-]*$/, 'must be lower-case letters, digits and hyphens')
+    .describe('The code of a region, which need not be there yet; `none`: no games start on it.'),
+  reason: Reason,
+}).meta({ id: 'NodeRegionRequest' });
+
 const listNodes = ({ fleet }: Needs) =>
   operation({
     ...of,
@@ -101,14 +109,32 @@ const fenceNode = (needs: Needs) =>
     path: '/v1/operator/nodes:fence',
     summary: 'Say that a node is off',
     description:
-      'You say that a node which does not answer is surely off: switched off, or its disk and network unplugged. Its games then start ' +
+      'You say that a node which does not answer is surely off: it has no power, or has been started anew since. Its games then start ' +
       'on other nodes. **Only say so where it is true**: a game that still runs there would share its world with the new one, and ruin ' +
-      'it. Refused for a node that answers (NODE_ANSWERS); once said, saying it again changes nothing.',
+      'it. A node whose network or disk is unplugged is not off: its games run on, and save when it is plugged in again. Refused for a node that answers (NODE_ANSWERS); once said, saying it again changes nothing.',
     body: FenceNodeRequest,
     example: { node: 'node-2', reason: 'Power supply pulled, seen by me' },
     reply: Node,
     run: async ({ principal, body: { node, reason } }) =>
       needs.fleet.fence(node, audit(needs, principal, 'node.fence', reason)),
+  });
+
+const setNodeRegion = (needs: Needs) =>
+  operation({
+    ...of,
+    id: 'SetNodeRegion',
+    method: 'post',
+    path: '/v1/operator/nodes:setRegion',
+    summary: 'Say in which region a node stands',
+    description:
+      'Servers of that region start on it from now on, and no others. Those that are awake stay there until they stop. With ' +
+      '`none` the node is kept free of games, as managers of a swarm should be. Refused where games run on one machine alone ' +
+      '(ONE_MACHINE): its region is a setting.',
+    body: NodeRegionRequest,
+    example: { node: 'node-2', region: 'eu', reason: 'Moved to Falkenstein' },
+    reply: Node,
+    run: async ({ principal, body: { node, region, reason } }) =>
+      needs.fleet.setRegion(node, region, audit(needs, principal, 'node.region', `${region}: ${reason}`)),
   });
 
 /** The machines servers run on, for operators. */
@@ -117,6 +143,7 @@ export const nodeOperations = (needs: Needs): readonly Operation[] => [
   drainNode(needs),
   resumeNode(needs),
   fenceNode(needs),
+  setNodeRegion(needs),
 ];
 
 function audit({ clock }: Needs, principal: Principal, action: string, reason: string): Parameters<Fleet['fence']>[1] {

@@ -1,4 +1,5 @@
 import { EntitySchema } from 'typeorm';
+import { isTagged } from '../../machines/server.ts';
 import type { OwnerSettings } from '../game/settings.ts';
 import { StatusError } from '../kernel/status.ts';
 import { bigint, boolean, id, integer, json, ofAccount, text } from '../store/columns.ts';
@@ -156,6 +157,13 @@ export async function listServersByAccount(
 export async function countServersOfAccount(db: Sql, accountId: string): Promise<number> {
   const sql = `SELECT COUNT(*) AS "count" FROM "servers" WHERE "accountId" = $1 AND "state" <> 'deleting'`;
   return countOf(db, sql, [accountId]);
+}
+
+/** How many servers are not at rest, those being deleted too. */
+export async function countAwake(db: Sql): Promise<number> {
+  const sql = `SELECT "state", COUNT(*) AS "count" FROM "servers" GROUP BY "state"`;
+  const found = await db.query<{ state: string; count: number | string }>(sql, []);
+  return found.reduce((sum, { state, count }) => sum + (isTagged(state, 'at-rest') ? 0 : Number(count)), 0);
 }
 
 /** All servers, as far as players may see them. */

@@ -27,7 +27,7 @@ export interface OpenSftpOptions {
   serverOperation: ServerOperation;
   files: Pick<Files, 'jail'>;
   disk: DiskQuota;
-  settings: { dataDir: string; publicHost: string; trustedProxies?: BlockList };
+  settings: { dataDir: string; publicHost: string; sftpPublicHost?: string | null; trustedProxies?: BlockList };
   clock: Clock;
   log: Log;
   onClose: OnClose;
@@ -36,7 +36,8 @@ export interface OpenSftpOptions {
 /** Servers' files over SFTP; it listens nowhere yet. What is open on a server ends with its deletion. */
 export async function openSftp(options: OpenSftpOptions): Promise<{ sftp: Sftp; feature: Feature }> {
   const { store, servers, people, serverOperation, files, disk, settings, clock, log, onClose } = options;
-  const { dataDir, publicHost, trustedProxies: trusted } = settings;
+  const { dataDir, trustedProxies: trusted } = settings;
+  const publicHost = settings.sftpPublicHost || settings.publicHost;
   const sftp = createSftp({
     store,
     clock,

@@ -112,6 +112,7 @@ test('operators: invitations, accounts, nodes, machines; any operation by its ad
   await says(['accounts', 'credit', 'acc_test', '2.50', 'A gift'], /^acc_test has 2\.50 USD now/);
   await says(['wallet', 'ledger'], /credit +2\.50 USD +A gift\n$/);
   await says(['nodes'], /^NODE +STATE.*\n\S+ +takes starts/);
+  t.regex((await it.run(['nodes', 'region', 'node-1', 'eu', 'moved'], { key })).err, /set by REGION/);
   await says(['capacity'], /^0 servers awake: /);
   await says(['machines'], /castle +server .*hibernated/);
   await says(

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { DEFAULT_SANDBOX_IMAGE } from '../../src/engines/docker/sandbox-image.ts';
+import type { NodeNotes } from '../../src/engines/swarm/fences.ts';
 import { managerOf } from '../../src/engines/swarm/manager.ts';
 import { swarmNetworks } from '../../src/engines/swarm/networks.ts';
 import { checkSharedFolder } from '../../src/engines/swarm/shared-folder.ts';
@@ -62,7 +63,7 @@ export function swarmBenches(count: number): SwarmBenches {
       const dir = await mkdtemp(join(tmpdir(), 'dormouse-swarm-'));
       await chmod(dir, 0o755);
       const logDir = join(dir, 'logs');
-      const notes: Record<string, number>[] = [{}];
+      const notes: NodeNotes[] = [{}];
       const make = () =>
         createSwarmEngine({
           docker: { socketPath: swarm.nodes[0]!.socketPath },
@@ -72,6 +73,7 @@ export function swarmBenches(count: number): SwarmBenches {
           region: 'na',
           notes: { read: async () => notes.at(-1) ?? {}, write: async (now) => void notes.push(now) },
           lostAfterMs: 0,
+          mayAct: async () => {},
           network: how.overlay ? network : undefined,
           secret: installation,
           agentImage: DEFAULT_SANDBOX_IMAGE,

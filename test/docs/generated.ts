@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deviceGrantMachine } from '../../machines/device-grant.ts';
 import { serverMachine } from '../../machines/server.ts';
-import { settingGroups } from '../../src/config.ts';
+import { settingGroups } from '../../src/settings-help.ts';
 import { commandsPage } from './commands-page.ts';
 import { type ChartState, readChart } from '../../src/web/statechart/statechart.ts';
 

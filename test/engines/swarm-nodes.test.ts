@@ -1,53 +1,239 @@
-import test from 'ava';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import type { FenceNode, NodeNotes } from '../../src/engines/swarm/fences.ts';
 import { fenceBy } from '../../src/engines/swarm/open.ts';
 import { openSwarmNodes } from '../../src/engines/swarm/nodes.ts';
-import type { Manager, NodeInfo } from '../../src/engines/swarm/manager.ts';
+import { type Manager, type NodeInfo, fencedManager } from '../../src/engines/swarm/manager.ts';
+import { AGENT_NONE, agentLabel } from '../../src/engines/swarm/service-spec.ts';
 import type { Task } from '../../src/engines/swarm/task.ts';
 import { createLog } from '../../src/kernel/log.ts';
+import { until } from '../support/until.ts';
 
-test('a node that has come back while its fencing command ran says itself what runs there', async (t) => {
-  let state = 'down';
+const never = new AbortController().signal;
+
+function taskOf(id: string, NodeID = 'n1', { state = 'running', made = 0 } = {}): Task {
+  const times = { CreatedAt: new Date(made).toISOString() };
+  return { ID: id, NodeID, ...times, Status: { State: state }, DesiredState: 'running', Spec: {} } as unknown as Task;
+}
+
+/** One node of a swarm as a manager shows it, and what becomes of it. */
+function standIn() {
+  const labels: Record<string, string> = { 'dormouse.region': 'na', 'dormouse.files.i1': 'shared' };
+  const now = { state: 'down', there: true, labels, tasks: [taskOf('t1')], changed: 0 };
   const node = () =>
     ({
       ID: 'n1',
-      Spec: { Labels: { 'dormouse.region': 'na' }, Availability: 'active' },
+      Spec: { Labels: now.labels, Availability: 'active' },
       Description: { Hostname: 'one', Resources: {} },
-      Status: { State: state, Addr: '192.0.2.1' },
+      Status: { State: now.state, Addr: '192.0.2.1' },
     }) as unknown as NodeInfo;
-  const task = {
-    ID: 't1',
-    NodeID: 'n1',
-    CreatedAt: new Date(0).toISOString(),
-    Status: { State: 'running' },
-    DesiredState: 'running',
-    Spec: {},
-  } as unknown as Task;
-  const manager = { nodes: async () => [node()], tasks: async () => [task] } as unknown as Manager;
-  const written: object[] = [];
-  const command = Promise.withResolvers<boolean>();
-  const nodes = await openSwarmNodes({
-    manager,
+  const manager = {
+    nodes: async () => (now.there ? [node()] : []),
+    tasks: async () => now.tasks,
+    async updateNode(_, change) {
+      now.changed += 1;
+      now.labels = change(node().Spec).Labels ?? {};
+    },
+  } as Partial<Manager> as Manager;
+  return Object.assign(now, { manager });
+}
+
+/** The nodes as a service opens them; `stored` is what it has written down of them, from the first to the last. */
+async function opened(
+  given: Partial<Parameters<typeof openSwarmNodes>[0]> & { manager: Manager },
+  stored: (NodeNotes | Record<string, number>)[] = [{}],
+) {
+  return openSwarmNodes({
     installation: 'i1',
     region: 'na',
-    notes: { read: async () => ({}), write: async (notes) => void written.push(notes) },
-    fenceNode: () => command.promise,
+    notes: { read: async () => stored.at(-1)!, write: async (notes) => void stored.push(structuredClone(notes)) },
     lostAfterMs: 0,
     log: createLog({ level: 'silent' }),
+    ...given,
   });
+}
+
+test('a node that has come back while its fencing command ran says itself what runs there', async (t) => {
+  const swarm = standIn();
+  const stored: NodeNotes[] = [{}];
+  const command = Promise.withResolvers<boolean>();
+  let ended = never;
+  const fenceNode: FenceNode = (_, signal) => {
+    ended = signal;
+    return command.promise;
+  };
+  const nodes = await opened({ ...swarm, fenceNode }, stored);
   await nodes.look();
   t.not(nodes.whereIs('any')?.state, 'ready');
-  state = 'ready';
+  await until(() => ended !== never);
+  swarm.state = 'ready';
   await nodes.look();
+  t.true(ended.aborted, 'the command is told');
   command.resolve(true);
   await new Promise((resolve) => setImmediate(resolve));
-  t.is(nodes.offAt(task), undefined);
-  t.deepEqual(written, []);
+  t.is(nodes.offAt(swarm.tasks[0]!), undefined);
+  t.deepEqual(stored.at(-1)?.['n1']?.off, []);
+});
+
+test('a fence is about the tasks that were there, by nobody’s clock', async (t) => {
+  const swarm = standIn();
+  const hour = 3_600_000;
+  // The manager's clock is an hour ahead of the service's.
+  swarm.tasks = [taskOf('t1', 'n1', { made: Date.now() + hour })];
+  const nodes = await opened(swarm);
+  await nodes.look();
+  t.true(await nodes.fence('n1'));
+  t.not(nodes.offAt(swarm.tasks[0]!), undefined);
+  // One that was made there later, by a clock an hour behind, and is lost in turn.
+  const later = taskOf('t2', 'n1', { made: Date.now() - hour });
+  swarm.tasks = [...swarm.tasks, later];
+  await nodes.look();
+  t.is(nodes.offAt(later), undefined);
+  t.is(nodes.list()[0]?.games, 1);
+});
+
+test('what still runs on a node that comes back from a fence is a stray, and never taken to be off', async (t) => {
+  const swarm = standIn();
+  const stored: NodeNotes[] = [{}];
+  const nodes = await opened(swarm, stored);
+  await nodes.look();
+  await nodes.fence('n1');
+  const [task] = swarm.tasks as [Task];
+  swarm.state = 'ready';
+  await nodes.look();
+  t.is(nodes.offAt(task), undefined, 'it was cut off, not switched off');
+  t.true(nodes.wasOff(task));
+  t.deepEqual(nodes.strays(), [task]);
+  // After a restart of the service too.
+  const again = await opened(swarm, stored);
+  await again.look();
+  t.deepEqual(again.strays(), [task]);
+  swarm.tasks = [taskOf('t1', 'n1', { state: 'shutdown' })];
+  await nodes.look();
+  t.deepEqual(nodes.strays(), []);
+  swarm.tasks = [];
+  await nodes.look();
+  t.like(stored.at(-1)?.['n1'], { off: [], fencedAt: null });
+});
+
+test('a fence that was noted by an earlier release still holds', async (t) => {
+  const swarm = standIn();
+  const later = taskOf('t2', 'n1', { made: 2_000 });
+  swarm.tasks = [...swarm.tasks, later];
+  const nodes = await opened(swarm, [{ n1: 1_000 }]);
+  await nodes.look();
+  t.is(nodes.offAt(swarm.tasks[0]!), 1_000);
+  t.is(nodes.offAt(later), undefined);
+});
+
+test('a node that is no part of the swarm any more is fenced by its name, also after a restart', async (t) => {
+  const swarm = standIn();
+  const stored: NodeNotes[] = [{}];
+  swarm.state = 'ready';
+  await (await opened(swarm, stored)).look();
+  swarm.there = false;
+  const asked: object[] = [];
+  const fenceNode: FenceNode = async (node) => asked.push(node) > 0;
+  const nodes = await opened({ ...swarm, fenceNode }, stored);
+  await nodes.look();
+  t.like(nodes.list(), [{ name: 'one', address: '192.0.2.1', state: 'gone' }]);
+  await until(() => nodes.offAt(swarm.tasks[0]!) !== undefined);
+  t.deepEqual(asked, [{ id: 'n1', name: 'one', address: '192.0.2.1' }]);
+  // Of one that nobody has seen, nobody knows what it is called.
+  const blind = await opened({ ...swarm, fenceNode });
+  await blind.look();
+  await new Promise((resolve) => setImmediate(resolve));
+  t.is(asked.length, 1);
+  t.is(blind.offAt(swarm.tasks[0]!), undefined);
+});
+
+test('no power is cut, and nothing counts as off, where the database takes no write of this service', async (t) => {
+  const swarm = standIn();
+  const notes = { read: async () => ({}), write: () => Promise.reject(new Error('another process has taken over')) };
+  let asked = 0;
+  const fenceNode: FenceNode = async () => (asked += 1) > 0;
+  const nodes = await opened({ ...swarm, notes, fenceNode });
+  await nodes.look();
+  await t.throwsAsync(nodes.fence('n1'), { message: /taken over/ });
+  t.is(nodes.offAt(swarm.tasks[0]!), undefined);
+  t.is(asked, 0);
+});
+
+test('nothing of the swarm is changed where another service may have taken over', async (t) => {
+  const swarm = standIn();
+  swarm.state = 'ready';
+  swarm.labels = {};
+  const refused = { message: /taken over/ };
+  const manager = fencedManager(swarm.manager, () => Promise.reject(new Error('another process has taken over')));
+  const nodes = await opened({ manager });
+  await t.throwsAsync(nodes.look(), refused);
+  await t.throwsAsync(nodes.setStarts('n1', false), refused);
+  t.is(swarm.changed, 0);
+});
+
+test('a start waits for no node of which an earlier one has found that it shares the folder', async (t) => {
+  const swarm = standIn();
+  swarm.state = 'ready';
+  const asked: (readonly string[])[] = [];
+  const checkFiles = async (ids: readonly string[]) => {
+    asked.push(ids);
+    return new Map(ids.map((id) => [id, 'it is not mounted there']));
+  };
+  const nodes = await opened({ ...swarm, checkFiles });
+  await nodes.look();
+  await nodes.admitNodes('new');
+  t.deepEqual(asked, []);
+  t.true(nodes.list()[0]?.takesStarts);
+  await t.throwsAsync(nodes.admitNodes('all'), { message: /one: it is not mounted there/ });
+  t.deepEqual(asked, [['n1']]);
+  await nodes.look();
+  t.like(nodes.list()[0], {
+    takesStarts: false,
+    trouble: 'It does not share the servers’ folder: it is not mounted there',
+  });
+});
+
+test('a node that is kept free of games has an agent as long as games are there', async (t) => {
+  const swarm = standIn();
+  swarm.state = 'ready';
+  const nodes = await opened(swarm);
+  await nodes.look();
+  await nodes.setRegion('n1', 'none');
+  t.like(nodes.list()[0], { takesStarts: false, region: 'none' });
+  t.is(swarm.labels[agentLabel('i1')], undefined);
+  t.deepEqual(nodes.ready(), ['n1']);
+  swarm.tasks = [];
+  await nodes.look();
+  t.is(swarm.labels[agentLabel('i1')], AGENT_NONE);
+  await nodes.look();
+  t.deepEqual(nodes.ready(), []);
+  await nodes.setRegion('n1', 'na');
+  t.is(swarm.labels[agentLabel('i1')], undefined);
 });
 
 test('a fencing command that fails is told of without its words, which may hold a password', async (t) => {
   const node = { id: 'n1', name: 'one', address: '192.0.2.1' };
-  t.true(await fenceBy('test "$NODE_NAME $NODE_ADDRESS $NODE_ID" = "one 192.0.2.1 n1"')(node));
-  const failed = await t.throwsAsync(fenceBy('echo hush >&2; : hush; exit 3')(node));
+  t.true(await fenceBy('test "$NODE_NAME $NODE_ADDRESS $NODE_ID" = "one 192.0.2.1 n1"')(node, never));
+  const failed = await t.throwsAsync(fenceBy('echo hush >&2; : hush; exit 3')(node, never));
   t.is(failed?.message, 'FENCE_COMMAND ended with 3');
   t.notRegex(JSON.stringify(failed), /hush/);
+});
+
+test('a fencing command that hangs, or whose node is back, ends with all that it has begun', async (t) => {
+  const node = { id: 'n1', name: 'one', address: '' };
+  const folder = await mkdtemp(join(tmpdir(), 'dormouse-fence-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  await Promise.all([endsAll(t, join(folder, 'late'), 1_500), endsAll(t, join(folder, 'back'), 60_000)]);
+
+  async function endsAll(t: ExecutionContext, file: string, mostMs: number): Promise<void> {
+    const back = new AbortController();
+    const command = fenceBy(`sleep 1000 & echo $! > ${file}; wait`, mostMs)(node, back.signal);
+    command.catch(() => {});
+    const pid = Number(await until({ despiteErrors: true }, async () => (await readFile(file, 'utf8')).trim()));
+    if (mostMs > 10_000) back.abort();
+    await t.throwsAsync(command, { message: 'FENCE_COMMAND ended with SIGKILL' });
+    await until(async () => !/sleep/.test(await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
+  }
 });

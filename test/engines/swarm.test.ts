@@ -199,6 +199,35 @@ holds('a node without the servers’ folder takes no games, and is named', async
   t.regex(found[0]![1]!, /not mounted there/);
 });
 
+holds('a node that was said to be off, and was only unplugged, comes back without its games', async (t, bench) => {
+  const { engine, spec, swarm } = bench;
+  const heard: string[] = [];
+  t.teardown(engine.watch(({ type }) => heard.push(type)));
+  await until(async () => heard.includes('resync'));
+  const manager = (await swarm.manager.listNodes()).find(({ ManagerStatus }) => ManagerStatus);
+  await engine.nodes!.setStarts(manager!.ID, false);
+  t.teardown(() => engine.nodes!.setStarts(manager!.ID, true));
+  const alpha = spec('alpha', { print: ['one'] });
+  await engine.boot(alpha, never);
+  const before = await containerOf(bench, 'alpha');
+  await before.node.unplug();
+  await until(async () => engine.nodes!.list().find(({ id }) => id === before.nodeId)?.state === 'down');
+  t.true(await engine.nodes!.fence(before.nodeId));
+  const again = await engine.boot(alpha, never);
+  const after = await containerOf(bench, 'alpha');
+  t.not(after.nodeId, before.nodeId);
+  t.is((await before.container.inspect()).State.Running, true, 'nobody had cut its power');
+  await before.node.plug();
+  const ended = await until({ despiteErrors: true }, async () => {
+    const { State: state } = await before.container.inspect();
+    return !state.Running && state;
+  }).catch((error: unknown) => (/no such container/i.test(String(error)) ? undefined : Promise.reject(error)));
+  t.log(`ended by ${ended?.ExitCode}`);
+  await until(async () => engine.nodes!.list().find(({ id }) => id === before.nodeId)?.state === 'ready');
+  await answers(again.game!);
+  t.is((await containerOf(bench, 'alpha')).nodeId, after.nodeId);
+});
+
 holds('a game on a node that is cut off starts elsewhere only once the node is surely off', async (t, bench) => {
   const { engine, spec, swarm } = bench;
   const heard: string[] = [];

@@ -1,10 +1,15 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import Docker from 'dockerode';
 import { partsOf, readPaper } from '../docs/blocks.ts';
+import { connect } from '../sftp/support.ts';
 import { type RawBot, joinRaw } from '../support/bot.ts';
+import { endProcess } from '../support/end-process.ts';
 import { needs } from '../support/needs.ts';
+import { freePort } from '../support/service.ts';
 import { buildDormouse, buildMariadb, buildPostgres } from '../support/stack-images.ts';
 import { type StackMachines, stackMachines } from '../support/stack-machines.ts';
 import { until } from '../support/until.ts';
@@ -14,7 +19,7 @@ const VERSION = '1.20.4';
 const ADDRESS = /192\.168\.7\.(\d)/g;
 
 test('from one machine to three, as the paper has it: players stay while services die and get a new release', async (t) => {
-  for (const need of ['swarm', 'postgres', 'mariadb'] as const) if (!(await needs(t, need))) return;
+  for (const need of ['swarm', 'postgres', 'mariadb', 'haproxy'] as const) if (!(await needs(t, need))) return;
   t.timeout(1_800_000);
   // In place of the official images, which come from a registry.
   const images = { POSTGRES_IMAGE: 'postgres:stand-in', MARIADB_IMAGE: 'mariadb:stand-in' };
@@ -22,19 +27,33 @@ test('from one machine to three, as the paper has it: players stay while service
   if (!machines) return;
   t.timeout(1_800_000);
   const stack = new Stack(t, machines);
-  const [first, second] = machines.nodes as [Machine, Machine];
+  const [first, second, third] = machines.nodes as [Machine, Machine, Machine];
   await buildImages(t, first.docker, images);
   const [mounted = '', joined = '', secrets = '', released = '', deployed = '', told = '', renewed = ''] = blocks();
-  await Promise.all(machines.nodes.map(({ shell }) => shell.run(mounted)));
+  await Promise.all([first, second].map(({ shell }) => shell.run(mounted)));
+  // Somebody forgets the mount on the third.
+  const [folder = '', ...mounting] = mounted.split('\n').filter((command) => /^[^#]/.test(command));
+  await third.shell.run(folder);
   for (const block of [joined, secrets, released, deployed]) await stack.onFirst(block);
 
   const before = await stack.serving();
   await stack.onFirst(told);
   await stack.signIn();
   stack.took('to the first answer');
+  t.not(before, third, 'no service serves without the folder');
+  await stack.until('no games start there', async () => (await stack.node(third)).state === 'closed');
+  t.regex((await stack.node(third)).trouble, /not mounted there/);
+  for (const command of mounting) await third.shell.run(command);
+  await stack.until('games start there', async () => (await stack.node(third)).state === 'ready');
+  await stack.until('the other stands by', async () => (await stack.standing()).length === 1);
+  stack.took('to three machines with the folder');
   await stack.call('POST', '/v1/servers', { name: 'Lobby', version: VERSION, ramMb: 512 });
   const database = (await stack.call('POST', '/v1/servers/lobby/database', {})) as Record<string, string>;
   t.is(`${database['host']}:${database['port']}`, 'mariadb:3306');
+  const login = (await stack.call('POST', '/v1/servers/lobby/sftp:enable', {})) as SftpLogin;
+  t.is(login.host, 'dormouse.example.org');
+  const sftpPort = await stack.balance();
+  await stack.until('SFTP leads to it', () => signIn(t, sftpPort, login));
   const steve = await stack.join(first, 'Steve');
   const alex = await stack.join(second, 'Alex');
   await talks(steve, alex, 'by two proxies');
@@ -45,6 +64,7 @@ test('from one machine to three, as the paper has it: players stay while service
   stack.took(`to a service on ${after.name}, after one on ${before.name}`);
   await talks(alex, steve, 'with the other service');
   await stack.until('it knows who plays', async () => (await stack.online()) === 'Alex,Steve');
+  await stack.until('SFTP follows', () => signIn(t, sftpPort, login));
 
   await stack.onFirst(renewed);
   await stack.until('both are the new release', async () => {
@@ -70,6 +90,18 @@ test('from one machine to three, as the paper has it: players stay while service
 });
 
 type Machine = StackMachines['nodes'][number];
+
+interface SftpLogin {
+  host: string;
+  username: string;
+  password: string;
+}
+
+/** By the balancer of the paper. */
+async function signIn(t: ExecutionContext, port: number, login: SftpLogin): Promise<true> {
+  (await connect(t, { port, login }, { readyTimeout: 20_000 })).end();
+  return true;
+}
 
 interface Task {
   Spec: { ContainerSpec: { Image: string } };
@@ -128,8 +160,12 @@ class Stack {
   }
 
   async onFirst(block: string): Promise<void> {
-    const { nodes } = this.#machines;
-    await nodes[0]!.shell.run(block.replaceAll(ADDRESS, (_, n: string) => nodes[Number(n) - 1]!.address));
+    await this.#machines.nodes[0]!.shell.run(this.#here(block));
+  }
+
+  /** With the addresses that the machines have here. */
+  #here(text: string): string {
+    return text.replaceAll(ADDRESS, (_, n: string) => this.#machines.nodes[Number(n) - 1]!.address);
   }
 
   /** The machine whose service says that it serves. */
@@ -166,6 +202,37 @@ class Stack {
       if (answer && answer.status !== 503) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
       await this.serving();
     }
+  }
+
+  async node({ name }: Machine): Promise<{ state: string; trouble: string }> {
+    const { nodes } = (await this.call('GET', '/v1/operator/nodes')) as {
+      nodes: { node: string; state: string; trouble: string }[];
+    };
+    return nodes.find(({ node }) => node === name)!;
+  }
+
+  /** The machines whose service answers, and does not serve. */
+  async standing(): Promise<Machine[]> {
+    const asked = this.#machines.nodes.map(async (machine) => {
+      const answer = await fetch(`http://${machine.address}:8080/readyz`, {
+        signal: AbortSignal.timeout(10_000),
+      }).catch(() => undefined);
+      return answer?.status === 503 ? [machine] : [];
+    });
+    return (await Promise.all(asked)).flat();
+  }
+
+  /** Runs the balancer that the paper has for SFTP, until the test ends; resolves with its port. */
+  async balance(): Promise<number> {
+    const { text: config } = partsOf(readPaper('docs/deployment.md')).find(({ file }) => file === 'haproxy.cfg')!;
+    const port = await freePort();
+    const file = join(dirname(this.#machines.shared), 'haproxy.cfg');
+    await writeFile(file, this.#here(config).replace('bind :2022', `bind 127.0.0.1:${port}`));
+    const env = { PATH: `${process.env.PATH}:/usr/sbin` };
+    const program = spawn('haproxy', ['-db', '-f', file], { env, stdio: 'ignore' });
+    await once(program, 'spawn');
+    this.#t.teardown(() => endProcess(program.pid!));
+    return port;
   }
 
   async online(): Promise<string> {

@@ -46,6 +46,8 @@ test('each node is drained, resumed, and said to be off, without a script and wi
   t.regex(unsaid, /<details class="confirm" open>[^]*id="fence-n1-reason-wrong">is required/);
   t.regex(await it.sent('/operator/nodes/fence', { node: 'n2', reason: 'off' }), /cellar answers, so it is not off/);
   t.regex(await it.sent('/operator/nodes/resume', { node: 'n2', reason: 'done' }), /takes starts again/);
+  const moved = { node: 'n3', region: 'us', reason: 'a new rack' };
+  t.regex(await it.sent('/operator/nodes/region', moved), /Servers of that region start on it[^]*value="us"/);
   t.regex(
     await it.sent('/operator/nodes/fence', { node: 'n1', reason: 'power pulled' }),
     /counts as off: its games start/,

@@ -126,6 +126,26 @@ test('a drained node starts nothing new: others do, until all of a region are dr
   ]);
 });
 
+test('an operator says in which region a node stands: servers of it start there from then on', async (t) => {
+  const it = await site(t);
+  await it.create('far', { region: 'eu' });
+  await it.create('near', { ramMb: 512 });
+  await it.command('near', 'START');
+  await it.running('near');
+  const set = (body: object) => it.operate('nodes:setRegion', body);
+  t.like((await set({ node: 'far', region: 'none', reason: 'a manager' })).json, { node: 'far', region: 'none' });
+  t.is(await it.start('far'), 'REGION_DOWN');
+  t.like((await set({ node: 'one', region: 'eu', reason: 'moved' })).json, { node: 'one', region: 'eu' });
+  t.is((await it.servers.get('near'))?.state, 'running', 'what is awake stays');
+  t.is(await it.start('far'), '');
+  await it.running('far');
+  t.is(it.nodes.whereIs('far')?.id, 'n1');
+  t.is((await set({ node: 'four', region: 'eu', reason: 'x' })).reason, 'NODE_NOT_FOUND');
+  for (const wrong of [{ region: 'Eu rope' }, { region: '' }, { reason: ' ' }])
+    t.is((await set({ node: 'one', region: 'eu', reason: 'x', ...wrong })).status, 400);
+  t.deepEqual(await it.actions(), ['node.region: far: none: a manager', 'node.region: one: eu: moved']);
+});
+
 test('a lost game waits until an operator says that its node is off: all read what it waits for, and then it goes on', async (t) => {
   const it = await site(t);
   for (const id of ['castle', 'other']) await it.create(id, { ramMb: 512 });
@@ -203,6 +223,8 @@ test('on this machine alone nobody’s word is taken that it is off', async (t) 
   const fence = (node: string) => it.call('POST', '/v1/operator/nodes:fence', { key, body: { node, reason: 'off' } });
   t.is((await fence('node-1')).reason, 'NODE_ANSWERS');
   t.is((await fence('node-2')).reason, 'NODE_NOT_FOUND');
+  const moved = { node: 'node-1', region: 'eu', reason: 'moved' };
+  t.is((await it.call('POST', '/v1/operator/nodes:setRegion', { key, body: moved })).reason, 'ONE_MACHINE');
   t.like((await it.call('GET', '/v1/operator/nodes', { key })).json, {
     nodes: [{ node: 'node-1', id: '', state: 'ready' }],
   });

@@ -81,6 +81,15 @@ export const nodes: Subject = {
       shape: NODE,
       show: (node) => [`${node.node}: ${nodeState(node)}.`],
     }),
+    call({
+      name: 'nodes region',
+      summary: 'Say in which region a node stands, whose servers then start on it; none keeps games off it.',
+      args: ['node', 'region', 'reason'],
+      call: ({ api }, [node = '', region = '', reason = '']) =>
+        api.POST('/v1/operator/nodes:setRegion', { body: { node, region, reason } }),
+      shape: NODE,
+      show: (node) => [`${node.node} stands in ${node.region}: ${nodeState(node)}.`],
+    }),
   ],
 };
 

@@ -9,7 +9,7 @@ import { statusOf, unless, within } from '../docker/errors.ts';
 import { EngineError } from '../engine.ts';
 import type { Manager } from './manager.ts';
 import type { SwarmNetworks } from './networks.ts';
-import { REGION_LABEL, hostPort } from './service-spec.ts';
+import { AGENT_NONE, agentLabel, hostPort } from './service-spec.ts';
 import { type Task, addressIn, publishedAt } from './task.ts';
 
 const PORT = 8_475;
@@ -22,8 +22,8 @@ const SPEC_LABEL = 'dormouse.spec';
 
 /** What runs of this service on each node of the swarm, and passes on what concerns its games there. */
 export interface Agents {
-  /** Makes Swarm run it on every node, this version of it. */
-  deploy(): Promise<void>;
+  /** Makes Swarm run it on every node, this version of it. False where Swarm had been told so already. */
+  deploy(): Promise<boolean>;
   /** The engine of a node, as far as its agent lets through. Rejects with `engine_unavailable` where none runs there. */
   on(nodeId: string): Promise<Docker>;
   /** Ids of nodes where it runs. */
@@ -89,8 +89,10 @@ export function swarmAgents(options: AgentsOptions): Agents {
       const token = await ensureObject(docker, 'secrets', `${name}-${digest(secret)}`, Buffer.from(secret));
       const spec = agentSpec({ ...options, name, image: await options.image(), config, token, network });
       const there = await manager.service(name);
-      if (there === undefined && (await manager.create(spec))) return;
-      if (there?.Spec.Labels[SPEC_LABEL] !== spec.Labels[SPEC_LABEL]) await manager.update(name, () => spec);
+      if (there === undefined && (await manager.create(spec))) return true;
+      if (there?.Spec.Labels[SPEC_LABEL] === spec.Labels[SPEC_LABEL]) return false;
+      await manager.update(name, () => spec);
+      return true;
     },
 
     async on(nodeId) {
@@ -174,7 +176,7 @@ function agentSpec({ name, installation, image, config, token, network, nodeSock
     },
     Resources: { Limits: { MemoryBytes: 256 * MIB, Pids: 128 } },
     RestartPolicy: { Condition: 'any', Delay: 1_000_000_000 },
-    Placement: { Constraints: [`node.labels.${REGION_LABEL}!=none`] },
+    Placement: { Constraints: [`node.labels.${agentLabel(installation)}!=${AGENT_NONE}`] },
     ...(network !== undefined && { Networks: [{ Target: network }] }),
     LogDriver: { Name: 'json-file', Options: { 'max-size': '1m', 'max-file': '2' } },
   };

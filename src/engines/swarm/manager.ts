@@ -38,8 +38,8 @@ export interface Manager {
   taskOf(service: string): Promise<Task | undefined>;
   /** All tasks of a service. */
   tasksOf(service: string): Promise<Task[]>;
-  /** Tasks of services with this label. */
-  tasks(label: string): Promise<Task[]>;
+  /** Tasks of services with all of these labels. */
+  tasks(...labels: string[]): Promise<Task[]>;
   task(id: string): Promise<Task | undefined>;
   /** All that runs in the swarm, the containers too that others attached to its networks. */
   runningTasks(): Promise<Task[]>;
@@ -82,7 +82,7 @@ export function managerOf(docker: Docker): Manager {
     },
     tasksOf,
     taskOf: async (name) => (await tasksOf(name)).toSorted(newestFirst)[0],
-    tasks: (label) => listTasks({ label: [label] }),
+    tasks: (...labels) => listTasks({ label: labels }),
     task: (id) => unless([404], within(CALL_MS, docker.getTask(id).inspect())) as Promise<Task | undefined>,
     runningTasks: () => listTasks({ 'desired-state': ['running'], runtime: ['', 'container', 'attachment'] }),
     nodes: () => within(CALL_MS, docker.listNodes()) as Promise<NodeInfo[]>,
@@ -92,6 +92,29 @@ export function managerOf(docker: Docker): Manager {
         const options = { version: now.Version.Index, ...change(now.Spec) };
         await within(CALL_MS, docker.getNode(id).update(options as never) as unknown as Promise<unknown>);
       });
+    },
+  };
+}
+
+/** The manager, which changes nothing of the swarm unless this process may act. What only reads is asked at any time. */
+export function fencedManager(manager: Manager, mayAct: () => Promise<void>): Manager {
+  return {
+    ...manager,
+    async create(...given) {
+      await mayAct();
+      return await manager.create(...given);
+    },
+    async update(...given) {
+      await mayAct();
+      await manager.update(...given);
+    },
+    async remove(...given) {
+      await mayAct();
+      await manager.remove(...given);
+    },
+    async updateNode(...given) {
+      await mayAct();
+      await manager.updateNode(...given);
     },
   };
 }

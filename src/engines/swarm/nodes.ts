@@ -3,26 +3,19 @@ import { MIB } from '../../kernel/units.ts';
 import { LABEL } from '../docker/container.ts';
 import { EngineError, type EngineNode, type EngineNodes } from '../engine.ts';
 import { NO_REGION } from '../regions.ts';
+import { type CheckFiles, createAdmission } from './admission.ts';
+import { type FenceNode, type FenceNotes, openFences } from './fences.ts';
 import { type Manager, type NodeInfo, installationLabel } from './manager.ts';
-import { REGION_LABEL, filesLabel } from './service-spec.ts';
+import { AGENT_NONE, REGION_LABEL, agentLabel } from './service-spec.ts';
 import { type Task, isOver, labelsOf } from './task.ts';
-
-/** When nodes were surely off, by node id, epoch ms: kept over restarts. */
-export interface FenceNotes {
-  read(): Promise<Record<string, number>>;
-  write(notes: Record<string, number>): Promise<void>;
-}
-
-/** Switches a node off. Resolves to whether it surely is. */
-export type FenceNode = (node: Pick<EngineNode, 'id' | 'name' | 'address'>) => Promise<boolean>;
 
 export interface SwarmNodesOptions {
   manager: Manager;
   installation: string;
   region: string;
   notes: FenceNotes;
-  /** Which nodes see the servers' folder; what is wrong on the others. Absent: all do. */
-  checkFiles?: ((nodeIds: readonly string[]) => Promise<Map<string, string | undefined>>) | undefined;
+  /** Absent: all nodes see the servers' folder. */
+  checkFiles?: CheckFiles | undefined;
   /** Absent: only people fence. */
   fenceNode?: FenceNode | undefined;
   /** A node that has been down for so long counts as off; 0: never. */
@@ -34,17 +27,21 @@ export interface SwarmNodesOptions {
 export interface SwarmNodes extends EngineNodes {
   /** Reads everything anew; true where a node has been fenced since. Rejects where no manager answers. */
   look(): Promise<boolean>;
-  /** When the node of a task was switched off after the task was made; undefined: it may run. */
+  /** When the node of a task was switched off under it; undefined: it may run, or its node is back and says itself what it does. */
   offAt(task: Task): number | undefined;
+  /** Whether a task was on a node that was switched off, which may be back: it is nobody's game any more. */
+  wasOff(task: Task): boolean;
+  /** Tasks of which that holds, and which run all the same, on nodes that are back. */
+  strays(): Task[];
   /** Throws `engine_unavailable` where the node of a task does not answer and nobody knows what it does. */
   requireReachable(task: Task): void;
   nameOf(task: Task): string;
   /** The address of a task's node; '' where it is not known. */
   addressOf(task: Task): string;
-  /** Ids of nodes that answer and are given to games. */
+  /** Ids of nodes that answer, and where games may be. */
   ready(): string[];
-  /** Lets games start on those nodes that see the servers' folder. Rejects with EngineError where none does. */
-  admitNodes(): Promise<void>;
+  /** Lets games start on those nodes that answer and see the servers' folder; see `Admission.admit`. */
+  admitNodes(which: 'new' | 'all'): Promise<void>;
 }
 
 interface Seen {
@@ -55,8 +52,6 @@ interface Seen {
 
 /** Between two tries of a fencing command. */
 const FENCE_EVERY_MS = 10_000;
-/** After this a node that did not share the servers' folder is asked again. */
-const RECHECK_MS = 30_000;
 
 /**
  * Two games on one world must never be. What ran on a node that Swarm calls down may run on, so it counts as running until
@@ -65,7 +60,8 @@ const RECHECK_MS = 30_000;
  */
 export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmNodes> {
   const { manager, installation, region, notes, checkFiles, fenceNode, lostAfterMs, log } = options;
-  let fenced = await notes.read();
+  const fences = await openFences({ notes, log });
+  const admission = createAdmission({ manager, installation, checkFiles, log });
   let nodes = new Map<string, NodeInfo>();
   let tasks: Task[] = [];
   let isNews = false;
@@ -73,18 +69,12 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
   let seen: Seen | undefined;
   const downSince = new Map<string, number>();
   const lastTry = new Map<string, number>();
-  const fencing = new Set<string>();
-  /** Nodes whose folder has been checked since this process began, and when. */
-  const checked = new Map<string, number>();
-  /** Why nodes do not share the servers' folder. */
-  const unshared = new Map<string, string>();
-  let checking = false;
+  /** Fencing commands that run, by node. */
+  const fencing = new Map<string, AbortController>();
 
   const isReady = (id: string | undefined) => id === undefined || nodes.get(id)?.Status.State === 'ready';
-  const offAt = ({ NodeID: id, CreatedAt: made }: Task) => {
-    const at = id === undefined ? undefined : fenced[id];
-    return at !== undefined && Date.parse(made) < at ? at : undefined;
-  };
+  // Of what runs on a node that is back, only that node can tell.
+  const offAt = (task: Task) => (isReady(task.NodeID) && !isOver(task) ? undefined : fences.offAt(task));
   /** Tasks that may run on a node which does not answer. */
   const lostOn = (id: string) =>
     isReady(id) ? [] : tasks.filter((task) => task.NodeID === id && !isOver(task) && offAt(task) === undefined);
@@ -100,69 +90,37 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
     nodes = new Map((await manager.nodes()).map((node) => [node.ID, node]));
     tasks = await manager.tasks(installationLabel(installation));
     seen = undefined;
+    await fences.heed(nodes, tasks);
     for (const node of nodes.values()) await label(node);
     for (const id of new Set([...nodes.keys(), ...tasks.flatMap(({ NodeID }) => NodeID ?? [])])) await heed(id);
-    await forget();
     seen = undefined;
   }
 
-  /** A node without a region stands in that of the installation. */
+  /** A node without a region stands in that of the installation; one that is kept free of games needs no agent, once it is. */
   async function label({ ID: id, Spec: spec, Description: description }: NodeInfo): Promise<void> {
-    if (spec.Labels?.[REGION_LABEL] !== undefined) return;
-    log.info({ node: description.Hostname, region }, 'a node without a region is labelled with ours');
-    await manager.updateNode(id, (now) => ({ ...now, Labels: { [REGION_LABEL]: region, ...now.Labels } }));
+    const { [REGION_LABEL]: said, [agentLabel(installation)]: agent } = spec.Labels ?? {};
+    const wanted = said === NO_REGION && !hasGames(id) ? AGENT_NONE : undefined;
+    if (said !== undefined && agent === wanted) return;
+    if (said === undefined)
+      log.info({ node: description.Hostname, region }, 'a node without a region is labelled with ours');
+    await manager.updateNode(id, (now) => {
+      const before: Record<string, string> = { [REGION_LABEL]: region, ...now.Labels };
+      const { [agentLabel(installation)]: _, ...labels } = before;
+      return { ...now, Labels: { ...labels, ...(wanted !== undefined && { [agentLabel(installation)]: wanted }) } };
+    });
   }
 
-  /**
-   * Lets games start on nodes that see the servers' folder, and on no others: asked of each once, and again where it did
-   * not. Rejects where it was asked of some and none does.
-   */
-  async function admitNodes(): Promise<void> {
-    const asked = ready().filter((id) => Date.now() - (checked.get(id) ?? 0) > RECHECK_MS);
-    if (checking || asked.length === 0) return;
-    checking = true;
-    try {
-      const troubles = (await checkFiles?.(asked)) ?? new Map<string, string | undefined>();
-      for (const id of asked) {
-        const trouble = troubles.get(id);
-        checked.set(id, trouble === undefined ? Infinity : Date.now());
-        if (trouble === undefined) unshared.delete(id);
-        else unshared.set(id, trouble);
-        if (trouble !== undefined)
-          log.error(
-            { node: nodeName(id) },
-            `no games start on ${nodeName(id)}, which does not share the servers' folder: ${trouble}`,
-          );
-        await manager.updateNode(id, (spec) => ({ ...spec, Labels: labelled(spec.Labels, trouble === undefined) }));
-      }
-      const first = asked[0]!;
-      if (asked.some((id) => troubles.get(id) === undefined)) return;
-      throw new EngineError(
-        'unknown',
-        `No node shares the servers' folder; ${nodeName(first)}: ${troubles.get(first)}.`,
-        {
-          suggestion: 'Mount DATA_DIR/servers on this machine and on every node, at the same path.',
-        },
-      );
-    } finally {
-      checking = false;
-    }
-  }
+  const hasGames = (id: string) => tasks.some((task) => task.NodeID === id && !isOver(task));
 
-  function labelled(labels: Record<string, string> = {}, shares: boolean): Record<string, string> {
-    const { [filesLabel(installation)]: _, ...others } = labels;
-    return shares ? { ...others, [filesLabel(installation)]: 'shared' } : others;
-  }
-
-  /** Nodes that answer and are given to games. */
-  const ready = () =>
-    [...nodes.values()]
-      .filter((node) => isReady(node.ID) && node.Spec.Labels?.[REGION_LABEL] !== NO_REGION)
-      .map(({ ID: id }) => id);
+  const answering = () => [...nodes.values()].filter(({ ID: id }) => isReady(id));
 
   async function heed(id: string): Promise<void> {
     if (isReady(id)) {
-      if (downSince.delete(id)) log.info({ node: nodeName(id) }, 'the node is back');
+      fencing.get(id)?.abort();
+      if (!downSince.delete(id)) return;
+      log.info({ node: nodeName(id) }, 'the node is back');
+      // It may have begun anew, and what it mounts may not be there any more.
+      admission.doubt(id);
       return;
     }
     // A manager that has just begun has not heard of its nodes yet.
@@ -179,11 +137,16 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
 
   async function command(id: string): Promise<void> {
     if (!fenceNode || fencing.has(id) || Date.now() - (lastTry.get(id) ?? 0) < FENCE_EVERY_MS) return;
-    fencing.add(id);
+    const back = new AbortController();
+    fencing.set(id, back);
     lastTry.set(id, Date.now());
     try {
-      const address = nodes.get(id)?.Status.Addr ?? '';
-      const isOff = await fenceNode({ id, name: nodeName(id), address });
+      const { name, address } = fences.known(id) ?? { name: '', address: '' };
+      if (name === '')
+        throw new Error('it is not known what the node was called: only its operators can say that it is off');
+      // Nothing is stored before its power is cut: so that is asked for here.
+      await fences.requireSole();
+      const isOff = await fenceNode({ id, name, address }, back.signal);
       // It may have come back while the command ran, and then says itself what runs.
       if (isOff && !isReady(id)) await fence(id, 'FENCE_COMMAND has succeeded');
     } catch (err) {
@@ -194,34 +157,13 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
   }
 
   async function fence(id: string, why: string): Promise<void> {
-    fenced = { ...fenced, [id]: Date.now() };
-    await notes.write(fenced);
+    await fences.fence(id, lostOn(id));
     seen = undefined;
     isNews = true;
     log.warn({ node: nodeName(id), why }, 'a node counts as switched off: its games start elsewhere');
   }
 
-  /** Notes of which no task is left that they are about. */
-  async function forget(): Promise<void> {
-    const kept = Object.entries(fenced).filter(
-      ([id, at]) =>
-        !nodes.has(id) || !isReady(id) || tasks.some((task) => task.NodeID === id && Date.parse(task.CreatedAt) < at),
-    );
-    if (kept.length === Object.keys(fenced).length) return;
-    fenced = Object.fromEntries(kept);
-    await notes.write(fenced);
-  }
-
-  const nodeName = (id: string) => nodes.get(id)?.Description.Hostname ?? id;
-
-  /** Why no game starts on a node that answers; '' where some may, or where it is drained. */
-  function troubleOf(id: string, labels: Record<string, string> = {}): string {
-    if (labels[REGION_LABEL] === NO_REGION) return `It is kept free of games (${REGION_LABEL}=${NO_REGION}).`;
-    if (checkFiles === undefined || labels[filesLabel(installation)] !== undefined) return '';
-    const trouble = unshared.get(id);
-    if (trouble === undefined) return 'Whether it shares the servers’ folder has not been found out yet.';
-    return `It does not share the servers’ folder: ${trouble}`;
-  }
+  const nodeName = (id: string) => nodes.get(id)?.Description.Hostname || fences.known(id)?.name || id;
 
   function compile(): Seen {
     const elsewhere = [...new Set(tasks.flatMap(({ NodeID: id }) => id ?? []))].filter((id) => !nodes.has(id));
@@ -241,11 +183,11 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
     const ours = tasks.filter((task) => task.NodeID === id && !isOver(task) && offAt(task) === undefined);
     const bytes = ours.reduce((sum, { Spec }) => sum + (Spec.Resources?.Reservations?.MemoryBytes ?? 0), 0);
     const drained = node !== undefined && node.Spec.Availability !== 'active';
-    const trouble = node !== undefined && isReady(id) ? troubleOf(id, node.Spec.Labels) : '';
+    const trouble = node !== undefined && isReady(id) ? admission.troubleOf(node) : '';
     return {
       id,
       name: nodeName(id),
-      address: node?.Status.Addr ?? '',
+      address: node?.Status.Addr ?? fences.known(id)?.address ?? '',
       region: node?.Spec.Labels?.[REGION_LABEL] ?? region,
       state: node === undefined ? 'gone' : isReady(id) ? 'ready' : 'down',
       takesStarts: node !== undefined && isReady(id) && !drained && trouble === '',
@@ -256,17 +198,22 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
       usedRamMb: Math.ceil(bytes / MIB),
       games: ours.length,
       waitsSince: lostOn(id).length > 0 ? (downSince.get(id) ?? null) : null,
-      fencedAt: isReady(id) || lostOn(id).length > 0 ? null : (fenced[id] ?? null),
+      fencedAt: isReady(id) || lostOn(id).length > 0 ? null : fences.fencedAt(id),
     };
   }
 
   return {
     look,
     offAt,
+    wasOff: (task) => fences.offAt(task) !== undefined,
+    strays: () => tasks.filter((task) => fences.offAt(task) !== undefined && isReady(task.NodeID) && !isOver(task)),
     nameOf: ({ NodeID: id }) => (id === undefined ? 'the node' : nodeName(id)),
     addressOf: ({ NodeID: id }) => nodes.get(id ?? '')?.Status.Addr ?? '',
-    ready,
-    admitNodes,
+    ready: () =>
+      answering().flatMap(({ ID: id, Spec }) =>
+        Spec.Labels?.[REGION_LABEL] !== NO_REGION || hasGames(id) ? [id] : [],
+      ),
+    admitNodes: (which) => admission.admit(answering(), which),
     requireReachable(task) {
       if (isReady(task.NodeID) || nodes.size === 0) return;
       throw new EngineError(

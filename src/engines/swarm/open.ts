@@ -1,7 +1,7 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type Docker from 'dockerode';
 import type { Log } from '../../kernel/log.ts';
 import { StatusError } from '../../kernel/status.ts';
@@ -11,7 +11,7 @@ import type { Secret } from '../../store/secret.ts';
 import type { Store } from '../../store/store.ts';
 import type { ImageProvider } from '../docker/image.ts';
 import { type Engine, EngineError } from '../engine.ts';
-import type { FenceNode, FenceNotes } from './nodes.ts';
+import type { FenceNode, FenceNotes } from './fences.ts';
 import { createSwarmEngine } from './swarm.ts';
 
 /** What a swarm is opened with. */
@@ -30,6 +30,8 @@ export interface OpenSwarm {
   };
   docker: Docker.DockerOptions;
   installation: string;
+  /** Resolves where this process may act; see `Lease.require`. */
+  mayAct: () => Promise<void>;
   logDir: string;
   provideImage: ImageProvider;
   log: Log;
@@ -68,25 +70,41 @@ export async function openSwarm({ store, secret, settings, ...parts }: OpenSwarm
 
 function notesIn(store: Store): FenceNotes {
   return {
-    read: async () => JSON.parse((await getMeta(store, KEY)) ?? '{}') as Record<string, number>,
+    read: async () => JSON.parse((await getMeta(store, KEY)) ?? '{}') as Awaited<ReturnType<FenceNotes['read']>>,
     write: (notes) => store.write((tx) => setMeta(tx, KEY, JSON.stringify(notes))),
   };
 }
 
-/** Runs the operator's command; it has two minutes. What it rejects with does not quote the command, which may hold a password. */
-export function fenceBy(command: string): FenceNode {
-  return async ({ id, name, address }) => {
+/**
+ * Runs the operator's command; it has two minutes, and ends with all that it has begun: a program that hangs must not switch off
+ * a node later on. What it rejects with does not quote the command, which may hold a password.
+ */
+export function fenceBy(command: string, mostMs = FENCE_MS): FenceNode {
+  return async ({ id, name, address }, signal) => {
+    signal.throwIfAborted();
     const env = {
       PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
       NODE_ID: id,
       NODE_NAME: name,
       NODE_ADDRESS: address,
     };
-    const options = { env, timeout: FENCE_MS, killSignal: 'SIGKILL' } as const;
-    await promisify(execFile)('/bin/sh', ['-c', command], options).catch((error: unknown) => {
-      const { code, signal } = error as { code?: unknown; signal?: unknown };
-      throw new Error(`FENCE_COMMAND ended with ${String(signal ?? code)}`);
-    });
+    const child = spawn('/bin/sh', ['-c', command], { env, stdio: 'ignore', detached: true });
+    const over = AbortSignal.any([signal, AbortSignal.timeout(mostMs)]);
+    const end = () => killGroup(child.pid);
+    over.addEventListener('abort', end, { once: true });
+    const [code, killed] = (await once(child, 'exit').finally(() => over.removeEventListener('abort', end))) as [
+      number | null,
+      string | null,
+    ];
+    if (code !== 0) throw new Error(`FENCE_COMMAND ended with ${killed ?? code}`);
     return true;
   };
+}
+
+function killGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has just ended by itself.
+  }
 }

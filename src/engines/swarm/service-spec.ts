@@ -11,6 +11,12 @@ export function filesLabel(installation: string): string {
   return `dormouse.files.${installation}`;
 }
 
+/** The label of nodes that says, by AGENT_NONE, that no agent of an installation is needed there. */
+export function agentLabel(installation: string): string {
+  return `dormouse.agent.${installation}`;
+}
+export const AGENT_NONE = 'none';
+
 /** What services of one installation have in common. */
 export interface SwarmHome {
   installation: string;

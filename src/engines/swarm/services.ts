@@ -37,6 +37,8 @@ export interface Services {
   run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Task>;
   /** Ends a task that runs: SIGTERM, and SIGKILL when `graceMs` (taken as whole seconds) have passed; at once where it is 0. */
   end(task: Task, graceMs: number): Promise<void>;
+  /** Ends at once what runs of a service that is gone: its node was switched off, and has come back with it. */
+  endStray(task: Task): Promise<void>;
   /** Removes a service, once nothing of it runs. Rejects where nobody can tell. */
   discard(found: Found): Promise<void>;
   /** The task once it has ended. */
@@ -47,7 +49,7 @@ interface Parts {
   manager: Manager;
   networks: SwarmNetworks;
   agents: Agents;
-  nodes: Pick<SwarmNodes, 'offAt' | 'requireReachable' | 'nameOf'>;
+  nodes: Pick<SwarmNodes, 'offAt' | 'wasOff' | 'requireReachable' | 'nameOf'>;
   home: SwarmHome;
   /** Sees to it that an image is there, and tells what every node is to know it by. */
   imageFor: (image: string) => Promise<string>;
@@ -136,10 +138,24 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
     return { ...task, Status: { ...task.Status, State: 'remove' } };
   }
 
+  /** Nothing begins beside a game whose service is gone, and which may still write to the world: Swarm lets it save first. */
+  async function endStrays(serverId: string): Promise<void> {
+    for (const task of await manager.tasks(label, `${LABEL.server}=${serverId}`)) {
+      if (isOver(task) || task.NodeID === undefined || nodes.offAt(task) !== undefined) continue;
+      nodes.requireReachable(task);
+      await end(task, 0);
+      await ended(task, AbortSignal.timeout(NOTED_MS));
+    }
+  }
+
   return {
     find,
     discard,
     ended,
+
+    async endStray(task) {
+      if ((await manager.service(task.ServiceID)) === undefined) await end(task, 0);
+    },
 
     async all() {
       const newest = new Map<string, Task>();
@@ -161,6 +177,7 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
         const found = await find(spec.serverId);
         const { task } = found ?? {};
         if (!found) {
+          await endStrays(spec.serverId);
           const made = await create(spec, installer, signal);
           if (!made) await sleep(PAUSE_MS);
           continue;
@@ -173,7 +190,8 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
         const isLive = task !== undefined && !isOver(task) && nodes.offAt(task) === undefined;
         // A service that has found no node yet may have been made for an older specification.
         const isCurrent = isUp(task!) || found.service.Spec.Labels[LABEL.spec] === digest;
-        if (isLive && isSame && isCurrent) return await up(found, signal);
+        // Swarm ends one whose node was called down, as soon as that is back.
+        if (isLive && isSame && isCurrent && !nodes.wasOff(task)) return await up(found, signal);
         if (isLive && isUp(task)) await end(task, 0);
         await discard({ ...found, task: task && (await manager.task(task.ID)) });
       }
@@ -194,6 +212,8 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
     const ending =
       graceMs > 0 ? container.stop({ t: Math.ceil(graceMs / 1000) }) : container.kill({ signal: 'SIGKILL' });
     await unless([304, 404, 409], within(graceMs + CALL_MS, ending));
+    // Swarm notes nothing more of a task that it has given up.
+    if (task.Status.State === 'orphaned') return;
     await ended(task, AbortSignal.timeout(NOTED_MS));
   }
 }

@@ -27,7 +27,8 @@ export interface SharedFolderOptions {
 
 /**
  * Which of these nodes see the servers' folder as this machine does, both ways; the others with what is wrong there. A node
- * that has its own folder at the same path would make every world there anew, and lose what is played.
+ * that has its own folder at the same path would make every world there anew, and lose what is played. Nothing is said of nodes
+ * that do not answer any more.
  */
 export async function checkSharedFolder(
   { manager, installation, dir, user, image }: SharedFolderOptions,
@@ -59,8 +60,8 @@ export async function checkSharedFolder(
       },
       Mode: { GlobalJob: {} },
     });
-    const ended = await endings(manager, name, nodeIds);
-    const found = nodeIds.map(async (id) => [id, await troubleOf(ended.get(id), join(folder, id), token)] as const);
+    const { ended, present } = await endings(manager, name, nodeIds);
+    const found = present.map(async (id) => [id, await troubleOf(ended.get(id), join(folder, id), token)] as const);
     return new Map(await Promise.all(found));
   } finally {
     await manager.remove(name);
@@ -68,12 +69,19 @@ export async function checkSharedFolder(
   }
 }
 
-async function endings(manager: Manager, name: string, nodeIds: readonly string[]): Promise<Map<string, Task>> {
+/** How the check has ended, on those of the nodes that are still there. */
+async function endings(
+  manager: Manager,
+  name: string,
+  nodeIds: readonly string[],
+): Promise<{ ended: Map<string, Task>; present: string[] }> {
   const deadline = Date.now() + CHECK_MS;
   for (;;) {
     const tasks = await manager.tasksOf(name);
     const ended = new Map(tasks.flatMap((task) => (isOver(task) && task.NodeID ? [[task.NodeID, task] as const] : [])));
-    if (nodeIds.every((id) => ended.has(id)) || Date.now() > deadline) return ended;
+    const ready = new Set((await manager.nodes()).flatMap(({ ID, Status }) => (Status.State === 'ready' ? [ID] : [])));
+    const present = nodeIds.filter((id) => ready.has(id));
+    if (present.every((id) => ended.has(id)) || Date.now() > deadline) return { ended, present };
     await sleep(PAUSE_MS);
   }
 }

@@ -12,7 +12,7 @@ import { createStatsReader } from '../docker/stats.ts';
 import type { ContainerEvent } from '../docker/watch.ts';
 import { type Engine, EngineError, type EngineEvent, type Game, type LogLine } from '../engine.ts';
 import { type Agents, swarmAgents } from './agents.ts';
-import { managerOf } from './manager.ts';
+import { fencedManager, managerOf } from './manager.ts';
 import { swarmNetworks } from './networks.ts';
 import { type SwarmNodesOptions, openSwarmNodes } from './nodes.ts';
 import { checkSharedFolder } from './shared-folder.ts';
@@ -40,6 +40,8 @@ export interface SwarmEngineOptions
    * games are published at ports of their nodes. Consoles are not, so that such games have none.
    */
   network: string | undefined;
+  /** Resolves where this process may change the swarm; see `Lease.require`. */
+  mayAct: () => Promise<void>;
   /** What the service's agents on the nodes know it by. */
   secret: string;
   /** The image that the agents run from: it has Node at /usr/bin/node. */
@@ -60,7 +62,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
   const { installation, log } = options;
   const docker = new Docker(options.docker);
   const uid = options.uid ?? ((process.getuid?.() ?? 0) || 1000);
-  const manager = managerOf(docker);
+  const manager = fencedManager(managerOf(docker), options.mayAct);
   const networks = swarmNetworks(docker, manager, options.network);
   const ensureImage = imageKeeper(docker, options.provideImage);
   const imageFor = async (image: string) => {
@@ -167,6 +169,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
   const engine: Engine = {
     kind: 'swarm',
     nodes,
+    withoutConsoles: options.network === undefined,
 
     boot: (spec, signal) =>
       translated(() => withLock(spec.serverId, async () => game(await services.run(spec, false, signal))), signal),
@@ -253,6 +256,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
         {
           agents,
           nodes,
+          services,
           installation,
           log,
           told,
@@ -282,9 +286,10 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
   };
   await translated(async () => {
     await nodes.look();
-    await nodes.admitNodes();
-    await agents.deploy();
-    await untilThere(() => agents.answering(), nodes.ready(), log);
+    // A node may be dead that Swarm calls ready for ten seconds more: what an earlier run has found out is believed until the
+    // watch finds out otherwise.
+    await nodes.admitNodes('new');
+    if (await agents.deploy()) await untilThere(() => agents.answering(), nodes.ready(), log);
   });
   return engine;
 }

@@ -6,6 +6,7 @@ import { type ContainerEvent, watchContainers } from '../docker/watch.ts';
 import type { EngineEvent } from '../engine.ts';
 import type { Agents } from './agents.ts';
 import type { SwarmNodes } from './nodes.ts';
+import type { Services } from './services.ts';
 
 /** How often the nodes are looked at. */
 const LOOK_MS = 2_000;
@@ -14,7 +15,8 @@ const FIRST_MS = 10_000;
 
 export interface SwarmWatch {
   agents: Agents;
-  nodes: Pick<SwarmNodes, 'look' | 'ready' | 'admitNodes'>;
+  nodes: Pick<SwarmNodes, 'look' | 'ready' | 'admitNodes' | 'strays'>;
+  services: Pick<Services, 'endStray'>;
   installation: string;
   log: Logger;
   /** What an event of a container means; undefined: nothing to tell. Called one after the other for each server. */
@@ -28,7 +30,7 @@ export interface SwarmWatch {
  * beginning, whenever a manager or a node is back, and once a node has been fenced. Never throws.
  */
 export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => void): () => void {
-  const { agents, nodes, installation, log } = parts;
+  const { agents, nodes, services, installation, log } = parts;
   const stop = new AbortController();
   const streams = new Map<string, { end: () => void; isOpen: boolean }>();
   const withLock = createKeyedMutex();
@@ -69,7 +71,11 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
 
   async function look(): Promise<void> {
     const news = await nodes.look();
-    nodes.admitNodes().catch((err: unknown) => log.error({ err }, 'no node takes games now'));
+    nodes.admitNodes('all').catch((err: unknown) => log.error({ err }, 'no node takes games now'));
+    for (const task of nodes.strays())
+      services
+        .endStray(task)
+        .catch((err: unknown) => log.warn({ err }, 'a game that was off runs again; trying to end it'));
     const present = new Set(await agents.nodes());
     const ready = nodes.ready();
     for (const [id, { end }] of streams) {

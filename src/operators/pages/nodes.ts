@@ -2,7 +2,7 @@ import type { ReplyOf } from '../../http/calls.ts';
 import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
-import { type Filling, filling, fillingOf } from '../../web/panel/fields.ts';
+import { type Filling, filling, fillingOf, lineField } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { fact } from '../../web/panel/parts.ts';
@@ -33,11 +33,16 @@ export function mountNodes(panel: Panel): void {
         await call('FenceNode', {}, asked(form));
         return 'fenced';
       },
+      async region({ call }, form) {
+        await call('SetNodeRegion', {}, { ...asked(form), region: form.get('region') ?? '' });
+        return 'moved';
+      },
     },
     done: {
       drained: 'It starts no servers from now on.',
       resumed: 'It takes starts again.',
       fenced: 'It counts as off: its games start on other nodes.',
+      moved: 'Servers of that region start on it from now on.',
     },
   });
 }
@@ -57,6 +62,7 @@ function nodeCard(request: PanelRequest, node: Node): Html {
       ${notes(node)} ${capacityFacts(node)}
     </div>
     ${node.lostSince !== null && fenceForm(request, node)} ${drainForm(request, node)}
+    ${node.id !== '' && regionForm(request, node)}
   </section>`;
 }
 
@@ -127,12 +133,32 @@ function drainForm(request: PanelRequest, node: Node): Html {
     )}`;
 }
 
+function regionForm(request: PanelRequest, node: Node): Html {
+  const fields = filled(request, 'region', node);
+  return html`<h3>Region</h3>
+    <p>Servers of its region start on it. Those that are awake stay until they stop.</p>
+    ${panelForm(
+      request,
+      'region',
+      html`${hidden('node', keyOf(node))}
+        ${lineField(fields, {
+          name: 'region',
+          label: 'Region',
+          value: node.region,
+          hint: 'A code such as eu; none keeps games off it.',
+          maxlength: 32,
+        })}
+        ${reasonField(fields, 'Goes into the audit log.')}
+        <button type="submit">Set the region of ${node.node}</button>`,
+    )}`;
+}
+
 /** Two games on one world are what this can lead to, so it is asked for apart. */
 function fenceForm(request: PanelRequest, node: Node): Html {
   return html`<h3>Is it off?</h3>
     ${confirmed(
       'Its games start on other nodes at once. If one of them still runs there, its world is ruined: say so only where the machine ' +
-        'has no power, or has been taken apart from its disk.',
+        'has no power, or has been started anew since. One that is only unplugged from its network or disk runs on.',
       'It is surely off…',
       node.node,
       panelForm(

@@ -1,0 +1,111 @@
+import type { Logger } from 'pino';
+import { createMutex } from '../../kernel/mutex.ts';
+import type { EngineNode } from '../engine.ts';
+import type { NodeInfo } from './manager.ts';
+import { type Task, isOver } from './task.ts';
+
+/** What is kept of a node over restarts, also once the swarm knows it no more. */
+export interface NodeNote {
+  name: string;
+  address: string;
+  /** When it was last surely off, epoch ms, for people to read; null: it is not. */
+  fencedAt: number | null;
+  /** Ids of the tasks that were on it then: they run no more, whatever Swarm shows. No clock says which these are. */
+  off: string[];
+}
+
+/** By the id of the node. */
+export type NodeNotes = Record<string, NodeNote>;
+
+/** Where notes are kept; `write` rejects where another process may have taken over. */
+export interface FenceNotes {
+  /** Those of earlier releases say only when a node was off, in the service's own time. */
+  read(): Promise<Record<string, NodeNote | number>>;
+  write(notes: NodeNotes): Promise<void>;
+}
+
+/** Switches a node off. Resolves to whether it surely is; `signal`: it is back, and must stay on. */
+export type FenceNode = (node: Pick<EngineNode, 'id' | 'name' | 'address'>, signal: AbortSignal) => Promise<boolean>;
+
+/** Which nodes are surely off, or were, and with which tasks. */
+export interface Fences {
+  /** A node as it was last seen. */
+  known(id: string): Pick<NodeNote, 'name' | 'address'> | undefined;
+  fencedAt(id: string): number | null;
+  /** When the node of a task was switched off under it; undefined: it was not. */
+  offAt(task: Task): number | undefined;
+  /** Takes in what the swarm is now, and forgets what nothing is left of. */
+  heed(nodes: ReadonlyMap<string, NodeInfo>, tasks: readonly Task[]): Promise<void>;
+  /** A node is surely off, with these tasks on it: so from the moment on at which that is stored. */
+  fence(id: string, tasks: readonly Task[]): Promise<void>;
+  /** Resolves where this process alone may act: the database takes a write of nobody else. */
+  requireSole(): Promise<void>;
+}
+
+/** Rejects where the notes cannot be read. */
+export async function openFences({ notes, log }: { notes: FenceNotes; log: Logger }): Promise<Fences> {
+  const read = Object.entries(await notes.read());
+  const instants = new Map(read.flatMap(([id, note]) => (typeof note === 'number' ? [[id, note] as const] : [])));
+  let kept: NodeNotes = Object.fromEntries(
+    read.flatMap(([id, note]) => (typeof note === 'number' ? [] : [[id, note]])),
+  );
+  let stored = JSON.stringify(kept);
+  /** Each write holds all notes: two must not pass one another. */
+  const withLock = createMutex();
+
+  async function write(next: NodeNotes): Promise<void> {
+    await notes.write(next);
+    stored = JSON.stringify(next);
+  }
+
+  function offOn(id: string, tasks: readonly Task[]): string[] {
+    const before = instants.get(id);
+    const there = tasks.filter(({ NodeID }) => NodeID === id);
+    const made = before === undefined ? [] : there.filter(({ CreatedAt: at }) => Date.parse(at) < before);
+    return [...new Set([...(kept[id]?.off ?? []), ...made.map(({ ID }) => ID)])];
+  }
+
+  /** The note of a node from now on; undefined: nothing of it is left. */
+  function noteOf(id: string, node: NodeInfo | undefined, tasks: readonly Task[]): NodeNote | undefined {
+    const before = kept[id];
+    const present = new Set(tasks.flatMap(({ ID, NodeID }) => (NodeID === id ? [ID] : [])));
+    if (node === undefined && present.size === 0) return undefined;
+    const off = offOn(id, tasks).filter((task) => present.has(task));
+    const isBack = node?.Status.State === 'ready' && off.length === 0;
+    return {
+      name: node?.Description.Hostname ?? before?.name ?? '',
+      address: node?.Status.Addr ?? before?.address ?? '',
+      fencedAt: isBack ? null : (before?.fencedAt ?? instants.get(id) ?? null),
+      off,
+    };
+  }
+
+  return {
+    known: (id) => kept[id],
+    fencedAt: (id) => kept[id]?.fencedAt ?? null,
+    offAt: ({ ID: task, NodeID: id = '' }) => (kept[id]?.off.includes(task) ? (kept[id].fencedAt ?? 0) : undefined),
+
+    heed: (nodes, tasks) =>
+      withLock(async () => {
+        const ids = new Set([...Object.keys(kept), ...instants.keys(), ...nodes.keys()]);
+        const entries = [...ids].map((id) => [id, noteOf(id, nodes.get(id), tasks)] as const);
+        kept = Object.fromEntries(entries.flatMap(([id, note]) => (note === undefined ? [] : [[id, note]])));
+        instants.clear();
+        if (JSON.stringify(kept) === stored) return;
+        // It is tried again at the next look: nothing hangs on it but what a node that is removed is called.
+        await write(kept).catch((err: unknown) => log.debug({ err }, 'what is known of the nodes was not stored'));
+      }),
+
+    fence: (id, tasks) =>
+      withLock(async () => {
+        const running = tasks.filter((task) => !isOver(task)).map(({ ID }) => ID);
+        const { name, address, off } = kept[id] ?? { name: '', address: '', off: [] };
+        const note = { name, address, fencedAt: Date.now(), off: [...new Set([...off, ...running])] };
+        const next = { ...kept, [id]: note };
+        await write(next);
+        kept = next;
+      }),
+
+    requireSole: () => withLock(() => write(kept)),
+  };
+}

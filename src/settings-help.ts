@@ -1,0 +1,53 @@
+import { type ConfigOptions, type Setting, settings, textsOf } from './config.ts';
+
+/** Where each group of settings begins in the help, and what it is called there. */
+const HEADINGS: Partial<Record<keyof typeof settings, string>> = {
+  dataDir: 'Where it keeps things, and where browsers and programs reach it',
+  proxy: 'Players',
+  sftpHost: 'SFTP',
+  databaseUrl: 'Database',
+  engine: 'Games',
+  mysqlAdminUrl: "Servers' own databases",
+  checkout: 'Money',
+  idleTimeoutMinutes: 'Limits',
+  trustedProxies: 'People',
+  backupQuotaMb: 'Backups',
+  smtpUrl: 'Mail',
+  modrinthUrl: 'Where things are looked up',
+  logLevel: 'Log',
+};
+
+/** All settings with their defaults, a line or two each, for `--help`. */
+export function helpText(): string {
+  return grouped(({ name, kind, fallback, help }) => {
+    const about = kind.description === undefined ? '' : ` (${kind.description})`;
+    return `  ${name}${fallback && `=${fallback}`}\n      ${help}${about}\n`;
+  });
+}
+
+/** The settings in force as they would be written, for `--settings`: what is not set is its default. Secrets are starred. */
+export function settingsText(env: NodeJS.ProcessEnv = process.env, options: ConfigOptions = {}): string {
+  const texts = textsOf(env, options);
+  return grouped(({ name, fallback, secret: isSecret }) => {
+    const given = texts[name]?.trim() ?? '';
+    const shown = isSecret && given !== '' ? '***' : given || fallback;
+    return `  ${name}=${shown}${given === '' ? '' : '   (set)'}\n`;
+  });
+}
+
+/** Every setting in the order of the help, by what it is about. */
+export function settingGroups(): { heading: string; settings: Setting<unknown>[] }[] {
+  const groups: { heading: string; settings: Setting<unknown>[] }[] = [];
+  for (const [key, each] of Object.entries<Setting<unknown>>(settings)) {
+    const heading = HEADINGS[key as keyof typeof settings];
+    if (heading !== undefined) groups.push({ heading, settings: [] });
+    groups.at(-1)?.settings.push(each);
+  }
+  return groups;
+}
+
+function grouped(line: (each: Setting<unknown>) => string): string {
+  return settingGroups()
+    .map((group) => `\n${group.heading}\n${group.settings.map(line).join('')}`)
+    .join('');
+}

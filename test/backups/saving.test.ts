@@ -1,0 +1,22 @@
+import test from 'ava';
+import { createSaving } from '../../src/backups/saving.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { openEmptyStore } from '../support/empty-store.ts';
+
+test('a game of an engine that gives none a console is backed up as it is, with a note; elsewhere it is tried again', async (t) => {
+  const store = await openEmptyStore();
+  t.teardown(() => store.close());
+  const never = new AbortController().signal;
+  const savingOn = (withoutConsoles?: boolean) =>
+    createSaving({
+      store,
+      console: { run: () => Promise.reject(new Error('nobody has a console')) },
+      engine: { async *logs() {}, ...(withoutConsoles !== undefined && { withoutConsoles }) },
+      clock: fakeClock(0),
+      rconPassword: () => '',
+    });
+  t.regex(await savingOn(true).off('castle', null, never), /did not confirm.*while the server sleeps is whole/);
+  for (const has of [false, undefined])
+    await t.throwsAsync(savingOn(has).off('castle', null, never), { message: /console of the game cannot be reached/ });
+  t.deepEqual(await store.query('SELECT * FROM "saving_off"'), []);
+});

@@ -1,0 +1,37 @@
+import test, { type ExecutionContext } from 'ava';
+import { type EngineChange, engineAfter, noteEngine } from '../../src/engines/engine-change.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { openEmptyStore } from '../support/empty-store.ts';
+
+/** An installation whose games ran by Docker, as processes, or by a swarm; asks what they run by next. */
+async function ranBy(t: ExecutionContext, before?: EngineChange['chosen']) {
+  const store = await openEmptyStore();
+  t.teardown(() => store.close());
+  if (before) await noteEngine(store, before);
+  return (setting: EngineChange['setting'], chosen: EngineChange['chosen'], count: number, accepted = false) =>
+    engineAfter({ store, setting, chosen, awake: async () => count, accepted, log: createLog({ level: 'silent' }) });
+}
+
+test('another engine does not begin while servers are awake, which the one before may still run', async (t) => {
+  const next = await ranBy(t, 'docker');
+  const refused = await t.throwsAsync(next('swarm', 'swarm', 2));
+  t.like(refused, { reason: 'ENGINE_CHANGED' });
+  t.regex(refused.message, /^ENGINE=swarm, but 2 servers are awake by ENGINE=docker.*start with ENGINE=docker and put/);
+  t.is(await next('swarm', 'swarm', 0), 'swarm');
+  t.is(await next('docker', 'docker', 2), 'docker');
+  t.is(await next('swarm', 'swarm', 2, true), 'swarm', 'somebody answers for it');
+});
+
+test('where no engine is named, the one before is kept as long as servers are awake by it', async (t) => {
+  const next = await ranBy(t, 'process');
+  t.is(await next('auto', 'docker', 1), 'process');
+  t.is(await next('auto', 'docker', 0), 'docker');
+  await t.throwsAsync((await ranBy(t, 'swarm'))('auto', 'docker', 1), { message: /1 server is awake by ENGINE=swarm/ });
+  t.is(
+    await (
+      await ranBy(t)
+    )('swarm', 'swarm', 5),
+    'swarm',
+    'nothing is known of an installation of an earlier release',
+  );
+});
