@@ -277,7 +277,7 @@ export interface ConfigOptions {
 }
 
 /** Reads and checks all settings. The environment wins over the file, and empty means the default. Throws ConfigError. */
-export function loadConfig(env: NodeJS.ProcessEnv = process.env, options: ConfigOptions = {}): Config {
+export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Config {
   const texts = textsOf(env, options);
   refuseMistyped(texts);
   const publicHost = texts[settings.publicHost.name] ?? '';
@@ -306,7 +306,10 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, options: Config
 }
 
 /** What the environment and the file say, secrets in files of their own included. Throws ConfigError. */
-export function textsOf(env: NodeJS.ProcessEnv, { envFile = '.env' }: ConfigOptions): NodeJS.Dict<string> {
+export function textsOf(
+  env: NodeJS.ProcessEnv = process.env,
+  { envFile = '.env' }: ConfigOptions = {},
+): NodeJS.Dict<string> {
   const texts = { ...(envFile === null ? {} : readEnvFile(envFile)), ...env };
   try {
     return withSecretFiles(texts, SECRETS);

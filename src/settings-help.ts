@@ -26,7 +26,7 @@ export function helpText(): string {
 }
 
 /** The settings in force as they would be written, for `--settings`: what is not set is its default. Secrets are starred. */
-export function settingsText(env: NodeJS.ProcessEnv = process.env, options: ConfigOptions = {}): string {
+export function settingsText(env?: NodeJS.ProcessEnv, options?: ConfigOptions): string {
   const texts = textsOf(env, options);
   return grouped(({ name, fallback, secret: isSecret }) => {
     const given = texts[name]?.trim() ?? '';
