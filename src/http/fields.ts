@@ -4,9 +4,9 @@
  * strings. Replies always show every field, int64 as decimal strings and instants as RFC 3339 or null.
  */
 import { z } from 'zod';
+import { INT32_MAX } from '../kernel/units.ts';
 
 const INT32_MIN = -(2 ** 31);
-const INT32_MAX = 2 ** 31 - 1;
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** A request message: only its own fields, by either name, `null` as if absent. Everything else in it is ignored. */
