@@ -14,7 +14,7 @@ import type { Checkouts } from './checkout.ts';
 import { logUnbalanced } from './meter.ts';
 import type { Prices } from './prices.ts';
 import { spendingOf } from './spend-cap.ts';
-import { listUnbalanced, setSpendCap } from './wallet-rows.ts';
+import { getWallet as readWallet, listUnbalanced, setSpendCap } from './wallet-rows.ts';
 
 /** What these operations work with. */
 interface Needs {
@@ -143,10 +143,13 @@ const setSpendCapOperation = (needs: Needs) =>
     summary: 'Set the spend cap',
     description:
       'What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too, but for flat ones ' +
-      'whose period is paid. With `stop`, no flat period begins that would go beyond the cap.',
+      'whose period is paid. With `stop`, no flat period begins that would go beyond the cap. What is absent stays as it is; an ' +
+      'account that never had a cap begins with `notify`.',
     body: message({
-      monthlyMicros: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^[0-9]{1,15}$' }).describe('0: no cap.'),
-      action: z.enum(['notify', 'stop']).default('notify'),
+      monthlyMicros: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^(?:[0-9]{1,15}|[1-8][0-9]{15})$' })
+        .optional()
+        .describe('0: no cap.'),
+      action: z.enum(['notify', 'stop']).optional(),
     }).meta({ id: 'SetSpendCapRequest' }),
     reply: SpendCap,
     example: { monthlyMicros: '5000000', action: 'notify' },
@@ -155,8 +158,10 @@ const setSpendCapOperation = (needs: Needs) =>
       const at = needs.clock.now();
       await needs.store.write(async (tx) => {
         await openWallet(tx, accountId, at, 0);
-        await setSpendCap(tx, accountId, body.monthlyMicros, body.action);
-        const detail = `${body.monthlyMicros} micros a month, ${body.action}`;
+        const before = await readWallet(tx, accountId);
+        const { monthlyMicros = before?.spendCapMicros ?? 0, action = before?.spendCapAction ?? 'notify' } = body;
+        await setSpendCap(tx, accountId, monthlyMicros, action);
+        const detail = `${monthlyMicros} micros a month, ${action}`;
         await recordAudit(tx, auditActorOf(principal), { action: 'account.setSpendCap', accountId, detail, at });
       });
       return spending(accountId, needs);

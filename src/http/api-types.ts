@@ -150,7 +150,7 @@ export interface paths {
         put?: never;
         /**
          * Set the spend cap
-         * @description What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too, but for flat ones whose period is paid. With `stop`, no flat period begins that would go beyond the cap.
+         * @description What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too, but for flat ones whose period is paid. With `stop`, no flat period begins that would go beyond the cap. What is absent stays as it is; an account that never had a cap begins with `notify`.
          *
          *     Needs the scope `billing:write`.
          */
@@ -3757,11 +3757,8 @@ export interface components {
              * Format: int64
              * @description 0: no cap.
              */
-            monthlyMicros: string;
-            /**
-             * @default notify
-             * @enum {string}
-             */
+            monthlyMicros?: string;
+            /** @enum {string} */
             action?: "notify" | "stop";
         };
         AccountAuditList: {
@@ -6783,7 +6780,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 /**
                  * @example {

@@ -54,7 +54,7 @@ const Params = message({
 });
 
 /** An amount within the bounds of money here. */
-const Micros = int64({ min: -MOST_MICROS, max: MOST_MICROS, pattern: '^-?[1-9][0-9]{0,14}$' }).refine(
+const Micros = int64({ min: -MOST_MICROS, max: MOST_MICROS, pattern: '^-?(?:[1-9][0-9]{0,14}|10{15})$' }).refine(
   (value) => value !== 0,
   'must not be 0',
 );

@@ -95,6 +95,10 @@ test('spend cap: read, set, recorded; what runs shows as burn and runway', async
   t.deepEqual(await it.ok('GET', path), { ...none, ...spent });
   const set = await it.ok('POST', path, { monthlyMicros: '9007199254740991', action: 'stop' });
   t.deepEqual(set, { ...none, ...spent, monthlyMicros: '9007199254740991', action: 'stop' });
+  const raised = await it.ok('POST', path, { monthlyMicros: '7000000' });
+  t.like(raised, { monthlyMicros: '7000000', action: 'stop' }, 'a cap that stops goes on to stop when it is raised');
+  t.like(await it.ok('POST', path, { action: 'notify' }), { monthlyMicros: '7000000', action: 'notify' });
+  t.like(await it.ok('POST', path, {}), { monthlyMicros: '7000000', action: 'notify' });
   for (const monthlyMicros of ['9007199254740992', '-1', 1.5, 'x', '99999999999999999999']) {
     t.is((await it.call('POST', path, { body: { monthlyMicros } })).status, 400, String(monthlyMicros));
   }
