@@ -4066,7 +4066,7 @@ export interface components {
              */
             diskQuotaEffectiveMb: string;
             /**
-             * @description It is stopped, and does not start before space is freed.
+             * @description It takes more than its quota, or the servers of its account take more together than they may: it is stopped if it goes on to grow, and does not start before space is freed.
              * @default false
              */
             quotaExceeded: boolean;

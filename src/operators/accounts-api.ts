@@ -236,9 +236,10 @@ function accountView({ id, ...account }: ListedAccount, needs: Needs): z.input<t
   return { ...account, accountId: id, ...needs.accountLimits.of(id) };
 }
 
-function serverOf({ row: { id, name, plan, ramMb }, state }: ServerNow, { suspensions, disk }: Needs) {
+function serverOf({ row, state }: ServerNow, { suspensions, disk }: Needs) {
+  const { id, name, plan, ramMb } = row;
   const suspension = suspensions.of(id);
-  const { quotaExceeded: _, ...space } = disk.view({ id, ramMb });
+  const { quotaExceeded: _, ...space } = disk.view(row);
   const [suspended, suspendedAt] = [suspension !== undefined, suspension?.at ?? null];
   return { id, name, state, plan, ramMb, suspended, suspendReason: suspension?.reason, suspendedAt, ...space };
 }
