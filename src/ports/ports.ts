@@ -71,7 +71,7 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
   function slotFor(serverId: string, { containerPort, proto }: WantedPort): number {
     const rows = of(serverId);
     if (rows.some((row) => row.containerPort === containerPort && row.proto === proto)) {
-      const metadata = { containerPort: String(containerPort), proto };
+      const metadata = { proto, containerPort: String(containerPort) };
       throw new StatusError('ALREADY_EXISTS', 'PORT_EXISTS', 'The server has this port already.', { metadata });
     }
     if (rows.length >= MAX_PORTS) {

@@ -79,7 +79,8 @@ test('B-03 operators have no limit of their own', async (t) => {
 test('B-03 a game that grows beyond what its account may take is stopped, one that writes next to nothing plays on, and both say why', async (t) => {
   let usedBytes = 0;
   const it: ApiUnderTest = await api(t, { accountDiskMb: 4, usedBytes: async () => usedBytes });
-  const { clock, games, until } = it;
+  const { clock, games } = it;
+  const until = (holds: () => boolean | Promise<boolean>) => it.until(holds);
   for (const id of ['greedy', 'quiet', 'asleep']) await it.create(id);
   for (const id of ['greedy', 'quiet']) {
     await it.command(id, 'START');
