@@ -6,7 +6,9 @@ import {
   type Code,
   DETAIL_TYPE,
   type Detail,
+  type FieldViolation,
   StatusError,
+  badRequest,
   preconditionFailure,
   quotaFailure,
   resourceInfo,
@@ -86,13 +88,7 @@ export function errorAnswer(error: StatusError, requestId: string, about = ''): 
   };
 }
 
-/** What is wrong with one field: a dotted path in the body, or a parameter's name. */
-export interface FieldViolation {
-  field: string;
-  description: string;
-}
-
-/** What `invalidFields` was given; nothing for any other refusal. */
+/** What a refusal says of single fields; nothing where it is about no field. */
 export function violationsOf({ options }: StatusError): FieldViolation[] {
   const details = (options.details ?? []) as { fieldViolations?: FieldViolation[] }[];
   return details.flatMap(({ fieldViolations = [] }) => fieldViolations);
@@ -102,7 +98,7 @@ export function violationsOf({ options }: StatusError): FieldViolation[] {
 export function invalidFields(violations: FieldViolation[], message = fieldsMessage(violations)): StatusError {
   return new StatusError('INVALID_ARGUMENT', 'INVALID_FIELD', message, {
     metadata: { fields: violations.map(({ field }) => field).join(',') },
-    details: [{ '@type': `${DETAIL_TYPE}BadRequest`, fieldViolations: violations }],
+    details: [badRequest(violations)],
   });
 }
 

@@ -67,6 +67,17 @@ export function preconditionFailure(type: string, subject: string, description: 
   return { '@type': `${DETAIL_TYPE}PreconditionFailure`, violations: [{ type, subject, description }] };
 }
 
+/** What is wrong with one field: a dotted path in the body, or a parameter's name. */
+export interface FieldViolation {
+  field: string;
+  description: string;
+}
+
+/** google.rpc.BadRequest: what is wrong with which fields. */
+export function badRequest(fieldViolations: readonly FieldViolation[]): Detail {
+  return { '@type': `${DETAIL_TYPE}BadRequest`, fieldViolations };
+}
+
 /** google.rpc.ResourceInfo: what kind of thing is not there, or is there already, its name, and a sentence on it. */
 export function resourceInfo(resourceType: string, resourceName: string, description: string): Detail {
   return { '@type': `${DETAIL_TYPE}ResourceInfo`, resourceType, resourceName, owner: '', description };

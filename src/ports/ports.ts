@@ -1,5 +1,5 @@
 import { createMutex } from '../kernel/mutex.ts';
-import { StatusError } from '../kernel/status.ts';
+import { StatusError, badRequest } from '../kernel/status.ts';
 import { requireServer } from '../servers/rows.ts';
 import { createRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -63,8 +63,10 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
       throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', 'This machine cannot give out ports; ENGINE=docker can.');
     }
     if (proto !== 'tcp' || !reserved.has(containerPort)) return;
+    const sentence = 'Dormouse itself listens there.';
+    const details = [badRequest([{ field: 'containerPort', description: 'is a port of Dormouse itself' }])];
     const metadata = { containerPort: String(containerPort) };
-    throw new StatusError('INVALID_ARGUMENT', 'PORT_RESERVED', 'Dormouse itself listens there.', { metadata });
+    throw new StatusError('INVALID_ARGUMENT', 'PORT_RESERVED', sentence, { metadata, details });
   }
 
   /** The slot for it. */

@@ -4,9 +4,8 @@ import { MINECRAFT_VERSION } from '../../game/minecraft-version.ts';
 import { checkMotd } from '../../game/motd/motd.ts';
 import { isOwnedProperty } from '../../game/properties/properties.ts';
 import { checkProperty } from '../../game/properties/table.ts';
-import type { FieldViolation } from '../../http/errors.ts';
 import { text } from '../../http/fields.ts';
-import { quotaExceeded } from '../../kernel/status.ts';
+import { type FieldViolation, quotaExceeded } from '../../kernel/status.ts';
 import type { ServerRow } from '../rows.ts';
 
 /** Where mod packs come from. */
