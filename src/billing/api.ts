@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { int32, int64, message, reply } from '../http/fields.ts';
+import { int64, message, pageLimit, reply } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
@@ -73,7 +73,7 @@ const listLedgerOperation = ({ store }: Needs) =>
       'Every movement of money, newest first. A `usage` entry covers one hour that a server was awake, and grows until that ' +
       'hour or the session is over; all others never change.',
     query: message({
-      limit: int32({ min: 0 }).default(0).describe(`0: ${DEFAULT_LIMIT}; at most ${MOST}.`),
+      limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
       before: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^[0-9]{1,15}$' })
         .default(0)
         .describe('The last id of the page before; 0: the newest entries.'),
@@ -81,8 +81,7 @@ const listLedgerOperation = ({ store }: Needs) =>
     reply: z.object({ entries: z.array(LedgerEntry).default([]) }).meta({ id: 'ListLedgerResponse' }),
     async run({ params, query, principal }) {
       const accountId = wholeAccount(principal, params.accountId);
-      const limit = query.limit === 0 ? DEFAULT_LIMIT : Math.min(query.limit, MOST);
-      return { entries: await listLedger(store, accountId, limit, query.before || undefined) };
+      return { entries: await listLedger(store, accountId, query.limit, query.before || undefined) };
     },
   });
 

@@ -6899,7 +6899,7 @@ export interface operations {
             query?: {
                 /** @description Empty: the caller's own, which is the only one. */
                 accountId?: string;
-                /** @description At most so many; 0: all. */
+                /** @description 0: all; at most 200. */
                 limit?: number;
                 /** @description `next` of the page before; empty: from the first on. */
                 after?: string;
@@ -8227,7 +8227,7 @@ export interface operations {
                 loader?: string;
                 /** @description Minecraft version; empty: any. */
                 version?: string;
-                /** @description At most so many. */
+                /** @description 0: 20; at most 100. */
                 limit?: number;
             };
             header?: never;
@@ -10045,7 +10045,7 @@ export interface operations {
                 kind?: "" | "server" | "grant";
                 /** @description Part of an id, a name or an account id. */
                 search?: string;
-                /** @description Default 50, at most 200. */
+                /** @description 0: 50; at most 200. */
                 limit?: number;
                 /** @description `next` of the previous page. */
                 after?: string;
@@ -10264,7 +10264,7 @@ export interface operations {
     ListAccounts: {
         parameters: {
             query?: {
-                /** @description Default 100, at most 1000. */
+                /** @description 0: 100; at most 1000. */
                 limit?: number;
                 /** @description Part of an id, a name, or an e-mail address of its users. Empty: all. */
                 search?: string;

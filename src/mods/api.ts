@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { int32, line, message, reply } from '../http/fields.ts';
+import { line, message, pageLimit, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -198,7 +198,7 @@ const searchMods = ({ mods }: Needs) =>
         .regex(/^[\w.+-]{0,32}$/, 'must be a Minecraft version')
         .default('')
         .describe('Minecraft version; empty: any.'),
-      limit: int32({ min: 1, max: 100 }).default(20).describe('At most so many.'),
+      limit: pageLimit({ fallback: 20, most: 100 }),
     }),
     reply: z.object({ projects: z.array(ModProject).default([]) }).meta({ id: 'SearchModsResponse' }),
     async run({ query: { source: from, version, ...asked }, signal }) {

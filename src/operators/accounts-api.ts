@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AccountLimits } from '../billing/account-limits.ts';
 import { type Posting, post } from '../billing/ledger.ts';
 import type { DiskQuota } from '../disk/quota.ts';
-import { int32, int64, line, message, reply, text } from '../http/fields.ts';
+import { int32, int64, line, message, pageLimit, reply, text } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { WithKeyLock } from '../kernel/mutex.ts';
@@ -70,13 +70,13 @@ const listAccountsOperation = (needs: Needs) =>
     summary: 'List accounts',
     description: 'Accounts by id, in pages: repeat with the last id as `after` until none comes.',
     query: message({
-      limit: int32({ min: 0 }).default(0).describe('Default 100, at most 1000.'),
+      limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
       search: text(100).default('').describe('Part of an id, a name, or an e-mail address of its users. Empty: all.'),
       after: text(64).default('').describe('The last id of the previous page.'),
     }),
     reply: z.object({ accounts: z.array(Account).default([]) }).meta({ id: 'ListAccountsResponse' }),
     async run({ query }) {
-      const rows = await listAccounts(needs.store, { ...query, limit: Math.min(query.limit || DEFAULT_LIMIT, MOST) });
+      const rows = await listAccounts(needs.store, query);
       return { accounts: rows.map((row) => accountView(row, needs)) };
     },
   });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { MachineStep } from '../actors/machine-step.ts';
-import { int32, line, message, reply, rfc3339, text } from '../http/fields.ts';
+import { int32, line, message, pageLimit, reply, rfc3339, text } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { type EventSource, eventFrame } from '../http/sse.ts';
 import { MACHINE_EVENTS } from '../insight/event-schemas.ts';
@@ -82,17 +82,16 @@ const listMachines = ({ machines }: Needs) =>
       stuckForSeconds: int32({ min: 0 }).optional().describe('Only those in a passing state for at least so long.'),
       kind: z.enum(['', 'server', 'grant']).default('').describe('Empty: all.'),
       search: text(100).default('').describe('Part of an id, a name or an account id.'),
-      limit: int32({ min: 0 }).default(0).describe(`Default ${DEFAULT_LIMIT}, at most ${MOST}.`),
+      limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
       after: text(200).default('').describe('`next` of the previous page.'),
     }),
     reply: z
       .object({ machines: z.array(Machine).default([]), next: reply.text.describe('Empty on the last page.') })
       .meta({ id: 'ListMachinesResponse' }),
-    run: async ({ query: { stuckForSeconds, limit, ...query } }) =>
+    run: async ({ query: { stuckForSeconds, ...query } }) =>
       machines.list({
         ...query,
         stuckForMs: stuckForSeconds === undefined ? undefined : stuckForSeconds * 1_000,
-        limit: Math.min(limit || DEFAULT_LIMIT, MOST),
       }),
   });
 
