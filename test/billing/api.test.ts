@@ -32,7 +32,8 @@ test('wallet and ledger: int64 as text, newest first, hours of a server as one e
     ['2', '1'],
   );
   t.deepEqual(await page('before=1'), []);
-  t.is((await it.call('GET', '/v1/accounts/acc_other/wallet')).reason, 'ACCOUNT_MISMATCH');
+  for (const id of ['acc_other', 'a.b', 'x'.repeat(100)])
+    t.is((await it.call('GET', `/v1/accounts/${id}/wallet`)).reason, 'ACCOUNT_MISMATCH');
 });
 
 test('usage: who woke it, for how long, and what that cost; only for its owner', async (t) => {
