@@ -11,7 +11,7 @@ export interface PingOptions {
   timeoutMs: number;
 }
 
-/** What a game says of itself. Fields it left out or got wrong are 0 and ''. */
+/** What a game says of itself. Fields it left out or got wrong are 0 and ''; players are 0 to 2^31 - 1. */
 export interface StatusAnswer {
   playersOnline: number;
   playersMax: number;
@@ -26,6 +26,7 @@ export const STATUS_JSON_UNITS = 32_767;
 
 export const FRAME_BYTES = STATUS_JSON_UNITS * 3 + 8;
 const UNKNOWN_PROTOCOL = -1;
+const MOST = 2 ** 31 - 1;
 
 /**
  * Asks a game for its status, as the server list of a client does. Rejects with a socket error, a ProtocolError, a
@@ -93,7 +94,7 @@ export function parseStatus(raw: string): StatusAnswer {
     playersOnline: count(field(players, 'online')),
     playersMax: count(field(players, 'max')),
     versionName: text(field(version, 'name')),
-    protocol: count(field(version, 'protocol')),
+    protocol: integer(field(version, 'protocol')),
     raw,
   };
 }
@@ -103,7 +104,12 @@ export function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
+/** Games and plugins say what they like; clients read it as an int of Java, and so does the API. */
 function count(value: unknown): number {
+  return Math.min(Math.max(0, integer(value)), MOST);
+}
+
+function integer(value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : 0;
 }
 

@@ -7,6 +7,7 @@ import { openSteadyClock } from './billing/steady-clock.ts';
 import type { Config } from './config.ts';
 import { openFoundation } from './foundation.ts';
 import { createFront } from './front.ts';
+import { keyRate } from './http/rate-limit.ts';
 import { createStreamSlots } from './http/stream-slots.ts';
 import { countServersByState } from './insight/telemetry-rows.ts';
 import { createTelemetry } from './insight/telemetry.ts';
@@ -112,6 +113,7 @@ export async function startApp(
         lease: mayAct,
       },
       answered: telemetry.answered,
+      rate: keyRate(config.callsPerSecond),
       clock,
       log,
     });

@@ -173,18 +173,14 @@ export const settings = {
     'Asleep or awake; operators set others by account. 0: no limit.',
   ),
   maxRamMb: setting('MAX_RAM_MB', kind.integer(512, 16_777_216), '16384', "Of an account's awake servers together."),
-  diskQuotaMb: setting(
-    'DISK_QUOTA_MB',
-    kind.mbByRam,
-    '0',
-    "A server's files. By RAM: 2048:10240,4096:20480. 0: no limit.",
-  ),
+  diskQuotaMb: setting('DISK_QUOTA_MB', kind.mbByRam, '0', "A server's files. By RAM: 2048:10240,4096:20480. 0: none."),
   accountDiskMb: setting(
     'ACCOUNT_DISK_MB',
     kind.integer(0, 1_073_741_824),
     '102400',
     "Of an account's servers and their backups together, but for operators' own; 0: no limit.",
   ),
+  callsPerSecond: setting('CALLS_PER_SECOND', kind.integer(1, 100_000), '20', 'Of each key; three times that at once.'),
   trustedProxies: setting(
     'TRUSTED_PROXIES',
     kind.cidrs,

@@ -9,6 +9,8 @@ import type { OnClose } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
 import { type ProcessIdentity, thisProcess } from './kernel/process-identity.ts';
 import { StatusError } from './kernel/status.ts';
+import { deviceGrantOperations } from './people/grants/api.ts';
+import { oauthOperations } from './people/grants/oauth.ts';
 import type { Waiting } from './store/lease.ts';
 
 export interface ListeningOptions {
@@ -29,6 +31,9 @@ export interface Listening {
   serve(app: Pick<Koa, 'callback'>, link: Link | undefined): Promise<AddressInfo>;
 }
 
+/** An operation looks at nothing before it is called. */
+const NOTHING = {} as never;
+
 /** Listens at once where this service may have to wait (`STANDBY=wait`), else when it is served. */
 export async function openListening({ config, signal, log, onClose }: ListeningOptions): Promise<Listening> {
   const { httpHost: host, httpPort: port, trustedProxies: trusted } = config;
@@ -36,7 +41,8 @@ export async function openListening({ config, signal, log, onClose }: ListeningO
     const serve: Listening['serve'] = (app, link) => listenHttp(app, { host, port, trusted, link, onClose });
     return { waiting: undefined, taken: () => false, serve };
   }
-  const standby = await listenStandby({ host, port, trusted, onClose, log });
+  const operations = [deviceGrantOperations, oauthOperations].flatMap((list) => list(NOTHING));
+  const standby = await listenStandby({ host, port, trusted, onClose, log, operations });
   const self = await thisProcess();
   let reason = '';
   let since = 0;

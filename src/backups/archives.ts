@@ -33,7 +33,7 @@ export interface ArchivesOptions {
   key?: SealKey | undefined;
   files: Pick<ArchiveFiles, 'read' | 'open'>;
   /** What a server's account may take. Default: as much as it likes. */
-  accounts?: AccountDisk | undefined;
+  accounts?: Pick<AccountDisk, 'hold'> | undefined;
 }
 
 /** More than anybody asks for at the same time. */

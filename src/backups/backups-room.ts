@@ -48,7 +48,7 @@ export interface BackupRoomOptions {
   /** See `ArchivesOptions`. Default: one of its own. */
   free?: FreeDisk;
   /** See `ArchivesOptions`. */
-  accounts?: AccountDisk;
+  accounts?: Pick<AccountDisk, 'hold'>;
   /** Default: all backups stay in the folder. */
   offSite?: OffSite;
   /** What archives are encrypted with: new ones with the first, old ones with any. Default: none are. */

@@ -6,7 +6,7 @@ const BLOCK_BYTES = MIB;
 const RECORD_BYTES = 512;
 const END = Buffer.alloc(2 * RECORD_BYTES);
 /** The longest that a header holds (POSIX.1-2017, pax, ustar Interchange Format). */
-const [NAME_BYTES, PREFIX_BYTES, OCTAL_SIZE] = [100, 155, 0o77777777777];
+const [NAME_BYTES, PREFIX_BYTES, OCTAL_MOST] = [100, 155, 0o77777777777];
 /** A header with what is the same in all: owner, magic and version, numbers of devices. */
 const TEMPLATE = template();
 
@@ -86,13 +86,13 @@ function header({ mode, modifiedAt }: ReadEntry, path: string, type: '0' | '5' |
   const { name, prefix } = placed(path)!;
   bytes.write(name, 0, 'latin1');
   bytes.write(octal(mode, 6), 100, 'latin1');
-  if (sizeBytes <= OCTAL_SIZE) bytes.write(octal(sizeBytes, 11), 124, 'latin1');
+  if (sizeBytes <= OCTAL_MOST) bytes.write(octal(sizeBytes, 11), 124, 'latin1');
   else {
     // As GNU tar has it: the number itself, behind a bit that says so.
     bytes[124] = 0x80;
     bytes.writeUIntBE(sizeBytes, 130, 6);
   }
-  bytes.write(octal(Math.max(0, Math.trunc(modifiedAt / 1_000)), 11), 136, 'latin1');
+  bytes.write(octal(Math.min(Math.max(0, Math.trunc(modifiedAt / 1_000)), OCTAL_MOST), 11), 136, 'latin1');
   bytes.write(type, 156, 'latin1');
   bytes.write(prefix, 345, 'latin1');
   let sum = 8 * 0x20;

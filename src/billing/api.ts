@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { int32, int64, message, reply } from '../http/fields.ts';
+import { int64, message, pageLimit, reply } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
@@ -14,7 +14,7 @@ import type { Checkouts } from './checkout.ts';
 import { logUnbalanced } from './meter.ts';
 import type { Prices } from './prices.ts';
 import { spendingOf } from './spend-cap.ts';
-import { listUnbalanced, setSpendCap } from './wallet-rows.ts';
+import { getWallet as readWallet, listUnbalanced, setSpendCap } from './wallet-rows.ts';
 
 /** What these operations work with. */
 interface Needs {
@@ -73,7 +73,7 @@ const listLedgerOperation = ({ store }: Needs) =>
       'Every movement of money, newest first. A `usage` entry covers one hour that a server was awake, and grows until that ' +
       'hour or the session is over; all others never change.',
     query: message({
-      limit: int32({ min: 0 }).default(0).describe(`0: ${DEFAULT_LIMIT}; at most ${MOST}.`),
+      limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
       before: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^[0-9]{1,15}$' })
         .default(0)
         .describe('The last id of the page before; 0: the newest entries.'),
@@ -81,8 +81,7 @@ const listLedgerOperation = ({ store }: Needs) =>
     reply: z.object({ entries: z.array(LedgerEntry).default([]) }).meta({ id: 'ListLedgerResponse' }),
     async run({ params, query, principal }) {
       const accountId = wholeAccount(principal, params.accountId);
-      const limit = query.limit === 0 ? DEFAULT_LIMIT : Math.min(query.limit, MOST);
-      return { entries: await listLedger(store, accountId, limit, query.before || undefined) };
+      return { entries: await listLedger(store, accountId, query.limit, query.before || undefined) };
     },
   });
 
@@ -143,10 +142,13 @@ const setSpendCapOperation = (needs: Needs) =>
     summary: 'Set the spend cap',
     description:
       'What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too, but for flat ones ' +
-      'whose period is paid. With `stop`, no flat period begins that would go beyond the cap.',
+      'whose period is paid. With `stop`, no flat period begins that would go beyond the cap. What is absent stays as it is; an ' +
+      'account that never had a cap begins with `notify`.',
     body: message({
-      monthlyMicros: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^[0-9]{1,15}$' }).describe('0: no cap.'),
-      action: z.enum(['notify', 'stop']).default('notify'),
+      monthlyMicros: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^(?:[0-9]{1,15}|[1-8][0-9]{15})$' })
+        .optional()
+        .describe('0: no cap.'),
+      action: z.enum(['notify', 'stop']).optional(),
     }).meta({ id: 'SetSpendCapRequest' }),
     reply: SpendCap,
     example: { monthlyMicros: '5000000', action: 'notify' },
@@ -155,8 +157,10 @@ const setSpendCapOperation = (needs: Needs) =>
       const at = needs.clock.now();
       await needs.store.write(async (tx) => {
         await openWallet(tx, accountId, at, 0);
-        await setSpendCap(tx, accountId, body.monthlyMicros, body.action);
-        const detail = `${body.monthlyMicros} micros a month, ${body.action}`;
+        const before = await readWallet(tx, accountId);
+        const { monthlyMicros = before?.spendCapMicros ?? 0, action = before?.spendCapAction ?? 'notify' } = body;
+        await setSpendCap(tx, accountId, monthlyMicros, action);
+        const detail = `${monthlyMicros} micros a month, ${action}`;
         await recordAudit(tx, auditActorOf(principal), { action: 'account.setSpendCap', accountId, detail, at });
       });
       return spending(accountId, needs);

@@ -35,8 +35,8 @@ export interface CheckoutEvent {
 export interface Checkout {
   readonly provider: 'stripe' | 'test';
   /**
-   * Rejects with StatusError UNAVAILABLE where the provider cannot be reached or refuses; its reason is CHECKOUT_REFUSED where
-   * there surely is no page now.
+   * Rejects with StatusError UNAVAILABLE where the provider cannot be reached; FAILED_PRECONDITION CHECKOUT_REFUSED where it
+   * refuses, and there surely is no page now.
    */
   open(order: CheckoutOrder): Promise<CheckoutPage>;
   /**

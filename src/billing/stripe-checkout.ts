@@ -153,7 +153,7 @@ function isRefusal(error: unknown): boolean {
 
 function refused(cause: unknown): StatusError {
   const message = 'The payment provider does not take orders now; nothing was charged. Tell the operator.';
-  return new StatusError('UNAVAILABLE', 'CHECKOUT_REFUSED', message, { cause });
+  return new StatusError('FAILED_PRECONDITION', 'CHECKOUT_REFUSED', message, { cause });
 }
 
 function unavailable(message: string, cause: unknown): StatusError {

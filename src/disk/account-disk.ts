@@ -5,7 +5,7 @@ import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
 import { isOperatorAccount } from '../people/rows.ts';
 import type { Store } from '../store/store.ts';
-import { listAccountDisk } from './rows.ts';
+import { listAccountDisk, listFullAccounts } from './rows.ts';
 import type { DiskUsage } from './usage.ts';
 
 /** What all servers of an account take together, with their backups: however many there are, the account has an end. */
@@ -17,6 +17,22 @@ export interface AccountDisk {
    * false: it goes by what was measured before.
    */
   check(accountId: string, measures?: boolean): Promise<() => void>;
+  /** By how much it takes more than it may, with what was read of it last; negative: it does not. −∞: no limit, or not read yet. */
+  overBytes(accountId: string): number;
+  /** Reads it, where that is some time ago, for `overBytes`. */
+  look(accountId: string): Promise<void>;
+  /** Calls when an account has come to take more than it may, or does so no longer. Returns the cancellation. */
+  observe(listener: (account: AccountChange) => void): () => void;
+  /** In bytes; 0: no limit. */
+  limitBytes: number;
+}
+
+/** An account that takes more than it may, or does so no longer. */
+export interface AccountChange {
+  accountId: string;
+  serverIds: readonly string[];
+  over: boolean;
+  usedBytes: number;
 }
 
 export interface AccountHold {
@@ -49,10 +65,19 @@ const READ_MS = 5_000;
 const PATIENCE_MS = 10_000;
 const MOST_REMEMBERED = 10_000;
 
-export function createAccountDisk({ store, clock, usage, limitMb, accountOf }: AccountDiskOptions): AccountDisk {
+/** Finds those that take more than they may by what is stored of them: they do so before anything is measured. */
+export async function openAccountDisk(options: AccountDiskOptions): Promise<AccountDisk> {
+  const { store, clock, usage, limitMb, accountOf } = options;
   const accounts = new Map<string, Account>();
   const held = new Map<string, number>();
+  const listeners = new Set<(account: AccountChange) => void>();
+  /** Those that were over their limit when that was last looked at. */
+  const full = new Set<string>();
   const limit = limitMb * MIB;
+  for (const accountId of limit === 0 ? [] : await listFullAccounts(store, limit)) {
+    accounts.set(accountId, { ...(await read(accountId, false)), readAt: -Infinity });
+    if (overBytes(accountId) > 0) full.add(accountId);
+  }
 
   async function read(accountId: string, measures = true): Promise<Account> {
     const [servers, unlimited] = await Promise.all([
@@ -71,7 +96,23 @@ export function createAccountDisk({ store, clock, usage, limitMb, accountOf }: A
     if (!measures) return account;
     if (accounts.size >= MOST_REMEMBERED) accounts.clear();
     accounts.set(accountId, account);
+    note(accountId, account);
     return account;
+  }
+
+  function note(accountId: string, account: Account): void {
+    const over = overBytes(accountId) > 0;
+    if (over === full.has(accountId)) return;
+    if (over) full.add(accountId);
+    else full.delete(accountId);
+    const { serverIds } = account;
+    for (const listener of listeners)
+      listener({ accountId, serverIds, over, usedBytes: usedBytes(accountId, account) });
+  }
+
+  function overBytes(accountId: string): number {
+    const account = accounts.get(accountId);
+    return limit === 0 || !account || account.unlimited ? -Infinity : usedBytes(accountId, account) - limit;
   }
 
   async function known(accountId: string): Promise<Account> {
@@ -142,6 +183,23 @@ export function createAccountDisk({ store, clock, usage, limitMb, accountOf }: A
         if (isOver(account))
           throw refused('FAILED_PRECONDITION', accountId, account, 'Delete something, then start it.');
       };
+    },
+    limitBytes: limit,
+    overBytes(accountId) {
+      const account = accounts.get(accountId);
+      // Backups that were deleted since show when somebody looks again.
+      if (account !== undefined && full.has(accountId) && clock.now() - account.readAt > READ_MS) {
+        account.readAt = clock.now();
+        void read(accountId).catch(() => {});
+      }
+      return overBytes(accountId);
+    },
+    async look(accountId) {
+      if (limit > 0) note(accountId, await known(accountId));
+    },
+    observe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
   };
 }

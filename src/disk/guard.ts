@@ -7,8 +7,11 @@ import type { ServerNow } from '../servers/server-now.ts';
 
 /** Sees to it that no server goes on growing beyond its disk quota. */
 export interface DiskGuard {
-  /** To be called when a server was measured, or its quota has changed. `wasOver`: whether it was over its quota before. */
-  look(serverId: string, wasOver: boolean): Promise<void>;
+  /**
+   * To be called when a server was measured, or its quota has changed. `wasOver`: whether it was over its quota before. `grew`:
+   * whether it has gone on to grow since its account takes more than it may.
+   */
+  look(serverId: string, before: { wasOver: boolean; grew: boolean }): Promise<void>;
   close(): void;
 }
 
@@ -20,6 +23,8 @@ export interface DiskGuardOptions extends LastCallOptions {
     /** By how much the server is over its quota; negative: it is not. */
     overBytes(row: ServerNow['row']): number;
   };
+  /** The same of all that its account has. */
+  accounts: { limitBytes: number; overBytes(accountId: string): number };
   /** Called when a server has come to be over its quota, or is so no longer. */
   changed: (server: ServerNow, over: boolean) => Promise<void>;
 }
@@ -31,51 +36,69 @@ const HURRY = { share: 0.05, bytes: 64 * MIB };
 /** A server so far above its quota that still writes while it stops is killed. */
 const KILL = { share: 0.25, bytes: 512 * MIB };
 const CAUSE: Cause = { kind: 'system', id: 'quota', note: 'its disk quota is exceeded' };
+const ACCOUNT_CAUSE: Cause = { ...CAUSE, note: 'the disk space of its account is used up' };
 const WARNING = "This server's disk is full. It saves and goes to sleep in 10 seconds.";
 
+/** What a server goes beyond. */
+interface Excess {
+  overBytes: number;
+  limitBytes: number;
+  cause: Cause;
+}
+
 /**
- * A server that is over its quota warns its players, saves, and stops, at once if it grows fast; a stop during which it
+ * A server that is over its quota, or grows while its account takes more than it may, warns its players, saves, and stops, at once if it grows fast; a stop during which it
  * still grows far is cut off. A game that obeys ends within 5 % (at least 64 MB) of its quota and what it writes until it
  * is looked at again and has stopped; one that does not, within 25 % (at least 512 MB) and a look.
  */
 export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
-  const { servers, quota, log, clock, changed } = options;
+  const { servers, quota, accounts, log, clock, changed } = options;
   const lastCalls = createLastCalls(options);
 
-  async function look(serverId: string, wasOver: boolean): Promise<void> {
+  async function look(serverId: string, { wasOver, grew }: { wasOver: boolean; grew: boolean }): Promise<void> {
     const now = await servers.get(serverId);
     if (now === undefined) return lastCalls.cancel(serverId);
     const over = quota.overBytes(now.row) > 0;
     if (over !== wasOver) await changed(now, over);
-    if (over) await enforce(now);
-    else lastCalls.cancel(serverId);
+    const excess = excessOf(now.row);
+    if (excess === undefined) lastCalls.cancel(serverId);
+    // Of the servers of an account, those that write next to nothing are let play on.
+    else if (over || grew) await enforce(now, excess);
   }
 
-  async function enforce({ row, state, context }: ServerNow): Promise<void> {
+  function excessOf(row: ServerNow['row']): Excess | undefined {
+    const own = { overBytes: quota.overBytes(row), limitBytes: quota.limitBytes(row), cause: CAUSE };
+    const { limitBytes } = accounts;
+    const account = { overBytes: accounts.overBytes(row.accountId), limitBytes, cause: ACCOUNT_CAUSE };
+    return [own, account].find(({ overBytes }) => overBytes > 0);
+  }
+
+  async function enforce({ row, state, context }: ServerNow, excess: Excess): Promise<void> {
     const { id } = row;
-    if (state === 'stopping' && !context.kill && beyond(row, KILL)) return give(id, 'KILL');
-    if (isTagged(state, 'preparing')) return give(id, 'STOP');
+    const { overBytes, cause } = excess;
+    if (state === 'stopping' && !context.kill && beyond(excess, KILL)) return give(id, 'KILL', cause);
+    if (isTagged(state, 'preparing')) return give(id, 'STOP', cause);
     if (state !== 'running') return;
     if (!lastCalls.has(id)) {
-      log.info({ server: id, overBytes: quota.overBytes(row) }, 'a server is over its disk quota and stops');
+      log.info({ server: id, overBytes }, `a server stops: ${cause.note}`);
       await lastCalls.begin(id, {
         graceMs: DISK_GRACE_MS,
         warning: WARNING,
         servers: () => servers.live().filter((each) => each.row.id === id && each.state === 'running'),
-        cause: async () => (quota.overBytes(row) > 0 ? CAUSE : undefined),
+        cause: async () => excessOf(row)?.cause,
       });
     }
-    if (beyond(row, HURRY)) lastCalls.cutShort(id);
+    if (beyond(excess, HURRY)) lastCalls.cutShort(id);
   }
 
-  function beyond(row: ServerNow['row'], { share, bytes }: typeof HURRY): boolean {
-    return quota.overBytes(row) > Math.max(bytes, quota.limitBytes(row) * share);
+  function beyond({ overBytes, limitBytes }: Excess, { share, bytes }: typeof HURRY): boolean {
+    return overBytes > Math.max(bytes, limitBytes * share);
   }
 
   /** A server that has gone on by itself meanwhile is looked at again. */
-  async function give(id: string, type: 'STOP' | 'KILL'): Promise<void> {
+  async function give(id: string, type: 'STOP' | 'KILL', cause: Cause): Promise<void> {
     try {
-      await servers.send(id, { type, at: clock.now(), cause: CAUSE });
+      await servers.send(id, { type, at: clock.now(), cause });
     } catch (error) {
       log.warn({ server: id, err: error }, 'a server over its disk quota was not stopped yet');
     }

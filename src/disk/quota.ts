@@ -17,7 +17,7 @@ export interface QuotaTier {
 }
 
 /** As much of a server as its quota depends on. */
-export type Quoted = Pick<ServerRow, 'id' | 'ramMb'>;
+export type Quoted = Pick<ServerRow, 'id' | 'accountId' | 'ramMb'>;
 
 /** What a server takes and may take, as its owner sees it. */
 export interface DiskView {

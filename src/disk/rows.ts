@@ -44,6 +44,18 @@ export async function listAccountDisk(
   return rows.map(({ serverId, bytes }) => ({ serverId, backupBytes: Number(bytes) }));
 }
 
+/** The accounts whose servers take more together than so many bytes, as last measured, with their backups. */
+export async function listFullAccounts(db: Sql, bytes: number): Promise<string[]> {
+  const sql = `SELECT s."accountId" AS "accountId" FROM "servers" s
+    LEFT JOIN "server_disks" d ON d."serverId" = s."id"
+    LEFT JOIN (SELECT "serverId", SUM("sizeBytes") AS "bytes" FROM "backups" WHERE "kind" <> 'previous' GROUP BY "serverId") b
+      ON b."serverId" = s."id"
+    GROUP BY s."accountId"
+    HAVING SUM(COALESCE(CASE WHEN d."realBytes" > d."logicalBytes" THEN d."realBytes" ELSE d."logicalBytes" END, 0)
+      + COALESCE(b."bytes", 0)) > $1`;
+  return (await db.query<{ accountId: string }>(sql, [bytes])).map(({ accountId }) => accountId);
+}
+
 /** Keeps what was measured; nothing happens for a server that is gone. */
 export async function saveDiskUsage(
   tx: Tx,

@@ -9,6 +9,8 @@ export interface Watched {
   serverId: string;
   /** What it may still grow; 0 and less: nothing. Infinity: as much as it likes. */
   leftBytes: number;
+  /** Nothing but what others use up as well holds it: it is seldom measured while nothing grows. */
+  seldom?: boolean;
 }
 
 export interface DiskWatchOptions {
@@ -24,7 +26,7 @@ export interface DiskWatchOptions {
 export const BEAT_MS = 2_000;
 /** A server is measured at least this often, as its growth may hide behind what others delete. */
 const LONGEST_MS = MINUTE_MS;
-/** A server without quota, whose usage is only shown, is measured this often. */
+/** A server without a quota of its own is measured this often: its usage is shown, and counts for its account. */
 const UNLIMITED_MS = 300_000;
 /** Of the time, at most a quarter is spent walking a server that grows, and a twentieth one that may. */
 const REST_GROWING = 3;
@@ -76,14 +78,14 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
     before = Number.isNaN(now) ? Infinity : now;
   }
 
-  function isDue({ serverId, leftBytes }: Watched): boolean {
+  function isDue({ serverId, leftBytes, seldom = false }: Watched): boolean {
     if (looking.has(serverId)) return false;
     const last = looks.get(serverId);
     if (last === undefined) return true;
     const since = clock.now() - last.at;
-    if (leftBytes === Infinity) return since >= Math.max(UNLIMITED_MS, REST * last.tookMs);
     const grown = taken - last.taken >= Math.max(LEAST_BYTES, leftBytes / 2);
-    return since >= (grown ? REST_GROWING * last.tookMs : Math.max(LONGEST_MS, REST * last.tookMs));
+    const longestMs = seldom ? UNLIMITED_MS : LONGEST_MS;
+    return since >= (grown ? REST_GROWING * last.tookMs : Math.max(longestMs, REST * last.tookMs));
   }
 
   async function look(serverId: string): Promise<void> {

@@ -3,7 +3,7 @@ import { reply } from '../http/fields.ts';
 import type { Principal } from '../http/principal.ts';
 import type { StreamSlots } from '../http/stream-slots.ts';
 import type { Entry } from '../jail/jail.ts';
-import { MAX_PATH_BYTES, pathProblem } from '../jail/path.ts';
+import { MAX_PATH_BYTES, ownPathProblem, pathProblem } from '../jail/path.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
@@ -12,18 +12,22 @@ import type { Store } from '../store/store.ts';
 
 /** A path below a server's data root, as the jail reads it. '' is the root itself. */
 export function filePath() {
-  return z
-    .string()
-    .max(MAX_PATH_BYTES, `must have at most ${MAX_PATH_BYTES} bytes`)
-    .check((given) => {
-      const problem = pathProblem(given.value);
-      if (problem !== undefined) given.issues.push({ code: 'custom', input: given.value, message: problem });
-    });
+  return pathWithout(pathProblem);
 }
 
 /** A path to make, move or remove: never the root. */
 export function ownPath() {
-  return filePath().min(1, "must not be the server's root");
+  return pathWithout(ownPathProblem).meta({ minLength: 1 });
+}
+
+function pathWithout(problemOf: (path: string) => string | undefined) {
+  return z
+    .string()
+    .max(MAX_PATH_BYTES, `must have at most ${MAX_PATH_BYTES} bytes`)
+    .check((given) => {
+      const problem = problemOf(given.value);
+      if (problem !== undefined) given.issues.push({ code: 'custom', input: given.value, message: problem });
+    });
 }
 
 /** One file or directory in a listing. */

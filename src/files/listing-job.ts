@@ -1,5 +1,6 @@
 import { lstatSync, opendirSync } from 'node:fs';
 import { guardOfName } from '../jail/secrets.ts';
+import { modifiedAtOf, sizeOf } from '../jail/stated.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { job } from '../kernel/workers/job.ts';
@@ -51,8 +52,8 @@ function* entriesIn(guarded: boolean): Generator<Line> {
     if (stats === undefined) continue;
     if (++count > MAX_ENTRIES) throw tooManyEntries();
     const isDir = stats.isDirectory();
-    const size = String(stats.isFile() ? stats.size : 0);
-    const modifiedAt = new Date(Math.trunc(stats.mtimeMs)).toISOString();
+    const size = String(sizeOf(stats));
+    const modifiedAt = new Date(modifiedAtOf(stats)).toISOString();
     yield { name, isDir, line: JSON.stringify({ name, isDir, size, modifiedAt }) };
   }
 }

@@ -3,7 +3,9 @@ import type { Download } from '../http/download.ts';
 import { message, queryFlag, reply } from '../http/fields.ts';
 import { Bytes, type Operation } from '../http/operation.ts';
 import type { StreamSlots } from '../http/stream-slots.ts';
+import { MAX_PATH_BYTES } from '../jail/path.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { KIB } from '../kernel/units.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Store } from '../store/store.ts';
@@ -20,6 +22,8 @@ interface Needs {
 }
 
 const MAX_PATHS = 1_000;
+/** Of a message with as many of the longest paths. */
+const PATHS_BYTES = MAX_PATHS * (MAX_PATH_BYTES + 8) + MAX_PATH_BYTES + KIB;
 
 const common = { role: 'member', tag: 'control', params: ServerParams } as const;
 
@@ -95,6 +99,7 @@ const archivePaths = (needs: Needs) =>
     summary: 'Pack files and directories into an archive',
     description:
       'Of the kind that the name `to` says: `.zip`, `.tar`, `.tar.gz` or `.tar.zst`. Links are left out. There must be nothing at `to` yet. Ends when the caller goes away.',
+    bodyLimitBytes: PATHS_BYTES,
     body: message({
       paths: z.array(filePath()).min(1, 'is required').max(MAX_PATHS),
       to: ownPath().meta({ pattern: ARCHIVE_NAME }),

@@ -150,7 +150,7 @@ export interface paths {
         put?: never;
         /**
          * Set the spend cap
-         * @description What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too, but for flat ones whose period is paid. With `stop`, no flat period begins that would go beyond the cap.
+         * @description What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too, but for flat ones whose period is paid. With `stop`, no flat period begins that would go beyond the cap. What is absent stays as it is; an account that never had a cap begins with `notify`.
          *
          *     Needs the scope `billing:write`.
          */
@@ -3779,11 +3779,8 @@ export interface components {
              * Format: int64
              * @description 0: no cap.
              */
-            monthlyMicros: string;
-            /**
-             * @default notify
-             * @enum {string}
-             */
+            monthlyMicros?: string;
+            /** @enum {string} */
             action?: "notify" | "stop";
         };
         AccountAuditList: {
@@ -4091,7 +4088,7 @@ export interface components {
              */
             diskQuotaEffectiveMb: string;
             /**
-             * @description It is stopped, and does not start before space is freed.
+             * @description It takes more than its quota, or the servers of its account take more together than they may: it is stopped if it goes on to grow, and does not start before space is freed.
              * @default false
              */
             quotaExceeded: boolean;
@@ -6840,7 +6837,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 /**
                  * @example {
@@ -6959,7 +6956,7 @@ export interface operations {
             query?: {
                 /** @description Empty: the caller's own, which is the only one. */
                 accountId?: string;
-                /** @description At most so many; 0: all. */
+                /** @description 0: all; at most 200. */
                 limit?: number;
                 /** @description `next` of the page before; empty: from the first on. */
                 after?: string;
@@ -8287,7 +8284,7 @@ export interface operations {
                 loader?: string;
                 /** @description Minecraft version; empty: any. */
                 version?: string;
-                /** @description At most so many. */
+                /** @description 0: 20; at most 100. */
                 limit?: number;
             };
             header?: never;
@@ -10137,7 +10134,7 @@ export interface operations {
                 kind?: "" | "server" | "grant";
                 /** @description Part of an id, a name or an account id. */
                 search?: string;
-                /** @description Default 50, at most 200. */
+                /** @description 0: 50; at most 200. */
                 limit?: number;
                 /** @description `next` of the previous page. */
                 after?: string;
@@ -10358,7 +10355,7 @@ export interface operations {
     ListAccounts: {
         parameters: {
             query?: {
-                /** @description Default 100, at most 1000. */
+                /** @description 0: 100; at most 1000. */
                 limit?: number;
                 /** @description Part of an id, a name, or an e-mail address of its users. Empty: all. */
                 search?: string;

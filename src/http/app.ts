@@ -17,7 +17,7 @@ import { type Streams, declaredRoute, mount, plainColons } from './mount.ts';
 import type { Operation } from './operation.ts';
 import { mountPublic } from './public-mount.ts';
 import type { PublicOperation } from './public-operation.ts';
-import { KEY_RATE, type RateLimit, createRateLimit } from './rate-limit.ts';
+import { type RateLimit, createRateLimit } from './rate-limit.ts';
 import { newRouter } from './router.ts';
 import { type Browsers, mountSession } from './session/session-mount.ts';
 import type { SessionOperation } from './session/session-operation.ts';
@@ -49,7 +49,7 @@ export interface ApiOptions {
   /** Counts the calls that have been answered. */
   answered?: (request: AnsweredRequest) => void;
   /** For each API key, app token and session. */
-  rate?: RateLimit;
+  rate: RateLimit;
   clock: Clock;
   log: Log;
 }
@@ -63,7 +63,7 @@ const DISCONNECTS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'
  * The API as a Koa application, not yet listening (`createHttpServer`). What it does not serve falls through to
  * middleware added behind it, such as pages.
  */
-export function createApi({ log, clock, rate = KEY_RATE, ...options }: ApiOptions): Koa {
+export function createApi({ log, clock, rate, ...options }: ApiOptions): Koa {
   const { features, streams, browsers, openapi } = options;
   const operations = features.flatMap((each) => each.operations ?? []);
   const sessionOperations = features.flatMap((each) => each.sessionOperations ?? []);

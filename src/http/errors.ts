@@ -6,9 +6,12 @@ import {
   type Code,
   DETAIL_TYPE,
   type Detail,
+  type FieldViolation,
   StatusError,
+  badRequest,
   preconditionFailure,
   quotaFailure,
+  resourceInfo,
 } from '../kernel/status.ts';
 import { reply } from './fields.ts';
 
@@ -63,15 +66,18 @@ export function renderErrors(log: Log): Middleware {
   };
 }
 
-/** The answer to an error: its own details, and those that can be derived from it where it brings none of the kind. */
-export function errorAnswer(error: StatusError, requestId: string): ErrorAnswer {
+/**
+ * The answer to an error: its own details, and those that can be derived from it where it brings none of the kind. `about`: whom
+ * it concerns where it does not say so itself, as `server:…`.
+ */
+export function errorAnswer(error: StatusError, requestId: string, about = ''): ErrorAnswer {
   const [number, httpStatus] = CODES[error.code];
   const { metadata = {}, details = [] } = error.options;
   const retryAfterSeconds = retryAfter(error);
   const all: Detail[] = [
     { '@type': `${DETAIL_TYPE}ErrorInfo`, reason: error.reason, domain: ERROR_DOMAIN, metadata },
     ...details,
-    ...derived(error),
+    ...derived(error, about),
   ];
   if (retryAfterSeconds !== undefined)
     all.push({ '@type': `${DETAIL_TYPE}RetryInfo`, retryDelay: `${retryAfterSeconds}s` });
@@ -82,13 +88,7 @@ export function errorAnswer(error: StatusError, requestId: string): ErrorAnswer 
   };
 }
 
-/** What is wrong with one field: a dotted path in the body, or a parameter's name. */
-export interface FieldViolation {
-  field: string;
-  description: string;
-}
-
-/** What `invalidFields` was given; nothing for any other refusal. */
+/** What a refusal says of single fields; nothing where it is about no field. */
 export function violationsOf({ options }: StatusError): FieldViolation[] {
   const details = (options.details ?? []) as { fieldViolations?: FieldViolation[] }[];
   return details.flatMap(({ fieldViolations = [] }) => fieldViolations);
@@ -98,7 +98,7 @@ export function violationsOf({ options }: StatusError): FieldViolation[] {
 export function invalidFields(violations: FieldViolation[], message = fieldsMessage(violations)): StatusError {
   return new StatusError('INVALID_ARGUMENT', 'INVALID_FIELD', message, {
     metadata: { fields: violations.map(({ field }) => field).join(',') },
-    details: [{ '@type': `${DETAIL_TYPE}BadRequest`, fieldViolations: violations }],
+    details: [badRequest(violations)],
   });
 }
 
@@ -114,7 +114,8 @@ export function routeNotFound(): StatusError {
 
 function send(ctx: Context, error: StatusError): void {
   const { errors } = (ctx.state.operation ?? {}) as { errors?: ErrorDialect };
-  const { httpStatus, body } = errors?.answer(error) ?? errorAnswer(error, ctx.state.requestId as string);
+  const { httpStatus, body } =
+    errors?.answer(error) ?? errorAnswer(error, ctx.state.requestId as string, subjectOf(ctx));
   const retryAfterSeconds = retryAfter(error);
   ctx.state.reason = error.reason;
   ctx.status = httpStatus;
@@ -168,15 +169,33 @@ function unimplemented(reason: string, message: string, httpStatus: number): Sta
   return new StatusError('UNIMPLEMENTED', reason, message, { httpStatus });
 }
 
-function derived(error: StatusError): Detail[] {
+/** What the address of a call names, else its caller's account; '' for neither. */
+function subjectOf(ctx: Context): string {
+  const { path = '' } = (ctx.state.operation ?? {}) as { path?: string };
+  const { id, accountId = ctx.state.accountId } = (ctx.params ?? {}) as Record<string, string | undefined>;
+  if (path.includes('/servers/{id}')) return `server:${id}`;
+  return accountId === undefined ? '' : `account:${accountId}`;
+}
+
+function derived(error: StatusError, about: string): Detail[] {
   const { reason, message } = error;
-  const subject = error.options.metadata?.['subject'] ?? '';
+  const { metadata = {} } = error.options;
+  const subject = metadata['subject'] ?? named(metadata) ?? about;
+  const name = Object.values(metadata).at(-1) ?? about.slice(about.indexOf(':') + 1);
+  const resource = resourceInfo(reason.replace(/_(?:NOT_[A-Z]+|EXISTS)$/, '').toLowerCase(), name, message);
   const make: Partial<Record<Code, Detail>> = {
     FAILED_PRECONDITION: preconditionFailure(reason, subject, message),
     RESOURCE_EXHAUSTED: quotaFailure(subject, message),
+    ...(name !== '' && { NOT_FOUND: resource, ALREADY_EXISTS: resource }),
   };
   const detail = make[error.code];
   return detail ? [detail] : [];
+}
+
+/** Of metadata, whom it is about: what is refused because of a server names it. */
+function named(metadata: Record<string, string>): string | undefined {
+  const key = ['server', 'account', 'node'].find((each) => metadata[each] !== undefined);
+  return key && `${key}:${metadata[key]}`;
 }
 
 function onePerType(details: Detail[]): Detail[] {

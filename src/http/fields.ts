@@ -4,9 +4,9 @@
  * strings. Replies always show every field, int64 as decimal strings and instants as RFC 3339 or null.
  */
 import { z } from 'zod';
+import { INT32_MAX } from '../kernel/units.ts';
 
 const INT32_MIN = -(2 ** 31);
-const INT32_MAX = 2 ** 31 - 1;
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** A request message: only its own fields, by either name, `null` as if absent. Everything else in it is ignored. */
@@ -50,7 +50,27 @@ export function int32({ min = INT32_MIN, max = INT32_MAX }: { min?: number; max?
     .min(min, `must be at least ${min}`)
     .max(max, `must be at most ${max}`)
     .meta({ format: 'int32' });
-  return z.preprocess((value) => (typeof value === 'string' && NUMBER.test(value) ? Number(value) : value), number);
+  return z.preprocess(asNumber, number);
+}
+
+/** An int32 of which any integer is taken, as the nearest between `min` and `max`. */
+export function clamped({ min, max }: { min: number; max: number }) {
+  const number = z.int('must be an integer').meta({ format: 'int32', minimum: INT32_MIN, maximum: INT32_MAX });
+  return z.preprocess(asNumber, number).transform((value) => Math.min(Math.max(min, value), max));
+}
+
+/** How many are wanted at most (AIP-158): absent and 0 are `fallback`, more than `most` are `most`, fewer than none is refused. */
+export function pageLimit({ fallback, most }: { fallback: number; most: number }) {
+  const number = z.int('must be an integer').min(0, 'must be at least 0').meta({ format: 'int32', maximum: INT32_MAX });
+  return z
+    .preprocess(asNumber, number)
+    .default(0)
+    .transform((limit) => (limit === 0 ? fallback : Math.min(limit, most)))
+    .describe(`0: ${fallback}; at most ${most}.`);
+}
+
+function asNumber(value: unknown): unknown {
+  return typeof value === 'string' && NUMBER.test(value) ? Number(value) : value;
 }
 
 /**

@@ -162,6 +162,7 @@ function writing(operation: AnsweringWith<'text'>, authorizer: Authorizer): Midd
 async function admit(ctx: Context, operation: Operation, { authorize }: Authorizer): Promise<Principal> {
   const principal = await authorize(ctx.headers, operation);
   ctx.state.credential = credentialId(principal);
+  ctx.state.accountId = principal.accountId;
   return principal;
 }
 

@@ -5,8 +5,10 @@ import { type BucketRule, createRateLimiter } from '../kernel/limits/rate-limite
 /** `burst` calls at once, `perSecond` in the long run. */
 export type RateLimit = BucketRule;
 
-/** What an ordinary key may do unless told otherwise. */
-export const KEY_RATE: RateLimit = { perSecond: 20, burst: 60 };
+/** What a key may do that may call so often in the long run: a page of a program is a few calls. */
+export function keyRate(perSecond: number): RateLimit {
+  return { perSecond, burst: 3 * perSecond };
+}
 
 /** A key whose bucket had to be forgotten finds a full one again. */
 const KEPT_BUCKETS = 10_000;

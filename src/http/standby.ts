@@ -5,9 +5,12 @@ import { StatusError } from '../kernel/status.ts';
 import { renderErrors } from './errors.ts';
 import type { Link } from './http-server.ts';
 import { type ListenOptions, listenHttp } from './listen.ts';
+import type { PublicOperation } from './public-operation.ts';
 
 export interface StandbyOptions extends Omit<ListenOptions, 'link'> {
   log: Log;
+  /** Whose clients know no errors but their own: they are told in these that the service is not there yet. */
+  operations: readonly Pick<PublicOperation, 'method' | 'path' | 'errors'>[];
 }
 
 /** The HTTP port of a service that waits for another one to end. */
@@ -21,6 +24,10 @@ export interface Standby {
   ): AddressInfo;
 }
 
+interface Waiting extends Pick<StandbyOptions, 'log' | 'operations'> {
+  reason: () => string;
+}
+
 const RETRY_SECONDS = 5;
 const METRICS = `# HELP dormouse_standby Whether this service waits to take another one over.
 # TYPE dormouse_standby gauge
@@ -30,12 +37,13 @@ const SAFE = new Set(['GET', 'HEAD']);
 
 /**
  * Listens, and says that the process is alive, that it is not ready and why, and to Prometheus that it waits; none of that asks for a
- * credential, as there is no database yet to find one in. Whatever else is asked is UNAVAILABLE STANDBY, and links are not taken.
+ * credential, as there is no database yet to find one in. Whatever else is asked is UNAVAILABLE STANDBY, in the shape that its
+ * clients know, and links are not taken.
  */
-export async function listenStandby({ log, ...listen }: StandbyOptions): Promise<Standby> {
+export async function listenStandby({ log, operations, ...listen }: StandbyOptions): Promise<Standby> {
   let reason = 'starting';
   let link: Link | undefined;
-  let handle = waitingApp(log, () => reason).callback();
+  let handle = waitingApp({ log, operations, reason: () => reason }).callback();
   const app: Pick<Koa, 'callback'> = { callback: () => (request, response) => handle(request, response) };
   const links: Link = {
     isLink: (request) => link?.isLink(request) ?? false,
@@ -61,7 +69,7 @@ export async function listenStandby({ log, ...listen }: StandbyOptions): Promise
   };
 }
 
-function waitingApp(log: Log, reason: () => string): Koa {
+function waitingApp({ log, operations, reason }: Waiting): Koa {
   const app = new Koa();
   app.use(async (ctx, next) => {
     ctx.set('Cache-Control', 'no-store');
@@ -83,6 +91,9 @@ function waitingApp(log: Log, reason: () => string): Koa {
         ctx.body = METRICS;
         return;
       default: {
+        const asked = ({ method, path: its }: (typeof operations)[number]) =>
+          its === ctx.path && method.toUpperCase() === ctx.method;
+        ctx.state.operation = operations.find(asked);
         const sentence = `This Dormouse is a standby: ${reason()}.`;
         throw new StatusError('UNAVAILABLE', 'STANDBY', sentence, { retryAfterSeconds: RETRY_SECONDS });
       }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Engine, EngineError, type LogLine, type LogQuery } from '../engines/engine.ts';
-import { int32, message, reply } from '../http/fields.ts';
+import { clamped, message, reply } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';
 import { dataFrame } from '../http/sse.ts';
 import { unlessGone } from '../kernel/caller-gone.ts';
@@ -46,17 +46,16 @@ const getServerLogs = (needs: Needs) => {
     params: ServerParams,
     query: message({
       cursor: z.string().max(1024).default('').describe('From an earlier reply: only lines after it.'),
-      tail: int32().default(100).describe('Clamped to 0..1000.'),
+      tail: clamped({ min: 0, max: MAX_TAIL }).default(100).describe(`Clamped to 0..${MAX_TAIL}.`),
     }),
     reply: GetServerLogsResponse,
     async run({ params, query, server, signal }) {
-      const tail = Math.min(MAX_TAIL, Math.max(0, query.tail));
       const after = positionOf(query.cursor, params.id);
       const leave = await unlessGone(signal, () => reading.enter({ key: server.row.accountId }, signal));
       try {
         const game = await needs.engine.inspect(params.id);
         const late = AbortSignal.timeout(READ_MS);
-        const page = await readPage(needs, params.id, after, tail, AbortSignal.any([signal, late]));
+        const page = await readPage(needs, params.id, after, query.tail, AbortSignal.any([signal, late]));
         if (late.aborted && page.lines.length === 0) throw logsUnavailable();
         return {
           lines: page.lines.map(({ text }) => text),
@@ -89,10 +88,9 @@ const streamServerLogs = ({ serverOperation, logStreams }: Needs) =>
       'once with one key, ten on one account (429). Lines are cut at 8 KiB; a slow reader is told how many are missing.',
     ].join('\n'),
     params: ServerParams,
-    query: message({ tail: int32().default(100).describe('Clamped to 0..1000.') }),
+    query: message({ tail: clamped({ min: 0, max: MAX_TAIL }).default(100).describe(`Clamped to 0..${MAX_TAIL}.`) }),
     reply: z.string().describe('Frames `data: <line>`.'),
-    async run({ params, query }) {
-      const tail = Math.min(MAX_TAIL, Math.max(0, query.tail));
+    async run({ params, query: { tail } }) {
       try {
         const follow = await logStreams.open(params.id);
         return { play: (sink) => follow(sink, tail), overflow: leftOut };

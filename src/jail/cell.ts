@@ -6,6 +6,7 @@ import { type Kind, at, kindOf, look, openPath } from './descriptors.ts';
 import { hardLinked, refused } from './errors.ts';
 import { type Names, joinNames } from './path.ts';
 import { type Guard, guardOf, protectedPath } from './secrets.ts';
+import { modifiedAtOf, sizeOf } from './stated.ts';
 import { makeDirectory } from './temps.ts';
 
 /** What every part of a jail works on. */
@@ -38,9 +39,9 @@ export interface Entry {
 
 export function entryOf(name: string, stats: Stats): Entry {
   const kind = kindOf(stats);
-  const sizeBytes = kind === 'file' ? stats.size : 0;
+  const sizeBytes = sizeOf(stats);
   const version = [stats.ino, stats.mtimeMs, stats.ctimeMs, sizeBytes].map((part) => part.toString(36)).join('-');
-  return { name, kind, sizeBytes, modifiedAt: Math.trunc(stats.mtimeMs), mode: stats.mode & 0o777, version };
+  return { name, kind, sizeBytes, modifiedAt: modifiedAtOf(stats), mode: stats.mode & 0o777, version };
 }
 
 /** How a path is guarded in this jail. */

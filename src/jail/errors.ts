@@ -5,6 +5,9 @@ type Refusal = readonly [code: Code, reason: string, sentence: string];
 
 const TAKEN = 'There is something of that name already. Choose another name, or move that away first.';
 
+/** Of what is there, and cannot be used. */
+export const NOT_ACCESSIBLE = 'PATH_NOT_ACCESSIBLE';
+
 const REFUSALS: Record<string, Refusal> = {
   ENOENT: ['NOT_FOUND', 'PATH_NOT_FOUND', 'There is nothing there.'],
   EEXIST: ['ALREADY_EXISTS', 'PATH_EXISTS', TAKEN],
@@ -14,9 +17,10 @@ const REFUSALS: Record<string, Refusal> = {
   EISDIR: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is a directory.'],
   ENXIO: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is no plain file.'],
   ENODEV: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is no plain file.'],
-  EACCES: ['PERMISSION_DENIED', 'PATH_NOT_ACCESSIBLE', 'The file system does not let the service do that.'],
-  EPERM: ['PERMISSION_DENIED', 'PATH_NOT_ACCESSIBLE', 'The file system does not let the service do that.'],
-  EROFS: ['PERMISSION_DENIED', 'PATH_NOT_ACCESSIBLE', 'The file system does not let the service do that.'],
+  // The service may not, its caller may: no PERMISSION_DENIED.
+  EACCES: ['FAILED_PRECONDITION', NOT_ACCESSIBLE, 'The file system does not let the service do that.'],
+  EPERM: ['FAILED_PRECONDITION', NOT_ACCESSIBLE, 'The file system does not let the service do that.'],
+  EROFS: ['UNAVAILABLE', 'DISK_READ_ONLY', "The machine's disk takes nothing now. Tell the operator."],
   ENAMETOOLONG: ['INVALID_ARGUMENT', 'INVALID_PATH', 'The name is too long for the file system.'],
   EINVAL: ['FAILED_PRECONDITION', 'PATH_NOT_POSSIBLE', 'The file system refuses it.'],
   EFBIG: ['RESOURCE_EXHAUSTED', 'DISK_FULL', 'The file is too large for the file system.'],

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { StatusError } from '../kernel/status.ts';
+import { NOT_ACCESSIBLE } from './errors.ts';
 import type { Jail, JailFile, TreeEntry } from './jail.ts';
 
 /** Size of a plain file; undefined where there is none. */
@@ -42,7 +43,8 @@ export async function jsonIfThere<Schema extends z.ZodType>(
 
 /** Whether a path leads to nothing, or to something else than was to be opened, such as a link. */
 export function isNone(error: unknown): boolean {
-  return error instanceof StatusError && (error.code === 'NOT_FOUND' || error.code === 'FAILED_PRECONDITION');
+  if (!(error instanceof StatusError) || error.reason === NOT_ACCESSIBLE) return false;
+  return error.code === 'NOT_FOUND' || error.code === 'FAILED_PRECONDITION';
 }
 
 /** Removes a file; it need not be there. */

@@ -4,6 +4,7 @@ import { StatusError } from '../kernel/status.ts';
 export type Names = readonly string[];
 
 export const MAX_PATH_BYTES = 4096;
+const NOT_ROOT = "must not be the server's root";
 const MAX_NAME_BYTES = 255;
 /** Directories below directories. */
 export const MAX_DEPTH = 64;
@@ -33,6 +34,11 @@ export function pathProblem(path: string): string | undefined {
   return undefined;
 }
 
+/** The same of what is to be made, moved or removed, which the root is not. */
+export function ownPathProblem(path: string): string | undefined {
+  return pathProblem(path) ?? (resolve(path)?.length === 0 ? NOT_ROOT : undefined);
+}
+
 /** The names as a path again. */
 export function joinNames(names: Names): string {
   return names.join('/');
@@ -46,7 +52,7 @@ export function isWithin(names: Names, ancestor: Names): boolean {
 /** The directory a path lies in, and its own name there. INVALID_ARGUMENT for the root, which nobody may touch. */
 export function splitLast(names: Names): { parent: Names; name: string } {
   const name = names.at(-1);
-  if (name === undefined) throw invalidPath('', "must not be the server's root");
+  if (name === undefined) throw invalidPath('', NOT_ROOT);
   return { parent: names.slice(0, -1), name };
 }
 

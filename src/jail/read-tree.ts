@@ -13,6 +13,7 @@ import {
 import { type Name, SAFELY, at } from './descriptors.ts';
 import { fileError } from './errors.ts';
 import { MAX_MASKED_BYTES, guardOfName, isList, maskProperties } from './secrets.ts';
+import { modifiedAtOf } from './stated.ts';
 import { MAX_LEVELS, tooDeep } from './tree.ts';
 
 const { O_RDONLY, O_DIRECTORY } = constants;
@@ -171,5 +172,5 @@ function readable(met: Met, fd: number): ReadEntry | undefined {
 }
 
 function attributesOf({ path, bytes }: Met, stats: Stats): Pick<ReadEntry, 'path' | 'bytes' | 'mode' | 'modifiedAt'> {
-  return { path, bytes, mode: stats.mode & 0o777, modifiedAt: Math.trunc(stats.mtimeMs) };
+  return { path, bytes, mode: stats.mode & 0o777, modifiedAt: modifiedAtOf(stats) };
 }

@@ -29,7 +29,7 @@ export type Code = keyof typeof CODES;
 export type Detail = { '@type': string; [field: string]: unknown };
 
 export interface StatusOptions {
-  /** Everything dynamic in the message, as strings, for machines (AIP-193). */
+  /** Everything dynamic in the message, as strings, for machines (AIP-193). Of what is not there, or is there already, its name is last. */
   metadata?: Record<string, string>;
   details?: Detail[];
   /** Where the HTTP status is not the code's own: 405 and 413. */
@@ -65,6 +65,22 @@ export function quotaFailure(subject: string, description: string): Detail {
 /** google.rpc.PreconditionFailure: what kind of state is in the way, whose (`server:…`), and a sentence on it. */
 export function preconditionFailure(type: string, subject: string, description: string): Detail {
   return { '@type': `${DETAIL_TYPE}PreconditionFailure`, violations: [{ type, subject, description }] };
+}
+
+/** What is wrong with one field: a dotted path in the body, or a parameter's name. */
+export interface FieldViolation {
+  field: string;
+  description: string;
+}
+
+/** google.rpc.BadRequest: what is wrong with which fields. */
+export function badRequest(fieldViolations: readonly FieldViolation[]): Detail {
+  return { '@type': `${DETAIL_TYPE}BadRequest`, fieldViolations };
+}
+
+/** google.rpc.ResourceInfo: what kind of thing is not there, or is there already, its name, and a sentence on it. */
+export function resourceInfo(resourceType: string, resourceName: string, description: string): Detail {
+  return { '@type': `${DETAIL_TYPE}ResourceInfo`, resourceType, resourceName, owner: '', description };
 }
 
 /** A refusal for a used-up quota of `subject` (`account:acc_…`): RESOURCE_EXHAUSTED with a google.rpc.QuotaFailure. */

@@ -9,5 +9,8 @@ export const KIB = 1_024;
 export const MIB = 1_024 * KIB;
 export const GIB = 1_024 * MIB;
 
+/** The most that a 32-bit field of the API holds. */
+export const INT32_MAX = 2 ** 31 - 1;
+
 /** Money is counted in whole millionths of a US dollar. */
 export const MICROS_PER_USD = 1_000_000;

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { int32, line, message, reply } from '../http/fields.ts';
+import { line, message, pageLimit, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { StatusError } from '../kernel/status.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
+import { wrongState } from '../servers/refusals.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Mods } from './mods.ts';
 
@@ -198,7 +198,7 @@ const searchMods = ({ mods }: Needs) =>
         .regex(/^[\w.+-]{0,32}$/, 'must be a Minecraft version')
         .default('')
         .describe('Minecraft version; empty: any.'),
-      limit: int32({ min: 1, max: 100 }).default(20).describe('At most so many.'),
+      limit: pageLimit({ fallback: 20, most: 100 }),
     }),
     reply: z.object({ projects: z.array(ModProject).default([]) }).meta({ id: 'SearchModsResponse' }),
     async run({ query: { source: from, version, ...asked }, signal }) {
@@ -223,5 +223,5 @@ export const modOperations = (needs: Needs): readonly Operation[] => [
 function requireSettled({ row, state }: ServerNow): void {
   if (state !== 'installing') return;
   const sentence = 'Wait until the install has finished, then change its mods.';
-  throw new StatusError('FAILED_PRECONDITION', 'SERVER_INSTALLING', sentence, { metadata: { server: row.id, state } });
+  throw wrongState('SERVER_INSTALLING', sentence, { server: row.id, state });
 }

@@ -216,8 +216,9 @@ function changesBetween(before: readonly ServerModRow[], after: readonly ServerM
   });
 }
 
-function notInstalled(metadata: { projectId: string; source?: string }): StatusError {
-  const sentence = `The server has no mod ${metadata.projectId}.`;
+function notInstalled({ projectId, source }: { projectId: string; source?: string }): StatusError {
+  const sentence = `The server has no mod ${projectId}.`;
+  const metadata = { ...(source !== undefined && { source }), projectId };
   return new StatusError('NOT_FOUND', 'MOD_NOT_INSTALLED', sentence, { metadata });
 }
 

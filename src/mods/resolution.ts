@@ -1,4 +1,4 @@
-import { StatusError } from '../kernel/status.ts';
+import { StatusError, quotaExceeded } from '../kernel/status.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import { chooseVersion } from './choice.ts';
 import { folderFor, isModPath } from './folders.ts';
@@ -36,7 +36,7 @@ interface Chosen {
 
 /**
  * All mods of a server for its wishes: each project once, with its dependencies and theirs. A project that is kept is
- * not looked up again. FAILED_PRECONDITION as `chooseVersion`, MOD_DEPENDENCY_MISSING, MOD_FILE_CONFLICT,
+ * not looked up again. FAILED_PRECONDITION as `chooseVersion`, MOD_DEPENDENCY_MISSING, MOD_FILE_CONFLICT; RESOURCE_EXHAUSTED
  * TOO_MANY_MODS.
  */
 export async function resolveMods({ server, wishes, kept, registry, signal }: Resolution): Promise<ServerModRow[]> {
@@ -44,7 +44,7 @@ export async function resolveMods({ server, wishes, kept, registry, signal }: Re
   const requests: Request[] = wishes.map((wish) => ({ ...wish, wished: true, versionId: '', neededBy: '' }));
   for (let request = requests.shift(); request; request = requests.shift()) {
     if (resolved.has(keyOf(request))) continue;
-    if (resolved.size >= MAX_MODS) throw tooMany();
+    if (resolved.size >= MAX_MODS) throw tooMany(server.id);
     const row = kept.find((each) => keyOf(each) === keyOf(request)) ?? (await lookUp(request));
     // A dependency may have become a wish, and the other way round.
     const { wished, versionSpec } = request;
@@ -142,6 +142,7 @@ function noJar(title: string, name: string): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'DOWNLOAD_REFUSED', `The file of ${title} is not a jar: ${shown}.`);
 }
 
-function tooMany(): StatusError {
-  return new StatusError('FAILED_PRECONDITION', 'TOO_MANY_MODS', `A server may have ${MAX_MODS} mods.`);
+function tooMany(serverId: string): StatusError {
+  const sentence = `A server may have ${MAX_MODS} mods.`;
+  return quotaExceeded('TOO_MANY_MODS', `server:${serverId}`, sentence, { limit: String(MAX_MODS) });
 }

@@ -13,6 +13,7 @@ import { PLATFORMS, PackPlatform } from '../servers/api/fields.ts';
 import { Server, ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { ServerView } from '../servers/api/view.ts';
+import { wrongState } from '../servers/refusals.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Mods } from './mods.ts';
@@ -100,9 +101,7 @@ function check(
 function requireRest(state: string, server: string): void {
   if (isTagged(state, 'at-rest')) return;
   const sentence = 'Stop it first, then change what is installed.';
-  throw new StatusError('FAILED_PRECONDITION', `SERVER_${state.toUpperCase()}`, sentence, {
-    metadata: { server, state },
-  });
+  throw wrongState(`SERVER_${state.toUpperCase()}`, sentence, { server, state });
 }
 
 function noBackup(error: string): StatusError {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AccountLimits } from '../billing/account-limits.ts';
 import { type Posting, post } from '../billing/ledger.ts';
 import type { DiskQuota } from '../disk/quota.ts';
-import { int32, int64, line, message, reply, text } from '../http/fields.ts';
+import { int32, int64, line, message, pageLimit, reply, text } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { WithKeyLock } from '../kernel/mutex.ts';
@@ -55,7 +55,7 @@ const Params = message({
 });
 
 /** An amount within the bounds of money here. */
-const Micros = int64({ min: -MOST_MICROS, max: MOST_MICROS, pattern: '^-?[1-9][0-9]{0,14}$' }).refine(
+const Micros = int64({ min: -MOST_MICROS, max: MOST_MICROS, pattern: '^-?(?:[1-9][0-9]{0,14}|10{15})$' }).refine(
   (value) => value !== 0,
   'must not be 0',
 );
@@ -71,13 +71,13 @@ const listAccountsOperation = (needs: Needs) =>
     summary: 'List accounts',
     description: 'Accounts by id, in pages: repeat with the last id as `after` until none comes.',
     query: message({
-      limit: int32({ min: 0 }).default(0).describe('Default 100, at most 1000.'),
+      limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
       search: text(100).default('').describe('Part of an id, a name, or an e-mail address of its users. Empty: all.'),
       after: text(64).default('').describe('The last id of the previous page.'),
     }),
     reply: z.object({ accounts: z.array(Account).default([]) }).meta({ id: 'ListAccountsResponse' }),
     async run({ query }) {
-      const rows = await listAccounts(needs.store, { ...query, limit: Math.min(query.limit || DEFAULT_LIMIT, MOST) });
+      const rows = await listAccounts(needs.store, query);
       return { accounts: rows.map((row) => accountView(row, needs)) };
     },
   });
@@ -239,9 +239,10 @@ function accountView({ id, ...account }: ListedAccount, needs: Needs): z.input<t
   return { ...account, accountId: id, ...needs.accountLimits.of(id) };
 }
 
-function serverOf({ row: { id, name, plan, ramMb }, state }: ServerNow, { suspensions, disk }: Needs) {
+function serverOf({ row, state }: ServerNow, { suspensions, disk }: Needs) {
+  const { id, name, plan, ramMb } = row;
   const suspension = suspensions.of(id);
-  const { quotaExceeded: _, ...space } = disk.view({ id, ramMb });
+  const { quotaExceeded: _, ...space } = disk.view(row);
   const [suspended, suspendedAt] = [suspension !== undefined, suspension?.at ?? null];
   return { id, name, state, plan, ramMb, suspended, suspendReason: suspension?.reason, suspendedAt, ...space };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { MachineStep } from '../actors/machine-step.ts';
-import { int32, message, queryFlag, reply, rfc3339, text } from '../http/fields.ts';
+import { int32, message, pageLimit, queryFlag, reply, rfc3339, text } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { type EventSource, eventFrame } from '../http/sse.ts';
 import { MACHINE_EVENTS } from '../insight/event-schemas.ts';
@@ -83,7 +83,7 @@ const listMachines = ({ machines }: Needs) =>
       stuckForSeconds: int32({ min: 0 }).optional().describe('Only those in a passing state for at least so long.'),
       kind: z.enum(['', 'server', 'grant']).default('').describe('Empty: all.'),
       search: text(100).default('').describe('Part of an id, a name or an account id.'),
-      limit: int32({ min: 0 }).default(0).describe(`Default ${DEFAULT_LIMIT}, at most ${MOST}.`),
+      limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
       after: text(200).default('').describe('`next` of the previous page.'),
       counts: queryFlag().default(false).describe('Count them too.'),
     }),
@@ -99,11 +99,10 @@ const listMachines = ({ machines }: Needs) =>
           ),
       })
       .meta({ id: 'ListMachinesResponse' }),
-    async run({ query: { stuckForSeconds, limit, counts, ...query } }) {
+    async run({ query: { stuckForSeconds, counts, ...query } }) {
       const asked = {
         ...query,
         stuckForMs: stuckForSeconds === undefined ? undefined : stuckForSeconds * 1_000,
-        limit: Math.min(limit || DEFAULT_LIMIT, MOST),
       };
       const [page, counted] = await Promise.all([machines.list(asked), counts ? machines.count(asked) : []]);
       return { ...page, counts: counted };

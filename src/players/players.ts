@@ -20,7 +20,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type ConsoleAccess, hasNoConsole, rconOf, runOnGame } from '../servers/game-console.ts';
-import { notFound, playerNotOnline } from '../servers/refusals.ts';
+import { notFound, playerNotOnline, wrongState } from '../servers/refusals.ts';
 import { isStopped } from '../servers/dormant.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { RowChange, ServerNow } from '../servers/server-now.ts';
@@ -270,7 +270,7 @@ async function orNoConsole<T>(work: () => Promise<T>): Promise<T | undefined> {
 function passing({ row, state, context }: ServerNow): StatusError {
   if (context.job !== null) return inProgress(row.id, context.job.kind);
   const sentence = `Something is going on with the server (${state}). Try again when it runs, or sleeps in peace.`;
-  return new StatusError('FAILED_PRECONDITION', 'SERVER_PASSING', sentence, { metadata: { server: row.id, state } });
+  return wrongState('SERVER_PASSING', sentence, { server: row.id, state });
 }
 
 function gameRefused({ row }: ServerNow, said: string): StatusError {

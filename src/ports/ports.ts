@@ -1,5 +1,5 @@
 import { createMutex } from '../kernel/mutex.ts';
-import { StatusError } from '../kernel/status.ts';
+import { StatusError, badRequest } from '../kernel/status.ts';
 import { requireServer } from '../servers/rows.ts';
 import { createRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -63,15 +63,17 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
       throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', 'This machine cannot give out ports; ENGINE=docker can.');
     }
     if (proto !== 'tcp' || !reserved.has(containerPort)) return;
+    const sentence = 'Dormouse itself listens there.';
+    const details = [badRequest([{ field: 'containerPort', description: 'is a port of Dormouse itself' }])];
     const metadata = { containerPort: String(containerPort) };
-    throw new StatusError('INVALID_ARGUMENT', 'PORT_RESERVED', 'Dormouse itself listens there.', { metadata });
+    throw new StatusError('INVALID_ARGUMENT', 'PORT_RESERVED', sentence, { metadata, details });
   }
 
   /** The slot for it. */
   function slotFor(serverId: string, { containerPort, proto }: WantedPort): number {
     const rows = of(serverId);
     if (rows.some((row) => row.containerPort === containerPort && row.proto === proto)) {
-      const metadata = { containerPort: String(containerPort), proto };
+      const metadata = { proto, containerPort: String(containerPort) };
       throw new StatusError('ALREADY_EXISTS', 'PORT_EXISTS', 'The server has this port already.', { metadata });
     }
     if (rows.length >= MAX_PORTS) {

@@ -2,6 +2,7 @@ import { type Console, ConsoleError, MAX_COMMAND_BYTES } from '../engines/consol
 import { invalidFields } from '../http/errors.ts';
 import type { Address } from '../kernel/address.ts';
 import { StatusError } from '../kernel/status.ts';
+import { wrongState } from './refusals.ts';
 import type { ServerNow } from './server-now.ts';
 
 /** What the console of a game is reached by. */
@@ -41,9 +42,8 @@ export function commandProblem(command: string): string | undefined {
 /** Where the console of a running server answers. Throws as `runOnGame` does. */
 export function rconOf({ row, state, context }: ServerNow): Address {
   if (state !== 'running') {
-    throw new StatusError('FAILED_PRECONDITION', 'SERVER_NOT_RUNNING', 'Start the server, then send it commands.', {
-      metadata: { server: row.id, state },
-    });
+    const sentence = 'Start the server, then send it commands.';
+    throw wrongState('SERVER_NOT_RUNNING', sentence, { server: row.id, state });
   }
   if (context.rcon === null) throw unavailable();
   return context.rcon;

@@ -13,28 +13,25 @@ export function notAllowed({ row, state, context }: ServerNow, command: ServerCo
   if (command.type === 'MAINTAIN' && context.job !== null) return inProgress(row.id, context.job.kind);
   const sentence =
     REFUSALS[command.type]?.[state] ?? REFUSALS[command.type]?.other ?? `${command.type} is not possible now.`;
-  return new StatusError(
-    'FAILED_PRECONDITION',
-    `SERVER_${state.toUpperCase()}`,
-    `${sentence} The server is ${state}.`,
-    {
-      metadata: { server: row.id, state, command: command.type },
-      details: [preconditionFailure('SERVER_STATE', `server:${row.id}`, sentence)],
-    },
-  );
+  const metadata = { server: row.id, state, command: command.type };
+  return wrongState(`SERVER_${state.toUpperCase()}`, `${sentence} The server is ${state}.`, metadata);
+}
+
+/** A refusal for the state that a server is in. FAILED_PRECONDITION. */
+export function wrongState(
+  reason: string,
+  sentence: string,
+  metadata: { server: string; state: string; [more: string]: string },
+): StatusError {
+  const details = [preconditionFailure('SERVER_STATE', `server:${metadata.server}`, sentence)];
+  return new StatusError('FAILED_PRECONDITION', reason, sentence, { metadata, details });
 }
 
 /** What a run is made and charged by does not change under it. */
 export function notStopped({ row, state, context }: ServerNow): StatusError {
   if (context.job !== null) return inProgress(row.id, context.job.kind);
-  return new StatusError(
-    'FAILED_PRECONDITION',
-    'SERVER_NOT_STOPPED',
-    'Stop the server first: this changes only while it is stopped.',
-    {
-      metadata: { server: row.id, state },
-    },
-  );
+  const sentence = 'Stop the server first: this changes only while it is stopped.';
+  return wrongState('SERVER_NOT_STOPPED', sentence, { server: row.id, state });
 }
 
 /** A name that nobody plays by right now. */

@@ -105,7 +105,7 @@ export async function insertServer(tx: Tx, row: ServerRow): Promise<void> {
   } catch (error) {
     if (!isDuplicate(error)) throw error;
     const message = `There is a server called ${row.id} already, or one at ${row.hostname}; choose another name.`;
-    const metadata = { id: row.id, hostname: row.hostname };
+    const metadata = { hostname: row.hostname, id: row.id };
     throw new StatusError('ALREADY_EXISTS', 'SERVER_EXISTS', message, { metadata, cause: error });
   }
 }

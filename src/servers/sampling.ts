@@ -2,7 +2,7 @@ import type { ServerEvent } from '../../machines/server-types.ts';
 import { type Console, ConsoleError } from '../engines/console/console.ts';
 import type { GameStatus, Pinger } from '../engines/pinger.ts';
 import type { Log } from '../kernel/log.ts';
-import { KIB, MINUTE_MS } from '../kernel/units.ts';
+import { INT32_MAX, KIB, MINUTE_MS } from '../kernel/units.ts';
 import type { EffectHost } from './effect-host.ts';
 import { type ManagedPlayersOptions, managedPlayers } from './managed-players.ts';
 import type { Presence } from './presence.ts';
@@ -109,7 +109,8 @@ export function sampleEvery(
     send({
       type: 'SAMPLE',
       at: clock.now(),
-      players: online,
+      // A plugin may show any number, in the status and in the reply to `list`.
+      players: online === null ? null : Math.min(Math.max(0, online), INT32_MAX),
       joined: presence.of(id),
       idleAfterMs: minutes > 0 ? minutes * MINUTE_MS : idleAfterMs,
       hungAfterMs,

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { NOT_ACCESSIBLE } from '../jail/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { type Code, StatusError } from '../kernel/status.ts';
 import { packetsOf } from './frames.ts';
@@ -51,12 +52,15 @@ export async function serveSftpSession({
     try {
       return await perform(request);
     } catch (error) {
-      if (error instanceof StatusError)
-        return statusReply(request.id, STATUSES[error.code] ?? 'failure', error.message);
+      if (error instanceof StatusError) return statusReply(request.id, statusOf(error), error.message);
       log.error({ err: error, request: request.type }, 'an SFTP request failed');
       return statusReply(request.id, 'failure', 'Internal error.');
     }
   }
+}
+
+function statusOf({ code, reason }: StatusError): Status {
+  return reason === NOT_ACCESSIBLE ? 'permissionDenied' : (STATUSES[code] ?? 'failure');
 }
 
 const STATUSES: Partial<Record<Code, Status>> = {

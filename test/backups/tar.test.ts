@@ -86,7 +86,7 @@ test('a tar has the bytes that tar-stream writes, whatever its entries are calle
   );
 });
 
-test('GNU tar and tar-stream read it: long names, many small files, times before 1970 and after 2038', async (t) => {
+test('GNU tar and tar-stream read it: long names, many small files, times before 1970, after 2038 and of far years', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-tar-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const long = 'n'.repeat(90);
@@ -99,6 +99,7 @@ test('GNU tar and tar-stream read it: long names, many small files, times before
     entry(`${long}/${long}/${long}/${long}`, { content: Buffer.from('deep') }),
     entry('later', { modifiedAt: Date.UTC(2100, 0) }),
     entry('before', { modifiedAt: -5_000 }),
+    entry('far', { modifiedAt: Date.UTC(9999, 0) }),
     entry('locked', { mode: 0 }),
     ...small,
   ];
@@ -110,7 +111,8 @@ test('GNU tar and tar-stream read it: long names, many small files, times before
   t.is(await readFile(join(out, long, long, long, long), 'utf8'), 'deep');
   t.is((await stat(join(out, 'later'))).mtimeMs, Date.UTC(2100, 0));
   t.deepEqual([(await stat(join(out, 'before'))).mtimeMs, (await stat(join(out, 'locked'))).mode & 0o777], [0, 0]);
-  t.is((await readdir(out)).length, small.length + 5);
+  t.is((await stat(join(out, 'far'))).mtimeMs, (8 ** 11 - 1) * 1_000, 'the last that a header holds');
+  t.is((await readdir(out)).length, small.length + 6);
   for (const n of [0, 1, 299, 2_999]) t.is(await readFile(join(out, `s${n}`), 'utf8'), `${n}`.repeat(n % 300));
 });
 

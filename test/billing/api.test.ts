@@ -32,7 +32,8 @@ test('wallet and ledger: int64 as text, newest first, hours of a server as one e
     ['2', '1'],
   );
   t.deepEqual(await page('before=1'), []);
-  t.is((await it.call('GET', '/v1/accounts/acc_other/wallet')).reason, 'ACCOUNT_MISMATCH');
+  for (const id of ['acc_other', 'a.b', 'x'.repeat(100)])
+    t.is((await it.call('GET', `/v1/accounts/${id}/wallet`)).reason, 'ACCOUNT_MISMATCH');
 });
 
 test('usage: who woke it, for how long, and what that cost; only for its owner', async (t) => {
@@ -95,6 +96,10 @@ test('spend cap: read, set, recorded; what runs shows as burn and runway', async
   t.deepEqual(await it.ok('GET', path), { ...none, ...spent });
   const set = await it.ok('POST', path, { monthlyMicros: '9007199254740991', action: 'stop' });
   t.deepEqual(set, { ...none, ...spent, monthlyMicros: '9007199254740991', action: 'stop' });
+  const raised = await it.ok('POST', path, { monthlyMicros: '7000000' });
+  t.like(raised, { monthlyMicros: '7000000', action: 'stop' }, 'a cap that stops goes on to stop when it is raised');
+  t.like(await it.ok('POST', path, { action: 'notify' }), { monthlyMicros: '7000000', action: 'notify' });
+  t.like(await it.ok('POST', path, {}), { monthlyMicros: '7000000', action: 'notify' });
   for (const monthlyMicros of ['9007199254740992', '-1', 1.5, 'x', '99999999999999999999']) {
     t.is((await it.call('POST', path, { body: { monthlyMicros } })).status, 400, String(monthlyMicros));
   }

@@ -314,7 +314,7 @@ test('orders that Stripe turns down count for nothing; those of which nobody kno
   for (let nth = 0; nth < 35; nth++) {
     stripe.failures.push(nth % 2 === 0 ? 401 : 400);
     const error = await t.throwsAsync(open(), { instanceOf: StatusError });
-    t.deepEqual([error.code, error.reason], ['UNAVAILABLE', 'CHECKOUT_REFUSED']);
+    t.deepEqual([error.code, error.reason], ['FAILED_PRECONDITION', 'CHECKOUT_REFUSED'], 'nobody is to try again');
   }
   t.is((await store.query(`SELECT 1 FROM "checkouts" WHERE "state" = 'expired'`)).length, 35);
   stripe.failures.push(409, 409, 409);

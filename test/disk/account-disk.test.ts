@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { openDisks } from '../../src/disk/disks.ts';
+import { createLog } from '../../src/kernel/log.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 import { plant } from '../support/tree.ts';
 
@@ -72,4 +74,65 @@ test('B-03 operators have no limit of their own', async (t) => {
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1', [1]));
   t.is(await it.upload('one', 'a', 4 * MIB), 'done');
   t.is((await it.call('POST', '/v1/servers/one:start')).status, 200);
+});
+
+test('B-03 a game that grows beyond what its account may take is stopped, one that writes next to nothing plays on, and both say why', async (t) => {
+  let usedBytes = 0;
+  const it: ApiUnderTest = await api(t, { accountDiskMb: 4, usedBytes: async () => usedBytes });
+  const { clock, games } = it;
+  const until = (holds: () => boolean | Promise<boolean>) => it.until(holds);
+  for (const id of ['greedy', 'quiet', 'asleep']) await it.create(id);
+  for (const id of ['greedy', 'quiet']) {
+    await it.command(id, 'START');
+    await it.reach(id, 'running');
+    // Somebody plays, lest it go to sleep by itself.
+    games.players.set(id, 1);
+  }
+  const exceeded = async (id: string) => (await it.ok('GET', `/v1/servers/${id}`))['quotaExceeded'];
+  const passing = (holds: () => boolean | Promise<boolean>) =>
+    until(async () => {
+      await clock.advance(1_000);
+      return await holds();
+    });
+  const told: unknown[] = [];
+  const play = (event: { type: string; data: object } | null) =>
+    void (event?.type === 'quota' && told.push(event.data));
+  it.serverEvents.follow((await it.servers.get('asleep'))!, { quota: {}, alert: null }, '', play);
+  await passing(async () => (await it.ok('GET', '/v1/servers/quiet'))['diskUsageKnown'] === true);
+  t.false(await exceeded('greedy'));
+
+  await plant(join(it.dataDir, 'servers/greedy'), { world: Buffer.alloc(5 * MIB) });
+  usedBytes += 5 * MIB;
+  await passing(() => games.commands.some((line) => line.startsWith("greedy: say This server's disk is full.")));
+  for (const id of ['greedy', 'quiet', 'asleep']) t.true(await exceeded(id), id);
+  await passing(async () => (await it.servers.get('greedy'))?.state === 'hibernated');
+  const { transitions } = await it.ok('GET', '/v1/servers/greedy/machine');
+  const stop = (transitions as { to: string; cause: object }[]).find(({ to }) => to === 'stopping');
+  t.like(stop?.cause, { kind: 'system', id: 'quota', note: 'the disk space of its account is used up' });
+  await plant(join(it.dataDir, 'servers/quiet'), { 'logs/latest.log': Buffer.alloc(MIB / 4) });
+  usedBytes += MIB / 4;
+  for (let minute = 0; minute < 6; minute++) await clock.advance(60_000);
+  t.is((await it.servers.get('quiet'))?.state, 'running');
+  t.is((await it.call('POST', '/v1/servers/asleep:start')).reason, 'ACCOUNT_DISK_EXCEEDED');
+  t.like(told.at(-1), { quotaExceeded: true });
+
+  // As the next process does, before it has measured anything.
+  const { store, servers, dataDir } = it;
+  await until(async () => {
+    const log = createLog({ level: 'silent' });
+    const next = await openDisks({ store, servers, clock, log, dataDir, tiers: [], accountDiskMb: 4 });
+    await next.usage.close();
+    return next.accounts.overBytes('acc_test') > 0;
+  });
+
+  await it.ok('POST', '/v1/servers/greedy/file:delete', { path: 'world' });
+  await until(async () => !(await exceeded('asleep')));
+  await until(() => told.length === 2);
+  t.like(told.at(-1), { quotaExceeded: false });
+  const actions = async () => {
+    const { entries } = await it.ok('GET', '/v1/accounts/acc_test/audit');
+    return (entries as { action: string }[]).map(({ action }) => action).filter((action) => action.includes('disk'));
+  };
+  await until(async () => (await actions()).length === 2);
+  t.deepEqual(await actions(), ['account.diskFreed', 'account.diskExceeded']);
 });

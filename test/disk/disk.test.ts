@@ -43,7 +43,7 @@ async function disks(
   const root = join(dataDir, 'servers', 'abc');
   const clock = fakeClock();
   const log = createLog({ level: 'silent' });
-  const find = async (id: string) => (id === 'abc' ? { id, ramMb: 1_024 } : undefined);
+  const find = async (id: string) => (id === 'abc' ? ABC : undefined);
   const openFiles = createOpenFiles();
   const again = async () => {
     const usage = await openDiskUsage({ store, clock, log, dataDir, openFiles });
@@ -53,7 +53,7 @@ async function disks(
   return { store, clock, root, dataDir, openFiles, again, ...(await again()) };
 }
 
-const ABC = { id: 'abc', ramMb: 1_024 };
+const ABC = { id: 'abc', accountId: 'acc_test', ramMb: 1_024 };
 
 const NO_ROOM = ['RESOURCE_EXHAUSTED', 'DISK_QUOTA_EXCEEDED'];
 
@@ -338,7 +338,7 @@ test('the quota in force: an operator’s, else by RAM, else none; it survives',
     { ramMb: 4_096, quotaMb: 40 },
   ];
   const { quota, again } = await disks(t, { tiers });
-  const effective = (ramMb: number) => quota.view({ id: 'abc', ramMb }).diskQuotaEffectiveMb;
+  const effective = (ramMb: number) => quota.view({ ...ABC, ramMb }).diskQuotaEffectiveMb;
   t.deepEqual([512, 1_024, 1_025, 9_999].map(effective), [10, 10, 40, 40]);
   await quota.setOverride('abc', 7, async () => {});
   t.like(quota.view(ABC), { diskQuotaOverrideMb: 7, diskQuotaEffectiveMb: 7 });

@@ -116,11 +116,15 @@ test('F-01: bad paths are refused by every operation, with the field that is wro
       await post('', { path, content: '' }),
       await upload(path, 'x'),
     ])
-      t.deepEqual(
-        [answer.status, answer.json['code']],
-        [400, answer.reason === 'PATH_WITHIN_ITSELF' ? 9 : 3],
-        answer.text,
-      );
+      t.deepEqual([answer.status, answer.reason], [400, 'INVALID_FIELD'], answer.text);
+  }
+  put('there', 'no archive');
+  for (const [answer, field] of [
+    [await post(':archive', { paths: ['there'], to: 'there.rar' }), 'to'],
+    [await post(':extract', { path: 'there' }), 'path'],
+  ] as const) {
+    t.is(answer.reason, 'UNKNOWN_ARCHIVE', answer.text);
+    t.regex(answer.text, new RegExp(`BadRequest","fieldViolations":\\[{"field":"${field}"`));
   }
   const odd = [
     '%2e%2e%2fx',

@@ -1,4 +1,5 @@
-import { linkSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { linkSync, mkdirSync, mkdtempSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,6 +46,35 @@ test('a large directory is listed as a small one is, without what is the service
     all.map(({ name }) => name),
     all.map(({ name }) => name).sort(),
   );
+});
+
+test('a file longer than any disk, or of a year that no date has, is listed with the others, and packed', async (t) => {
+  const { ok, put, root, post, fetch } = await filesApi(t);
+  const years = { '+052005': 1_579_000_000_000, '-001199': -99_999_999_999, '+275760': 8_640_000_000_000 };
+  for (const [name, seconds] of Object.entries(years)) {
+    put(name);
+    // Node takes a negative number for now.
+    utimesSync(join(root, name), new Date(0), new Date(seconds * 1_000));
+  }
+  put('sparse', '');
+  // A file system that has no such files leaves it as it is.
+  spawnSync('truncate', ['-s', String(2n ** 62n), join(root, 'sparse')]);
+  for (const large of [false, true]) {
+    if (large) for (let index = 0; index < 1_100; index++) put(`~${index}`, '');
+    const { entries } = await ok('GET', '/v1/servers/abc/files');
+    const shown = (entries as { name: string; size: string; modifiedAt: string }[]).slice(0, 4);
+    for (const { name, size, modifiedAt } of shown) {
+      t.regex(modifiedAt, /^\d{4}-/, name);
+      t.true(Number.isSafeInteger(Number(size)) && /^\d+$/.test(size), name);
+    }
+    t.deepEqual(
+      shown.map(({ modifiedAt }) => modifiedAt.slice(0, 4)),
+      ['9999', '9999', '0001', new Date().toISOString().slice(0, 4)],
+    );
+  }
+  const names = Object.keys(years);
+  t.is((await fetch(`/${names[0]}`)).answer.status, 200);
+  for (const to of ['all.zip', 'all.tar.gz']) t.is((await post(':archive', { paths: names, to })).status, 200, to);
 });
 
 test('a part of a directory: some of it, directories first, by what names hold; of a large one as of a small one', async (t) => {

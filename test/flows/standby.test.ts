@@ -101,8 +101,8 @@ async function serving(t: ExecutionContext, pair: Pair, settings: Record<string,
   return first;
 }
 
-const asText = async (url: string) => {
-  const response = await fetch(url);
+const asText = async (url: string, init?: RequestInit) => {
+  const response = await fetch(url, init);
   return { status: response.status, retryAfter: response.headers.get('retry-after'), text: await response.text() };
 };
 
@@ -274,6 +274,11 @@ test.serial('on one machine: a clean stop hands all over at once, and the one th
     const refused = await asText(`${second.baseUrl}${path}`);
     t.like(refused, { status: 503, retryAfter: '5' }, path);
     t.like(JSON.parse(refused.text), { code: 14, message: `This Dormouse is a standby: ${reason}.` });
+  }
+  // An app that polls goes on at a `server_error` alone; it knows no other body.
+  for (const path of ['/v1/public/device/start', '/v1/public/device/poll', '/oauth/token']) {
+    const refused = await asText(`${second.baseUrl}${path}`, { method: 'POST', body: '{}' });
+    t.like(refused, { status: 500, retryAfter: '5', text: '{"error":"server_error"}' }, path);
   }
   const served = await fetch(`${first.baseUrl}/metrics`, { headers: { authorization: `Bearer ${pair.apiKey}` } });
   t.regex(await served.text(), /^dormouse_standby 0$/m);

@@ -128,7 +128,19 @@ async function walk(t: ExecutionContext, it: ApiUnderTest, name: string, { heade
       expected,
       `${operation.id} with ${name}: ${answer.text}`,
     );
+    if (outcome !== 'done') t.true(saysWhose(outcome, answer.json['details']), `${operation.id}: ${answer.text}`);
   }
+}
+
+/** Whether a refusal for a state or a quota says whose, and one for what is missing or there already says what. */
+function saysWhose([code]: Exclude<Outcome, 'done'>, details: unknown): boolean {
+  const found = (type: string) => (details as { '@type': string }[]).find((each) => each['@type'].endsWith(`.${type}`));
+  const subject = (type: string) => (found(type) as { violations?: { subject: string }[] })?.violations?.[0]?.subject;
+  if (code === 'FAILED_PRECONDITION') return /^(?:server|account|node):./.test(subject('PreconditionFailure') ?? '');
+  if (code === 'RESOURCE_EXHAUSTED') return /^(?:server|account|node):./.test(subject('QuotaFailure') ?? '');
+  if (code !== 'NOT_FOUND' && code !== 'ALREADY_EXISTS') return true;
+  const { resourceType = '', resourceName = '' } = (found('ResourceInfo') ?? {}) as Record<string, string>;
+  return /^[a-z_]+$/.test(resourceType) && resourceName !== '';
 }
 let made = 0;
 

@@ -136,9 +136,16 @@ test('a method override is no method', async (t) => {
 });
 
 const bodies = test.macro({
-  exec: async (t, raw: string | Uint8Array, status: number, reason: string, headers: Record<string, string> = {}) => {
+  exec: async (
+    t,
+    raw: string | Uint8Array,
+    status: number,
+    reason: string,
+    headers: Record<string, string> = {},
+    path?: string,
+  ) => {
     const { call } = await api(t);
-    const answer = await call('POST', '/v1/servers', { raw, headers });
+    const answer = await call('POST', path ?? '/v1/servers', { raw, headers });
     t.deepEqual([answer.status, answer.reason], [status, reason], answer.text);
     if (status !== 200) t.is(answer.json['code'], 3);
   },
@@ -177,9 +184,25 @@ test('gzip', bodies, gzipSync(CREATE), 200, '', gzip);
 test('not gzip', bodies, CREATE, 400, 'INVALID_BODY', gzip);
 test('gzip broken off', bodies, gzipSync(CREATE).subarray(0, 20), 400, 'INVALID_BODY', gzip);
 test('brotli', bodies, CREATE, 415, 'UNSUPPORTED_ENCODING', { 'content-encoding': 'br' });
-test('too long', bodies, ' '.repeat(70_000), 413, 'BODY_TOO_LARGE');
-test('far too long', bodies, ' '.repeat(3_000_000), 413, 'BODY_TOO_LARGE');
-test('H07 a gzip bomb', bodies, gzipSync(Buffer.alloc(50_000_000)), 413, 'BODY_TOO_LARGE', gzip);
+const SMALL_BODY = '/v1/servers/abc:command';
+test('too long', bodies, ' '.repeat(70_000), 413, 'BODY_TOO_LARGE', {}, SMALL_BODY);
+test('far too long', bodies, ' '.repeat(3_000_000), 413, 'BODY_TOO_LARGE', {}, SMALL_BODY);
+test('H07 a gzip bomb', bodies, gzipSync(Buffer.alloc(50_000_000)), 413, 'BODY_TOO_LARGE', gzip, SMALL_BODY);
+
+test('as many paths and properties as the document allows, as long as it allows, are no body too large', async (t) => {
+  const { call, create } = await api(t);
+  await create('abc');
+  const deep = Array.from({ length: 16 }, () => 'n'.repeat(250)).join('/');
+  const paths = Array.from({ length: 1_000 }, (_, n) => `${deep}/${n}`);
+  const packed = await call('POST', '/v1/servers/abc/file:archive', { body: { paths, to: 'a.zip' } });
+  t.is(packed.reason, 'PATH_NOT_FOUND', packed.text.slice(0, 200));
+  const names = Array.from({ length: 128 }, (_, n) => [`property-${n}`, '漢'.repeat(4_096)]);
+  const properties = Object.fromEntries(names) as Record<string, string>;
+  const set = await call('POST', '/v1/servers/abc:setProperties', { body: { properties } });
+  t.is(set.reason, 'INVALID_FIELD', set.text.slice(0, 200));
+  const made = await call('POST', '/v1/servers', { body: { name: 'b', ramMb: 256, properties } });
+  t.is(made.reason, 'INVALID_FIELD', made.text.slice(0, 200));
+});
 
 test('J04 names that reach for a prototype reach nothing', async (t) => {
   const { call } = await api(t);

@@ -249,7 +249,14 @@ test('a search asks for what runs on servers, and shows what the registry says',
     ['versions:1.21.1'],
     ['server_side:required', 'server_side:optional', 'server_side:unknown'],
   ]);
-  for (const bad of ['kind=shader', 'limit=101', 'source=ftp', 'loader=A', 'version=%0a'])
+  for (const [limit, most] of [
+    ['0', '20'],
+    ['500', '100'],
+  ] as const) {
+    await it.ok('GET', `/v1/mods/search?query=lith&limit=${limit}`);
+    t.is(new URL(it.registry.asked.at(-1) ?? '', 'http://x').searchParams.get('limit'), most);
+  }
+  for (const bad of ['kind=shader', 'limit=-1', 'source=ftp', 'loader=A', 'version=%0a'])
     t.is((await it.call('GET', `/v1/mods/search?${bad}`)).reason, 'INVALID_FIELD', bad);
 });
 

@@ -7,6 +7,8 @@ import { pick } from '../../src/mods/choice.ts';
 import { fitOf, folderFor, foldersOf, isModPath } from '../../src/mods/folders.ts';
 import { packPath, readPackIndex } from '../../src/mods/pack-index.ts';
 import type { ModVersion } from '../../src/mods/registries/registry.ts';
+import { resolveMods } from '../../src/mods/resolution.ts';
+import type { ServerModRow } from '../../src/mods/rows.ts';
 
 const hostile = fc
   .array(
@@ -151,5 +153,26 @@ test('of versions the steadiest of the newest is chosen, unless one is named', (
   t.deepEqual(
     ['r1', '1', '2', 'none'].map((spec) => chosen(spec)),
     ['r1', 'r1', 'b', undefined],
+  );
+});
+
+test('the mods of a server are a quota, which says whose it is', async (t) => {
+  const server = { id: 'abc', type: 'fabric', version: '1.21.4' };
+  const kept = Array.from({ length: 257 }, (_, n) => ({
+    source: 'modrinth',
+    projectId: `p${n}`,
+    name: '',
+    versionSpec: '',
+    path: `mods/${n}.jar`,
+    requires: '[]',
+  })) as unknown as ServerModRow[];
+  const { signal } = new AbortController();
+  const resolve = (wishes: ServerModRow[]) =>
+    resolveMods({ server, wishes, kept, registry: () => t.fail() as never, signal });
+  t.is((await resolve(kept.slice(1))).length, 256);
+  const error = await t.throwsAsync(resolve(kept), { instanceOf: StatusError });
+  t.deepEqual(
+    [error.code, error.reason, error.options.metadata],
+    ['RESOURCE_EXHAUSTED', 'TOO_MANY_MODS', { limit: '256' }],
   );
 });

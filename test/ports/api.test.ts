@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import test from 'ava';
+import { violationsOf } from '../../src/http/errors.ts';
+import { StatusError } from '../../src/kernel/status.ts';
 import { isPortFree } from '../../src/engines/process/port-forwarder.ts';
 import { openServerPorts } from '../../src/ports/ports.ts';
 import { api } from '../support/api-harness.ts';
@@ -135,7 +137,9 @@ test('where games share the addresses of this machine, the ports of the service 
       async () => {},
     );
   const reserved = new Set([8_080]);
-  t.like(await t.throwsAsync(add({ reserved }, 'tcp')), { code: 'INVALID_ARGUMENT', reason: 'PORT_RESERVED' });
+  const refused = await t.throwsAsync(add({ reserved }, 'tcp'), { instanceOf: StatusError });
+  t.like(refused, { code: 'INVALID_ARGUMENT', reason: 'PORT_RESERVED' });
+  t.is(violationsOf(refused)[0]?.field, 'containerPort');
   t.like(await t.throwsAsync(add({ offered: false }, 'udp')), { code: 'UNIMPLEMENTED', reason: 'NOT_SUPPORTED' });
   await add({ reserved }, 'udp');
   t.pass();

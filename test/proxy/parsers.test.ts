@@ -257,6 +257,10 @@ test('statuses of any shape are read, and only JSON objects', (t) => {
       t.true(Number.isInteger(playersOnline) && Number.isInteger(playersMax) && typeof versionName === 'string');
     }),
   );
+  const players = (online: number) => parseStatus(JSON.stringify({ players: { online, max: online } }));
+  t.like(players(3_000_000_000), { playersOnline: 2 ** 31 - 1, playersMax: 2 ** 31 - 1 });
+  t.like(players(-5), { playersOnline: 0, playersMax: 0 });
+  t.is(parseStatus('{"version":{"protocol":-1}}').protocol, -1);
 });
 
 test('the times fit each other and the patience of clients', (t) => {

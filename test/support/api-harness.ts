@@ -102,10 +102,7 @@ const EVER = 4_000_000_000_000;
 
 export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Promise<ApiUnderTest> {
   const erasers: ((id: string) => Promise<void>)[] = [];
-  const accounts: AccountDisk = {
-    hold: (...given) => disk.accounts.hold(...given),
-    check: (...given) => disk.accounts.check(...given),
-  };
+  const accounts: Pick<AccountDisk, 'hold'> = { hold: (...given) => disk.accounts.hold(...given) };
   const room = { accounts, ...options.world?.room };
   const { minecraftEula } = options.config ?? {};
   const base = await world(t, { erasers, minecraftEula, ...options.world, room });

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { constants, createGunzip, createGzip, createZstdCompress, createZstdDecompress } from 'node:zlib';
-import { StatusError } from '../../kernel/status.ts';
+import { StatusError, badRequest } from '../../kernel/status.ts';
 
 /** The kinds of archives that are made and taken. */
 export type ArchiveFormat = 'zip' | 'tar' | 'tar.gz' | 'tar.zst';
@@ -25,7 +25,7 @@ export const MAGIC_BYTES = 512;
 export function formatOfName(name: string): ArchiveFormat {
   const format = ENDINGS.find(([ending]) => ending.test(name))?.[1];
   if (format) return format;
-  throw unknownArchive('The name must end in .zip, .tar, .tar.gz or .tar.zst.');
+  throw unknownArchive('to', 'The name must end in .zip, .tar, .tar.gz or .tar.zst.');
 }
 
 /** What an archive is by its first bytes, whatever it is called. INVALID_ARGUMENT UNKNOWN_ARCHIVE. */
@@ -34,7 +34,7 @@ export function formatOfContent(head: Buffer): ArchiveFormat {
   if (head.readUInt16BE(0) === 0x1f8b) return 'tar.gz';
   if (head.readUInt32BE(0) === 0x28b52ffd) return 'tar.zst';
   if (head.toString('latin1', 257, 262) === 'ustar') return 'tar';
-  throw unknownArchive('This is no zip, tar, tar.gz or tar.zst archive.');
+  throw unknownArchive('path', 'This is no zip, tar, tar.gz or tar.zst archive.');
 }
 
 /** What makes bytes of the format from those of a tar; undefined for a tar itself. */
@@ -59,6 +59,7 @@ export function tooLarge(problem: string): StatusError {
   return new StatusError('INVALID_ARGUMENT', 'ARCHIVE_TOO_LARGE', `The archive ${problem}.`);
 }
 
-function unknownArchive(message: string): StatusError {
-  return new StatusError('INVALID_ARGUMENT', 'UNKNOWN_ARCHIVE', message);
+function unknownArchive(field: 'path' | 'to', message: string): StatusError {
+  const details = [badRequest([{ field, description: message }])];
+  return new StatusError('INVALID_ARGUMENT', 'UNKNOWN_ARCHIVE', message, { details });
 }

@@ -3,7 +3,7 @@ import { type Pack, pack as tarPack } from 'tar-stream';
 import { ZipFile } from 'yazl';
 import { openIfThere } from '../../jail/if-there.ts';
 import type { Jail, JailFile, TreeEntry } from '../../jail/jail.ts';
-import { KIB } from '../../kernel/units.ts';
+import { INT32_MAX, KIB, SECOND_MS } from '../../kernel/units.ts';
 import { inBlocks } from './blocks.ts';
 import { type ArchiveFormat, compressor } from './format.ts';
 
@@ -54,6 +54,11 @@ export async function* packedPaths(jail: Jail, paths: readonly string[]): AsyncG
   }
 }
 
+/** Both kinds of archive have 32 bits of seconds for it, and yazl throws out of a stream of its own at one before 1970. */
+function dateOf(modifiedAt: number): Date {
+  return new Date(Math.min(Math.max(0, modifiedAt), INT32_MAX * SECOND_MS));
+}
+
 function commonDirectory(paths: readonly string[]): string {
   const parents = paths.map((path) => path.split('/').slice(0, -1));
   const [first = []] = parents;
@@ -64,7 +69,7 @@ function commonDirectory(paths: readonly string[]): string {
 async function packAll(pack: Pack, entries: AsyncIterable<Packed>): Promise<void> {
   const gone = unread(pack);
   for await (const { path, kind, mode, modifiedAt, open } of entries) {
-    const header = { name: path, mode, mtime: new Date(modifiedAt) };
+    const header = { name: path, mode, mtime: dateOf(modifiedAt) };
     if (kind === 'directory') await packEntry(pack, { ...header, type: 'directory' }, [], gone);
     else {
       await using file = await openIfThere(open);
@@ -135,7 +140,7 @@ async function zipAll(zip: ZipFile, output: Readable, entries: AsyncIterable<Pac
   for await (const { path, kind, mode, modifiedAt, open } of entries) {
     // In a zip a backslash would be a separator, and a letter with a colon a drive.
     const name = path.replaceAll('\\', '_').replace(/^([a-z]):/i, '$1_');
-    const options = { mtime: new Date(modifiedAt), mode: mode | (kind === 'directory' ? 0o040000 : 0o100000) };
+    const options = { mtime: dateOf(modifiedAt), mode: mode | (kind === 'directory' ? 0o040000 : 0o100000) };
     if (kind === 'directory') {
       zip.addEmptyDirectory(name, options);
       continue;

@@ -72,6 +72,7 @@ function serve(operation: SessionOperation, takeToken: (sessionId: string) => vo
     const principal = await signedInWith(ctx, browsers);
     if (!principal) throw new StatusError('UNAUTHENTICATED', 'SESSION_REQUIRED', 'Sign in first.');
     ctx.state.credential = principal.userId;
+    ctx.state.accountId = principal.accountId;
     if (operation.method !== 'get') checkCsrfToken(browsers.secret, principal.sessionId, ctx.get(CSRF_HEADER));
     takeToken(principal.sessionId);
     return principal;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { int32, message, reply, rfc3339 } from '../../http/fields.ts';
+import { message, pageLimit, reply, rfc3339 } from '../../http/fields.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import { AccountParams } from '../../people/account-params.ts';
 import { type AuditRow, listAccountAudit, listServerAudit } from '../../people/audit/rows.ts';
@@ -30,7 +30,7 @@ const AuditEntry = z
   .meta({ id: 'AuditEntry' });
 
 const AuditQuery = message({
-  limit: int32({ min: 0 }).default(0).describe(`0: ${DEFAULT_LIMIT}; at most ${MOST}.`),
+  limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
 });
 
 const listAccountAuditOperation = ({ store }: Needs) =>
@@ -48,7 +48,7 @@ const listAccountAuditOperation = ({ store }: Needs) =>
     reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'AccountAuditList' }),
     async run({ params, query, principal }) {
       const accountId = wholeAccount(principal, params.accountId);
-      const entries = await listAccountAudit(store, accountId, limitOf(query));
+      const entries = await listAccountAudit(store, accountId, query.limit);
       return { entries: entries.map((row) => entryView(row.serverId === '' ? row : withServer(row))) };
     },
   });
@@ -67,7 +67,7 @@ const listServerAuditOperation = ({ serverOperation, store }: Needs) =>
     query: AuditQuery,
     reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'ServerAuditList' }),
     async run({ server, role, query }) {
-      const entries = await listServerAudit(store, server.row, { limit: limitOf(query), members: role === 'owner' });
+      const entries = await listServerAudit(store, server.row, { limit: query.limit, members: role === 'owner' });
       return { entries: entries.map(entryView) };
     },
   });
@@ -75,10 +75,6 @@ const listServerAuditOperation = ({ serverOperation, store }: Needs) =>
 /** In the log of a server, its name goes without saying. */
 function withServer(row: AuditRow): AuditRow {
   return { ...row, detail: `${row.detail}; ${row.serverId}` };
-}
-
-function limitOf({ limit }: { limit: number }): number {
-  return limit === 0 ? DEFAULT_LIMIT : Math.min(limit, MOST);
 }
 
 function entryView({ accountId, userId, action, detail, createdAt }: AuditRow): z.input<typeof AuditEntry> {

@@ -2,9 +2,10 @@ import type { z } from 'zod';
 import { EngineError } from '../../engines/engine.ts';
 import { CUSTOM, SANDBOX } from '../../game/container.ts';
 import { modpackEnv } from '../../game/modpack-env.ts';
-import { type FieldViolation, invalidFields } from '../../http/errors.ts';
+import { invalidFields } from '../../http/errors.ts';
 import { int32, message, text, textMap } from '../../http/fields.ts';
 import { isSlug, slugify } from '../../kernel/ids.ts';
+import type { FieldViolation } from '../../kernel/status.ts';
 import {
   CoreType,
   GameVersion,

@@ -1,6 +1,7 @@
 import { type Operation, operation } from '../../http/operation.ts';
 import type { Creation } from '../creation.ts';
 import { CreateServerRequest } from './create-request.ts';
+import { PROPERTIES_BYTES } from './fields.ts';
 import { Server } from './messages.ts';
 import type { ServerView } from './view.ts';
 
@@ -21,6 +22,7 @@ const createServer = ({ creation, serverView }: Needs) =>
     description:
       'Costs nothing and starts nothing; with a mod pack it is installed first, for which the machine needs as much room as for ' +
       'a start, and consent to the EULA (`AcceptEula`). Start it, or just join it.',
+    bodyLimitBytes: PROPERTIES_BYTES,
     body: CreateServerRequest,
     example: { name: 'My Server', ramMb: 2048, type: 'paper', version: '1.21.8', properties: { difficulty: 'hard' } },
     reply: Server,

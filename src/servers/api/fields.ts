@@ -4,15 +4,17 @@ import { MINECRAFT_VERSION } from '../../game/minecraft-version.ts';
 import { checkMotd } from '../../game/motd/motd.ts';
 import { isOwnedProperty } from '../../game/properties/properties.ts';
 import { checkProperty } from '../../game/properties/table.ts';
-import type { FieldViolation } from '../../http/errors.ts';
 import { text } from '../../http/fields.ts';
-import { quotaExceeded } from '../../kernel/status.ts';
+import { type FieldViolation, quotaExceeded } from '../../kernel/status.ts';
+import { MIB } from '../../kernel/units.ts';
 import type { ServerRow } from '../rows.ts';
 
 /** Where mod packs come from. */
 export const PLATFORMS = ['modrinth', 'curseforge', 'ftb'];
 const PROPERTY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const MOST_PROPERTIES = 128;
+/** Of a message with as many properties, of 4096 characters each that take four bytes at most. */
+export const PROPERTIES_BYTES = 3 * MIB;
 /** Less than this no game of the kind ever starts with. */
 export const LEAST_RAM_MB = { sandbox: 128, java: 512 };
 

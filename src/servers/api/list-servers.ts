@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalidFields } from '../../http/errors.ts';
-import { int32, message, text } from '../../http/fields.ts';
+import { message, pageLimit, text } from '../../http/fields.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import { reachesServer } from '../../http/principal.ts';
 import { WrittenReply } from '../../http/reply.ts';
@@ -39,7 +39,7 @@ function listServers({ servers, serverView }: Needs): Operation {
       'Who has hundreds asks for them in pages: `limit`, and for the next page `after` with what `next` said.',
     query: message({
       accountId: text(64).default('').describe("Empty: the caller's own, which is the only one."),
-      limit: int32({ min: 0, max: PAGE }).default(0).describe('At most so many; 0: all.'),
+      limit: pageLimit({ fallback: 0, most: PAGE }).describe(`0: all; at most ${PAGE}.`),
       after: text(64).default('').describe('`next` of the page before; empty: from the first on.'),
     }),
     reply: z

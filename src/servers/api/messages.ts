@@ -70,7 +70,10 @@ export const Server = z
     diskUsageKnown: reply.flag.describe('False: never measured.'),
     diskQuotaOverrideMb: reply.int64.describe('Set by an operator; 0: none.'),
     diskQuotaEffectiveMb: reply.int64.describe('In force; 0: no quota.'),
-    quotaExceeded: reply.flag.describe('It is stopped, and does not start before space is freed.'),
+    quotaExceeded: reply.flag.describe(
+      'It takes more than its quota, or the servers of its account take more together than they may: it is stopped if it goes on ' +
+        'to grow, and does not start before space is freed.',
+    ),
     sftpEnabled: reply.flag,
     publicStatusEnabled: reply.flag,
     publicShowAddress: reply.flag,

@@ -9,7 +9,7 @@ import type { Store, Tx } from '../../store/store.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
 import { checkWebhookUrl } from '../webhook-url.ts';
-import { Motd, checkProperties } from './fields.ts';
+import { Motd, PROPERTIES_BYTES, checkProperties } from './fields.ts';
 import { Server, ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
 import { recordOnServer } from './reach.ts';
@@ -47,6 +47,7 @@ const setServerProperties = (needs: Needs) =>
       'What is absent stays as it is. `properties` replaces what was set before: a property left out of it goes back to the ' +
       "game's default, and the empty map resets all. Properties apply at the next start. Ports, RCON and the like are the " +
       "service's own, and refused; so is what the server's version does not know.",
+    bodyLimitBytes: PROPERTIES_BYTES,
     body: message({
       idleTimeoutMinutes: int32({ min: 0, max: MOST_IDLE_MINUTES }).optional().describe("0: the node's default."),
       properties: textMap().optional().describe('Subset of server.properties; empty: all defaults.'),

@@ -45,7 +45,15 @@ function stateAlerts({ server, now }: ServerRequest, slowSince: string | null): 
       html`It has been too slow for its players for ${sinceTime(Date.parse(slowSince), now)}: fewer than 15 of 20 ticks
         a second. A shorter view distance often helps: <a href="/servers/${server.id}/settings/game">settings</a>.`,
     );
-  if (server.quotaExceeded)
+  const [usedMb, quotaMb] = [Number(server.diskUsageMb), Number(server.diskQuotaEffectiveMb)];
+  const isOwn = quotaMb > 0 && usedMb > quotaMb;
+  if (server.quotaExceeded && !isOwn)
+    alerts.push(
+      html`The servers of its account and their backups take more of the disk than they may together. Delete some
+        <a href="/servers/${server.id}/files">files</a> or <a href="/servers/${server.id}/backups">backups</a>: until
+        then it stops if it grows, and does not start.`,
+    );
+  if (server.quotaExceeded && isOwn)
     alerts.push(
       html`Its files take ${server.diskUsageMb} MB, more than the ${server.diskQuotaEffectiveMb} MB they may. Free some
         <a href="/servers/${server.id}/files">in its files</a>, then start it.`,

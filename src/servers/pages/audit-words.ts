@@ -100,6 +100,8 @@ export const WHAT: Record<string, string> = {
   'server.setDiskQuota': 'changed the disk quota',
   'server.quotaExceeded': 'found the disk quota exceeded',
   'server.quotaFreed': 'found space on the disk again',
+  'account.diskExceeded': 'found the disk space of the account used up',
+  'account.diskFreed': 'found disk space for the account again',
   'console.command': 'ran a command',
   'players.kick': 'threw a player out',
   'players.ban': 'banned a player',

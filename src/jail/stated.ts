@@ -1,0 +1,17 @@
+import type { Stats } from 'node:fs';
+
+/** The instants that RFC 3339 has words for, as epoch ms: the years 1 to 9999. */
+const [EARLIEST, LATEST] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
+
+/**
+ * When something was last changed, in whole epoch ms. A game's process may set any date, and some file systems keep it: one
+ * that nobody could be told is the nearest that can.
+ */
+export function modifiedAtOf({ mtimeMs }: Stats): number {
+  return Math.min(Math.max(EARLIEST, Math.trunc(mtimeMs)), LATEST);
+}
+
+/** The length of a file, in bytes; 0 for anything else. A sparse one may be longer than a number holds exactly: that is the most. */
+export function sizeOf(stats: Stats): number {
+  return stats.isFile() ? Math.min(stats.size, Number.MAX_SAFE_INTEGER) : 0;
+}

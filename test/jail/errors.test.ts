@@ -1,0 +1,18 @@
+import test from 'ava';
+import { fileError } from '../../src/jail/errors.ts';
+import { isNone } from '../../src/jail/if-there.ts';
+import type { StatusError } from '../../src/kernel/status.ts';
+
+function told(code: string): StatusError {
+  const error = Object.assign(new Error(code), { code, syscall: 'open' });
+  return fileError(error, 'world/level.dat') as StatusError;
+}
+
+test('what the service may not do is told as no lack of its caller, and is there all the same', (t) => {
+  for (const code of ['EACCES', 'EPERM']) {
+    t.like(told(code), { code: 'FAILED_PRECONDITION', reason: 'PATH_NOT_ACCESSIBLE' });
+    t.false(isNone(told(code)), 'nobody is to take its place');
+  }
+  t.like(told('EROFS'), { code: 'UNAVAILABLE', reason: 'DISK_READ_ONLY' });
+  t.true(isNone(told('ENOENT')) && isNone(told('EISDIR')));
+});
