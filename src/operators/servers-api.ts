@@ -32,11 +32,11 @@ interface Needs {
   suspensions: Suspensions;
 }
 
-const of = { scope: 'operator', tag: 'operator', method: 'post', params: ServerParams, reply: Server } as const;
+const COMMON = { scope: 'operator', tag: 'operator', method: 'post', params: ServerParams, reply: Server } as const;
 
 const setDiskQuota = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'SetDiskQuota',
     path: '/v1/operator/servers/{id}:setDiskQuota',
     summary: "Set a server's disk quota",
@@ -55,7 +55,7 @@ const setDiskQuota = (needs: Needs) =>
 
 const suspendServer = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'SuspendServer',
     path: '/v1/operator/servers/{id}:suspend',
     summary: 'Suspend a server',
@@ -82,7 +82,7 @@ const suspendServer = (needs: Needs) =>
 
 const unsuspendServer = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'UnsuspendServer',
     path: '/v1/operator/servers/{id}:unsuspend',
     summary: 'End the suspension of a server',
