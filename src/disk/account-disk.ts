@@ -1,4 +1,5 @@
 import type { Disk, Reservation } from '../jail/space.ts';
+import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError, preconditionFailure, quotaFailure } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
@@ -37,7 +38,6 @@ export interface AccountDiskOptions {
 
 /** What is known of an account beside what its servers were last measured at. */
 interface Account {
-  readAt: number;
   unlimited: boolean;
   serverIds: string[];
   backupBytes: number;
@@ -50,33 +50,32 @@ const PATIENCE_MS = 10_000;
 const MOST_REMEMBERED = 10_000;
 
 export function createAccountDisk({ store, clock, usage, limitMb, accountOf }: AccountDiskOptions): AccountDisk {
-  const accounts = new Map<string, Account>();
+  const accounts = createCache<Account>({ most: MOST_REMEMBERED, ttlMs: () => READ_MS });
   const held = new Map<string, number>();
   const limit = limitMb * MIB;
 
-  async function read(accountId: string, measures = true): Promise<Account> {
+  async function read(accountId: string, measures: boolean): Promise<Account> {
     const [servers, unlimited] = await Promise.all([
       listAccountDisk(store, accountId),
       isOperatorAccount(store, accountId),
     ]);
     const serverIds = servers.map(({ serverId }) => serverId);
     const backupBytes = servers.reduce((sum, each) => sum + each.backupBytes, 0);
-    const account = { readAt: clock.now(), unlimited, serverIds, backupBytes };
     const unknown = unlimited || !measures ? [] : serverIds.filter((id) => usage.of(id) === undefined);
     if (unknown.length > 0) {
       const measured = Promise.allSettled(unknown.map((id) => usage.measure(id)));
       await withTimeout(measured, PATIENCE_MS, { late: () => undefined });
     }
-    // Nobody may take for measured what was not.
-    if (!measures) return account;
-    if (accounts.size >= MOST_REMEMBERED) accounts.clear();
-    accounts.set(accountId, account);
-    return account;
+    return { unlimited, serverIds, backupBytes };
   }
 
-  async function known(accountId: string): Promise<Account> {
-    const account = accounts.get(accountId);
-    return account && clock.now() - account.readAt <= READ_MS ? account : await read(accountId);
+  function known(accountId: string): Promise<Account> {
+    return accounts.get(accountId, clock.now(), () => read(accountId, true));
+  }
+
+  function readAnew(accountId: string): Promise<Account> {
+    accounts.drop(accountId);
+    return known(accountId);
   }
 
   function usedBytes(accountId: string, { serverIds, backupBytes }: Account): number {
@@ -93,7 +92,7 @@ export function createAccountDisk({ store, clock, usage, limitMb, accountOf }: A
     };
     if (taken(await known(accountId))) return;
     await usage.measure(serverId).catch(() => {});
-    const account = await read(accountId);
+    const account = await readAnew(accountId);
     if (!taken(account)) throw refused('RESOURCE_EXHAUSTED', accountId, account, 'Delete files or backups first.');
   }
 
@@ -136,8 +135,8 @@ export function createAccountDisk({ store, clock, usage, limitMb, accountOf }: A
     async check(accountId, measures = true) {
       if (limit === 0) return () => {};
       const isOver = (account: Account) => !account.unlimited && usedBytes(accountId, account) > limit;
-      let account = await (measures ? known(accountId) : read(accountId, measures));
-      if (measures && isOver(account)) account = await read(accountId);
+      let account = await (measures ? known(accountId) : read(accountId, false));
+      if (measures && isOver(account)) account = await readAnew(accountId);
       return () => {
         if (isOver(account))
           throw refused('FAILED_PRECONDITION', accountId, account, 'Delete something, then start it.');
