@@ -33,7 +33,7 @@ import { BackupsOffSite1796727200000 } from './1796727200000-backups-off-site.ts
 import { BackupNotes1796729000000 } from './1796729000000-backup-notes.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
-export const migrations = [
+export const MIGRATIONS = [
   Initial1795132800000,
   People1795219200000,
   Money1795305600000,

@@ -1,5 +1,6 @@
 import { createHash, generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
+import { ExpiringMap } from './expiring-map.ts';
 import { prefixesOf } from './limits.ts';
 import type { Player } from './ports.ts';
 import type { Timings } from './settings.ts';
@@ -33,23 +34,22 @@ export const SESSION_SERVER_URL = 'https://sessionserver.mojang.com';
 const KEY_BITS = 1024;
 /** Profiles carry a skin's signature, some KiB. */
 const PROFILE_BYTES = 64 * 1024;
-const MOST_VERIFIED = 10_000;
+/** Accounts remembered, by each proxy and by the service. */
+export const MOST_VERIFIED = 10_000;
 
 /** Accounts of players: asks the session service whose client joined (protocol: Protocol encryption), and remembers. */
 export class Accounts {
   readonly #url: string;
   readonly #timings: AccountsOptions['timings'];
-  readonly #now: () => number;
   readonly #onVerified: AccountsOptions['onVerified'];
-  /** Until when; insertion order is the order of expiry. */
-  readonly #verified = new Map<string, number>();
+  readonly #verified: ExpiringMap<true>;
   #key: Promise<ServerKey> | undefined;
 
   constructor({ url = SESSION_SERVER_URL, timings, now, onVerified }: AccountsOptions) {
     this.#onVerified = onVerified;
     this.#url = url.replace(/\/$/, '');
     this.#timings = timings;
-    this.#now = now;
+    this.#verified = new ExpiringMap(MOST_VERIFIED, now);
   }
 
   /** Made when it is first asked for: most installations never need one. */
@@ -64,12 +64,7 @@ export class Accounts {
 
   /** Whether a player of this name, from the same address, has been verified lately. */
   knows(player: Player): boolean {
-    if (this.#verified.size === 0) return false;
-    const key = keyOf(player);
-    const until = this.#verified.get(key);
-    if (until === undefined || until > this.#now()) return until !== undefined;
-    this.#verified.delete(key);
-    return false;
+    return this.#verified.has(keyOf(player));
   }
 
   /** It has been proved here, just now. */
@@ -81,10 +76,7 @@ export class Accounts {
 
   /** It has been proved, here or to another proxy. */
   learn(account: VerifiedAccount): void {
-    const key = keyOf(account);
-    this.#verified.delete(key);
-    this.#verified.set(key, this.#now() + account.forMs);
-    if (this.#verified.size > MOST_VERIFIED) this.#verified.delete(this.#verified.keys().next().value ?? '');
+    this.#verified.set(keyOf(account), true, account.forMs);
   }
 
   /**

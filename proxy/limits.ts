@@ -25,7 +25,7 @@ interface Cap {
 
 /** Most addresses remembered: those who come again, as players and server lists do, are looked up once. */
 const MAX_ORIGINS = 4_096;
-/** Most buckets kept: beyond this the oldest is forgotten, so that a flood costs bounded memory. */
+/** Most buckets kept: beyond this the one used longest ago is forgotten, so that a flood costs bounded memory. */
 const MAX_BUCKETS = 65_536;
 
 /**
@@ -35,14 +35,16 @@ const MAX_BUCKETS = 65_536;
 export class Limiter {
   readonly #limits: Limits;
   readonly #now: () => number;
+  readonly #mostBuckets: number;
   readonly #exempt: BlockList;
   readonly #buckets = new Map<string, Bucket>();
   readonly #counts = new Map<string, number>();
   readonly #origins = new Map<string, Origin>();
 
-  constructor(limits: Limits, now: () => number) {
+  constructor(limits: Limits, now: () => number, mostBuckets = MAX_BUCKETS) {
     this.#limits = limits;
     this.#now = now;
+    this.#mostBuckets = mostBuckets;
     this.#exempt = blockListOf(limits.exempt);
   }
 
@@ -133,18 +135,18 @@ export class Limiter {
     const refill = (Math.max(0, at - bucket.at) / 1000) * rate.perSecond;
     bucket.tokens = Math.min(rate.burst, bucket.tokens + refill);
     bucket.at = at;
-    if (!this.#buckets.has(key) && this.#buckets.size >= MAX_BUCKETS) {
-      const [oldest] = this.#buckets.keys();
-      if (oldest !== undefined) this.#buckets.delete(oldest);
-    }
+    // Taken out first, so that the map stays in the order of last use: an address that keeps asking is not forgotten.
+    this.#buckets.delete(key);
     this.#buckets.set(key, bucket);
+    const [oldest] = this.#buckets.keys();
+    if (oldest !== undefined && this.#buckets.size > this.#mostBuckets) this.#buckets.delete(oldest);
     if (bucket.tokens < 1) return false;
     bucket.tokens -= 1;
     return true;
   }
 }
 
-/** The /32 and /24 of an IPv4 address, the /64 and /48 of an IPv6 one, as keys. */
+/** The /32 and /24 of an IPv4 address, the /64 and /48 of an IPv6 one, as keys. The proxy imports nothing of the service's kernel. */
 export function prefixesOf(ip: string): [address: string, network: string] {
   if (!isIPv6(ip)) return [ip, `${ip.slice(0, ip.lastIndexOf('.'))}.*`];
   const [head = '', tail] = (ip.split('%')[0] ?? '').split('::');

@@ -41,9 +41,16 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   croner: ['schedules'],
 };
 
-/** The statechart is one table and stays one; the other file is generated. */
-const LONG_FILES = new Set(['machines/server.ts', 'src/http/api-types.ts']);
+/** The statechart is one table and stays one; the types are generated; two style sheets are the look of all pages. */
+const LONG_FILES = new Set([
+  'machines/server.ts',
+  'src/http/api-types.ts',
+  'src/web/assets/style.css',
+  'src/web/assets/panel.css',
+]);
 const MOST_LINES = 400;
+/** Of a test, which has a row for each case. */
+const MOST_TEST_LINES = 600;
 const MOST_FILES = 40;
 
 /** A Minecraft server or client in a library: hundreds of megabytes, for the one process that is a game, and for tests. */
@@ -71,6 +78,13 @@ const READERS_OF_ENVIRONMENT = [
 
 /** Folders of tests that are no room's: of the whole service, of a port's every adapter, and what tests are made of. */
 const TEST_FOLDERS = ['bench', 'clients', 'conformance', 'crash', 'docs', 'fakes', 'fixtures', 'flows', 'support'];
+
+/** Names of spans and sizes; `machines/` and `proxy/` are apart and write their own. */
+const UNITS = 'src/kernel/units.ts';
+
+/** A number, text, list or table of a module, by the name it has where that begins with a small letter. What is filled later is none. */
+const CONSTANT =
+  /^(?:export )?const ([a-z]\w*)(?:: [^=\n]+)? = (?:-?\d|['"`]|\[(?!\])|\/[^/*]|new (?:Set|Map|RegExp)(?:<[^\n]*>)?\((?!\))|(?:\{(?:.*\}|\n(?: {2}.*\n|\n)*\}) as const;))/gm;
 
 /** What may lie at the top, dot files aside; what git ignores is nobody's business. */
 const TOP_LEVEL = [
@@ -105,19 +119,19 @@ const STATEMENT =
   /^(?:import|export) (type )?(?:(\{[^}]*\}|\*(?: as [\w$]+)?|[\w$]+(?:, (?:\{[^}]*\}|\* as [\w$]+))?) from )?'([^'\n]+)'/gm;
 const EXPRESSION = /(\btypeof )?\bimport\(\s*'([^'\n]+)'\s*\)/g;
 
-const sources = ['machines', 'proxy', 'migrations', 'src', 'test'].flatMap(filesBelow);
-const texts = new Map(sources.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
-const imports = sources.flatMap(importsOf);
+const SOURCES = ['machines', 'proxy', 'migrations', 'src', 'test'].flatMap((directory) => filesBelow(directory));
+const TEXTS = new Map(SOURCES.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
+const imports = SOURCES.flatMap(importsOf);
 
-function filesBelow(directory: string): string[] {
+function filesBelow(directory: string, ends = ['.ts']): string[] {
   return readdirSync(join(ROOT, directory), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && ends.some((end) => entry.name.endsWith(end)))
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
     .sort();
 }
 
 function importsOf(from: string): Import[] {
-  const text = texts.get(from) ?? '';
+  const text = TEXTS.get(from) ?? '';
   const found: Import[] = [];
   for (const [, type, names = '', to = ''] of text.matchAll(STATEMENT))
     found.push(resolved(from, to, type !== undefined || onlyTypes(names)));
@@ -196,7 +210,7 @@ test('the scanner sees every import', (t) => {
   t.true(onlyTypes('{ type A, type B }'));
   t.false(onlyTypes('{ type A, b }'));
   // Were the patterns blind, nothing below could fail: count by a coarser look at the same texts.
-  const coarse = [...texts.values()].reduce(
+  const coarse = [...TEXTS.values()].reduce(
     (sum, text) => sum + (text.match(/^(?:import .*|.*\}) from '/gm)?.length ?? 0),
     0,
   );
@@ -256,21 +270,22 @@ test('a package that is an outside system is known to its room alone', (t) => {
 });
 
 test('no files import each other in a circle, types included', (t) => {
-  const edges = new Map(sources.map((file) => [file, new Set<string>()]));
+  const edges = new Map(SOURCES.map((file) => [file, new Set<string>()]));
   for (const { from, to, ours } of imports) if (ours) edges.get(from)?.add(to);
   none(t, inCircles(edges));
 });
 
 test('folders and files are of a size that is read at once', (t) => {
-  const mine = sources.filter((file) => !file.startsWith('test/'));
+  const mine = SOURCES.filter((file) => !file.startsWith('test/'));
   const folders = countBy(mine.map((file) => posix.dirname(file)));
-  const lines = (file: string) => (texts.get(file) ?? '').split('\n').length - 1;
+  const lines = (file: string) => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1;
+  const most = (file: string) => (file.startsWith('test/') ? MOST_TEST_LINES : MOST_LINES);
   none(t, [
     ...Object.entries(folders).flatMap(([folder, count]) =>
       count > MOST_FILES ? [`${folder} holds ${count} files`] : [],
     ),
-    ...mine
-      .filter((file) => !LONG_FILES.has(file) && lines(file) > MOST_LINES)
+    ...[...SOURCES, ...filesBelow('src', ['.js', '.css'])]
+      .filter((file) => !LONG_FILES.has(file) && lines(file) > most(file))
       .map((file) => `${file} has ${lines(file)} lines`),
   ]);
 });
@@ -288,7 +303,7 @@ test('of programs beside it, the service imports the sandbox, in one file', (t) 
 test('a test lies in the folder of what it tests', (t) => {
   const folders = new Set([...ROOMS, ...PROGRAMS, ...Object.keys(OUTSIDE), ...TEST_FOLDERS]);
   const ofTop = (name: string) =>
-    name === 'architecture.test.ts' || sources.includes(`src/${name.replace('.test', '')}`);
+    name === 'architecture.test.ts' || SOURCES.includes(`src/${name.replace('.test', '')}`);
   none(
     t,
     readdirSync(join(ROOT, 'test'), { withFileTypes: true })
@@ -329,23 +344,50 @@ test('a package is of one version in all lists, so that it is installed once', (
 test('settings come from the configuration', (t) => {
   none(
     t,
-    sources
-      .filter((file) => !file.startsWith('test/') && !READERS_OF_ENVIRONMENT.includes(file))
-      .filter((file) => /\bprocess\.env\b/.test(texts.get(file) ?? ''))
+    SOURCES.filter((file) => !file.startsWith('test/') && !READERS_OF_ENVIRONMENT.includes(file))
+      .filter((file) => /\bprocess\.env\b/.test(TEXTS.get(file) ?? ''))
       .map((file) => `${file} reads process.env; only these may: ${READERS_OF_ENVIRONMENT.join(', ')}`),
+  );
+});
+
+test('spans of time and sizes are made of the kernel’s units', (t) => {
+  none(
+    t,
+    SOURCES.filter((file) => ROOMS.includes(roomOf(file)) && file !== UNITS).flatMap((file) =>
+      [...(TEXTS.get(file) ?? '').matchAll(/\b(?:60_000|3_600_000|86_400_000|1_048_576)\b|\* 1_?024\b/g)].map(
+        ([number]) => `${file} writes ${number}; ${UNITS} has a name for it`,
+      ),
+    ),
+  );
+});
+
+test('constants are written in capitals', (t) => {
+  const found = (text: string) => [...text.matchAll(CONSTANT)].map(([, name]) => name);
+  t.deepEqual(found("const a = 1;\nexport const b: string = 'b';\nconst c = {\n  d: 1,\n} as const;\n"), [
+    'a',
+    'b',
+    'c',
+  ]);
+  t.deepEqual(
+    found('const A = 1;\nconst b = new Map();\nconst c = () => 1;\nconst d = {\n  e: f,\n};\n  const g = 1;\n'),
+    [],
+  );
+  none(
+    t,
+    SOURCES.filter((file) => !file.startsWith('test/')).flatMap((file) =>
+      found(TEXTS.get(file) ?? '').map((name) => `${file}: ${name}`),
+    ),
   );
 });
 
 test('machines ask neither the clock nor chance', (t) => {
   none(
     t,
-    sources
-      .filter((file) => file.startsWith('machines/'))
-      .flatMap((file) =>
-        [
-          ...(texts.get(file) ?? '').matchAll(/\bDate\.now\(|\bMath\.random\(|\bnew Date\(\)|\bperformance\.now\(/g),
-        ].map(([call]) => `${file} calls ${call}…; time comes with events`),
+    SOURCES.filter((file) => file.startsWith('machines/')).flatMap((file) =>
+      [...(TEXTS.get(file) ?? '').matchAll(/\bDate\.now\(|\bMath\.random\(|\bnew Date\(\)|\bperformance\.now\(/g)].map(
+        ([call]) => `${file} calls ${call}…; time comes with events`,
       ),
+    ),
   );
 });
 

@@ -1,4 +1,5 @@
 import type { VerifiedAccount } from '../accounts.ts';
+import { ExpiringMap } from '../expiring-map.ts';
 import type { ProxyStats } from '../index.ts';
 import {
   type Address,
@@ -20,8 +21,8 @@ import {
   type Hello,
   LINK_PROTOCOL,
   MOST_PLAYERS,
-  MOST_VISITED,
-  VISIT_MS,
+  MOST_REMEMBERED,
+  REMEMBERED_MS,
   inParts,
 } from './messages.ts';
 import { Mirror } from './mirror.ts';
@@ -68,8 +69,8 @@ export class Control implements Routes, Wake, Presence {
   readonly #later: (run: () => void) => void;
   readonly #mirror = new Mirror();
   readonly #joined = new Map<string, Joined>();
-  /** When somebody was last inside, epoch ms, the latest last: whoever has left before it could be told was there all the same. */
-  readonly #visitedAt = new Map<string, number>();
+  /** When somebody was last inside, epoch ms: whoever has left before it could be told was there all the same. */
+  readonly #insideAt: ExpiringMap<number>;
   readonly #changed = new Set<string>();
   readonly #wakes: Wakes;
   readonly #firstWhole = Promise.withResolvers<void>();
@@ -85,6 +86,7 @@ export class Control implements Routes, Wake, Presence {
   constructor(options: ControlOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
+    this.#insideAt = new ExpiringMap(MOST_REMEMBERED, this.#now);
     this.#wakes = new Wakes({
       now: this.#now,
       after: options.after ?? after,
@@ -126,7 +128,8 @@ export class Control implements Routes, Wake, Presence {
   }
 
   changed(serverId: string, joined: Joined): void {
-    if (joined.inside > 0 || (this.#joined.get(serverId)?.inside ?? 0) > 0) this.#noteVisit(serverId);
+    if (joined.inside > 0 || (this.#joined.get(serverId)?.inside ?? 0) > 0)
+      this.#insideAt.set(serverId, this.#now(), REMEMBERED_MS);
     if (joined.inside + joined.knocking > 0) this.#joined.set(serverId, joined);
     else this.#joined.delete(serverId);
     this.#changed.add(serverId);
@@ -224,7 +227,7 @@ export class Control implements Routes, Wake, Presence {
     session.isWelcome = true;
     this.#mirror.begin();
     this.#changed.clear();
-    this.#tell(new Set([...this.#joined.keys(), ...this.#visitedAt.keys()]));
+    this.#tell(new Set([...this.#joined.keys(), ...this.#insideAt.all().map(({ key }) => key)]));
     this.#send({ type: 'whole' });
     this.#lastStats = '';
     this.tellStats();
@@ -257,22 +260,13 @@ export class Control implements Routes, Wake, Presence {
     const here = [...ids].map((id) => {
       const { inside, knocking } = this.#joined.get(id) ?? { inside: 0, knocking: 0 };
       const players = this.#proxy?.players(id).slice(0, MOST_PLAYERS) ?? [];
-      return { id, inside, knocking, players, insideMsAgo: inside > 0 ? undefined : this.#visitMsAgo(id) };
+      return { id, inside, knocking, players, insideMsAgo: inside > 0 ? undefined : this.#insideMsAgo(id) };
     });
     for (const servers of inParts(here)) this.#send({ type: 'here', servers });
   }
 
-  #noteVisit(serverId: string): void {
-    this.#visitedAt.delete(serverId);
-    this.#visitedAt.set(serverId, this.#now());
-    for (const id of this.#visitedAt.keys()) {
-      if (this.#visitedAt.size <= MOST_VISITED && (this.#visitMsAgo(id) ?? 0) <= VISIT_MS) break;
-      this.#visitedAt.delete(id);
-    }
-  }
-
-  #visitMsAgo(serverId: string): number | undefined {
-    const at = this.#visitedAt.get(serverId);
+  #insideMsAgo(serverId: string): number | undefined {
+    const at = this.#insideAt.get(serverId);
     return at === undefined ? undefined : Math.max(0, this.#now() - at);
   }
 

@@ -22,9 +22,9 @@ export const MESSAGE_UNITS = 32 * 1024;
 /** Players of one server that a message names: counts are exact all the same. */
 export const MOST_PLAYERS = 2_000;
 
-/** Servers of which a proxy remembers a visit, and for how long. */
-export const MOST_VISITED = 10_000;
-export const VISIT_MS = 60 * 60_000;
+/** Servers of which a proxy remembers when somebody was last inside, and for how long. */
+export const MOST_REMEMBERED = 10_000;
+export const REMEMBERED_MS = 60 * 60_000;
 
 /** Wakes that one proxy may have asked for at a time. */
 export const MOST_WAKES = 10_000;
@@ -40,7 +40,7 @@ export interface Here {
   id: string;
   inside: number;
   knocking: number;
-  /** As `Joined` has it: a visit between two messages, or while the service was away. */
+  /** As `Joined` has it: of who came and left between two messages, or while the service was away. */
   insideMsAgo?: number | undefined;
   /** At most MOST_PLAYERS of them. */
   players: Player[];

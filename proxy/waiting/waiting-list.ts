@@ -1,3 +1,4 @@
+import { ExpiringMap } from '../expiring-map.ts';
 import { prefixesOf } from '../limits.ts';
 import type { Player } from '../ports.ts';
 
@@ -14,15 +15,13 @@ const MOST_EXPECTED = 10_000;
 /** Who waits for which server, and who has been sent on to one that is ready and is about to come back. */
 export class WaitingList {
   readonly #returnMs: number;
-  readonly #now: () => number;
   /** By server; insertion order is the order in which they came. */
   readonly #waiting = new Map<string, Set<Player>>();
-  /** Until when; insertion order is the order of expiry. */
-  readonly #expected = new Map<string, number>();
+  readonly #expected: ExpiringMap<true>;
 
   constructor({ returnMs, now }: WaitingListOptions) {
     this.#returnMs = returnMs;
-    this.#now = now;
+    this.#expected = new ExpiringMap(MOST_EXPECTED, now);
   }
 
   /** The player waits until the function that is returned is called. */
@@ -49,18 +48,15 @@ export class WaitingList {
 
   /** The player is to come back to `host` in a moment. */
   expect(host: string, player: Player): void {
-    const key = keyOf(host, player);
-    this.#expected.delete(key);
-    this.#expected.set(key, this.#now() + this.#returnMs);
-    if (this.#expected.size > MOST_EXPECTED) this.#expected.delete(this.#expected.keys().next().value ?? '');
+    this.#expected.set(keyOf(host, player), true, this.#returnMs);
   }
 
   /** Whether this is a player who was expected; once for each time. */
   takeBack(host: string, player: Player): boolean {
     const key = keyOf(host, player);
-    const until = this.#expected.get(key);
+    const isExpected = this.#expected.has(key);
     this.#expected.delete(key);
-    return until !== undefined && this.#now() < until;
+    return isExpected;
   }
 }
 

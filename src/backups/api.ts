@@ -67,11 +67,11 @@ const BackupParams = message({
     .describe('Backup id.'),
 });
 
-const of = { scope: 'backups', role: 'member', tag: 'control' } as const;
+const COMMON = { scope: 'backups', role: 'member', tag: 'control' } as const;
 
 const listBackups = ({ serverOperation, backups }: Needs) =>
   serverOperation({
-    ...of,
+    ...COMMON,
     id: 'ListBackups',
     method: 'get',
     path: '/v1/servers/{id}/backups',
@@ -93,7 +93,7 @@ const listBackups = ({ serverOperation, backups }: Needs) =>
 
 const createBackup = ({ serverOperation, backups }: Needs) =>
   serverOperation({
-    ...of,
+    ...COMMON,
     id: 'CreateBackup',
     method: 'post',
     path: '/v1/servers/{id}/backups',
@@ -110,7 +110,7 @@ const createBackup = ({ serverOperation, backups }: Needs) =>
 
 const deleteBackup = ({ serverOperation, backups }: Needs) =>
   serverOperation({
-    ...of,
+    ...COMMON,
     id: 'DeleteBackup',
     method: 'post',
     path: '/v1/servers/{id}/backups/{backupId}:delete',
@@ -127,7 +127,7 @@ const deleteBackup = ({ serverOperation, backups }: Needs) =>
 
 const restoreBackup = ({ serverOperation, backups }: Needs) =>
   serverOperation({
-    ...of,
+    ...COMMON,
     id: 'RestoreBackup',
     method: 'post',
     path: '/v1/servers/{id}/backups/{backupId}:restore',
@@ -154,7 +154,7 @@ const downloadBackup = ({ serverOperation, transferSlots, backups }: Needs) =>
   serverOperation({
     answers: 'bytes',
     reply: Bytes,
-    ...of,
+    ...COMMON,
     id: 'DownloadBackup',
     method: 'get',
     path: '/v1/servers/{id}/backups/{backupId}:download',
@@ -186,7 +186,7 @@ const downloadBackup = ({ serverOperation, transferSlots, backups }: Needs) =>
 
 const setBackupLocked = ({ serverOperation, backups }: Needs) =>
   serverOperation({
-    ...of,
+    ...COMMON,
     id: 'SetBackupLocked',
     method: 'post',
     path: '/v1/servers/{id}/backups/{backupId}:setLocked',
@@ -206,7 +206,7 @@ const count = int32({ min: 0, max: 1_000 });
 
 const setBackupRetention = ({ serverOperation, backups }: Needs) =>
   serverOperation({
-    ...of,
+    ...COMMON,
     id: 'SetBackupRetention',
     method: 'post',
     path: '/v1/servers/{id}/backups:setRetention',

@@ -6,6 +6,7 @@ import type { Log } from '../kernel/log.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
+import { serverNotFound } from '../people/members/owned-servers.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
@@ -137,7 +138,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
   async function untilStill(serverId: string, signal: AbortSignal): Promise<void> {
     for (const end = clock.now() + PATIENCE_MS; ; await sleep(clock, LOOK_AGAIN_MS, signal)) {
       const now = await servers.get(serverId);
-      if (!now) throw new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'The server is no more.');
+      if (!now) throw serverNotFound(serverId);
       if (await isStill(now)) return;
       if (clock.now() >= end) throw unsettled();
     }

@@ -29,11 +29,11 @@ interface Needs {
 const DEFAULT_LIMIT = 100;
 const MOST = 1_000;
 
-const of = { tag: 'control', params: AccountParams } as const;
+const COMMON = { tag: 'control', params: AccountParams } as const;
 
 const getWallet = ({ store }: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'GetWallet',
     method: 'get',
     path: '/v1/accounts/{accountId}/wallet',
@@ -63,7 +63,7 @@ const LedgerEntry = z
 
 const listLedgerOperation = ({ store }: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'ListLedger',
     method: 'get',
     path: '/v1/accounts/{accountId}/ledger',
@@ -118,7 +118,7 @@ const SpendCap = z
 
 const getSpendCap = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'GetSpendCap',
     method: 'get',
     path: '/v1/accounts/{accountId}/spend-cap',
@@ -134,7 +134,7 @@ const getSpendCap = (needs: Needs) =>
 
 const setSpendCapOperation = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'SetSpendCap',
     method: 'post',
     path: '/v1/accounts/{accountId}/spend-cap',

@@ -10,6 +10,7 @@ import { flatPaidUntil } from './flat.ts';
 import { type Prices, flatMicros, hourlyMicros } from './prices.ts';
 import { type AwakeSessionRow, listAwakeSessions } from './awake-session-rows.ts';
 import { gbHoursOf, usageIn } from './usage.ts';
+import { DAY_MS } from '../kernel/units.ts';
 
 /** What these operations work with. */
 interface Needs {
@@ -19,7 +20,7 @@ interface Needs {
   store: Store;
 }
 
-const DEFAULT_SPAN_MS = 30 * 86_400_000;
+const DEFAULT_SPAN_MS = 30 * DAY_MS;
 /** The newest ones are listed, where a span has more; the sums are of all. */
 const MOST = 1_000;
 

@@ -40,7 +40,7 @@ import { whoami } from './commands/whoami.ts';
 import { why } from './commands/why.ts';
 import { worlds } from './commands/worlds.ts';
 
-const completed: readonly Section[] = [
+const COMPLETED: readonly Section[] = [
   { title: 'You', entries: [login, logout, whoami, keys, eula] },
   {
     title: 'Servers',
@@ -72,9 +72,9 @@ const completed: readonly Section[] = [
 ];
 
 /** All commands and subjects, in the order of help. */
-export const sections: readonly Section[] = [...completed, { title: 'Your shell', entries: [completion(completed)] }];
+export const SECTIONS: readonly Section[] = [...COMPLETED, { title: 'Your shell', entries: [completion(COMPLETED)] }];
 
 /** All commands. */
-export const commands: readonly Command[] = sections
-  .flatMap(({ entries }) => entries)
-  .flatMap((entry) => (isSubject(entry) ? entry.commands : [entry]));
+export const commands: readonly Command[] = SECTIONS.flatMap(({ entries }) => entries).flatMap((entry) =>
+  isSubject(entry) ? entry.commands : [entry],
+);

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { adviceFor } from './advice.ts';
 import { createApi } from './api.ts';
 import type { Command, Context, OptionValues } from './command.ts';
-import { sections } from './commands.ts';
+import { SECTIONS } from './commands.ts';
 import { credentialsFile, loadCredentials, saveCredentials } from './credentials.ts';
 import { CommandError, EXIT, interrupted, noCredentialsFile } from './errors.ts';
 import { type Found, findCommand, findHelp } from './find.ts';
@@ -40,12 +40,12 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
   try {
     const { globals, name, rest } = splitCommandLine(argv);
     if (globals.version) return version(terminal);
-    if (name === undefined) return help(terminal, programHelp(sections), globals.help);
+    if (name === undefined) return help(terminal, programHelp(SECTIONS), globals.help);
     if (name === 'help') {
       const words = rest.filter((word) => !word.startsWith('-'));
-      return help(terminal, words.length > 0 ? helpOf(findHelp(sections, words)) : programHelp(sections), true);
+      return help(terminal, words.length > 0 ? helpOf(findHelp(SECTIONS, words)) : programHelp(SECTIONS), true);
     }
-    const found = findCommand(sections, name, rest);
+    const found = findCommand(SECTIONS, name, rest);
     const isAsked = globals.help || rest.includes('--help') || rest.includes('-h');
     if ('subject' in found) return help(terminal, helpOf(found), isAsked);
     const { args, values } = parseCommand(found.command, found.rest);

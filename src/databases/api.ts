@@ -32,12 +32,12 @@ const ServerDatabase = z
   })
   .meta({ id: 'ServerDatabase' });
 
-const of = { scope: 'servers:write', tag: 'control', params: ServerParams } as const;
+const COMMON = { scope: 'servers:write', tag: 'control', params: ServerParams } as const;
 const OFFERED = 'UNIMPLEMENTED where this service offers no databases.';
 
 const getServerDatabase = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     role: 'member',
     id: 'GetServerDatabase',
     method: 'get',
@@ -55,7 +55,7 @@ const getServerDatabase = (needs: Needs) =>
 
 const createServerDatabase = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     role: 'member',
     id: 'CreateServerDatabase',
     method: 'post',
@@ -73,7 +73,7 @@ const createServerDatabase = (needs: Needs) =>
 
 const dropServerDatabase = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     role: 'member',
     id: 'DropServerDatabase',
     method: 'post',
@@ -90,7 +90,7 @@ const dropServerDatabase = (needs: Needs) =>
 
 const rotateServerDatabasePassword = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     role: 'owner',
     id: 'RotateServerDatabasePassword',
     method: 'post',

@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { StatusError, preconditionFailure, quotaExceeded } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
-import { notFound } from '../servers/refusals.ts';
+import { serverNotFound } from '../people/members/owned-servers.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import { createRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -192,7 +192,7 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
 
     async reserve(serverId, bytes) {
       const server = await find(serverId);
-      if (server === undefined) throw notFound(serverId);
+      if (server === undefined) throw serverNotFound(serverId);
       // What an earlier run has measured may have changed since.
       if (limitBytes(server) > 0 && usage.of(serverId) !== undefined && !usage.isFresh(serverId))
         await measured(serverId);

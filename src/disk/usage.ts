@@ -6,7 +6,7 @@ import { createSemaphore } from '../kernel/limits/semaphore.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
-import { notFound } from '../servers/refusals.ts';
+import { serverNotFound } from '../people/members/owned-servers.ts';
 import type { Store } from '../store/store.ts';
 import { listServerDisks, saveDiskUsage } from './rows.ts';
 import { measureTree } from './walk.ts';
@@ -188,7 +188,7 @@ export async function openDiskUsage(options: DiskUsageOptions): Promise<DiskUsag
       return () => listeners.delete(listener);
     },
     forget(serverId) {
-      const gone = notFound(serverId);
+      const gone = serverNotFound(serverId);
       waiting.get(serverId)?.reject(gone);
       waiting.delete(serverId);
       walking.get(serverId)?.abort.abort(gone);

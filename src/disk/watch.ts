@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
-import { MIB, MINUTE_MS } from '../kernel/units.ts';
+import { GIB, MIB, MINUTE_MS } from '../kernel/units.ts';
 import type { DiskUsage } from './usage.ts';
 
 /** A server whose files may be growing. */
@@ -74,7 +74,7 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
   async function count(): Promise<void> {
     // A file system that cannot be asked may have taken in anything.
     const now = await usedBytes().catch(() => NaN);
-    taken += Number.isNaN(now) ? LEAST_BYTES * 1_024 : Math.max(0, now - before);
+    taken += Number.isNaN(now) ? GIB : Math.max(0, now - before);
     before = Number.isNaN(now) ? Infinity : now;
   }
 

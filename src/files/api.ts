@@ -26,7 +26,7 @@ const CONTENT_BYTES = 4 * MIB;
 /** Base64 takes four letters for three bytes; the rest is the message around it. */
 const CONTENT_MESSAGE_BYTES = 6 * MIB;
 
-const common = { role: 'member', tag: 'control', params: ServerParams } as const;
+const COMMON = { role: 'member', tag: 'control', params: ServerParams } as const;
 const PathQuery = message({ path: filePath().default('').describe("Relative to the server's root; '/' separates.") });
 const ListQuery = message({
   path: filePath().default('').describe("Relative to the server's root; '/' separates."),
@@ -39,7 +39,7 @@ const Move = message({ from: ownPath(), to: ownPath() });
 
 const listFiles = ({ serverOperation, files }: Needs) =>
   serverOperation({
-    ...common,
+    ...COMMON,
     id: 'ListFiles',
     method: 'get',
     path: '/v1/servers/{id}/files',
@@ -64,7 +64,7 @@ const listFiles = ({ serverOperation, files }: Needs) =>
 
 const readFile = ({ serverOperation, files }: Needs) =>
   serverOperation({
-    ...common,
+    ...COMMON,
     id: 'ReadFile',
     method: 'get',
     path: '/v1/servers/{id}/file',
@@ -89,7 +89,7 @@ const readFile = ({ serverOperation, files }: Needs) =>
 
 const writeFile = (needs: Needs) =>
   needs.serverOperation({
-    ...common,
+    ...COMMON,
     id: 'WriteFile',
     method: 'post',
     path: '/v1/servers/{id}/file',
@@ -122,7 +122,7 @@ const writeFile = (needs: Needs) =>
 
 const copyPath = (needs: Needs) =>
   needs.serverOperation({
-    ...common,
+    ...COMMON,
     id: 'CopyPath',
     method: 'post',
     path: '/v1/servers/{id}/file:copy',
@@ -147,7 +147,7 @@ const copyPath = (needs: Needs) =>
 
 const renamePath = (needs: Needs) =>
   needs.serverOperation({
-    ...common,
+    ...COMMON,
     id: 'RenamePath',
     method: 'post',
     path: '/v1/servers/{id}/file:rename',
@@ -169,7 +169,7 @@ const renamePath = (needs: Needs) =>
 
 const deletePath = (needs: Needs) =>
   needs.serverOperation({
-    ...common,
+    ...COMMON,
     id: 'DeletePath',
     method: 'post',
     path: '/v1/servers/{id}/file:delete',
@@ -190,7 +190,7 @@ const deletePath = (needs: Needs) =>
 
 const makeDirectory = (needs: Needs) =>
   needs.serverOperation({
-    ...common,
+    ...COMMON,
     id: 'MakeDirectory',
     method: 'post',
     path: '/v1/servers/{id}/file:mkdir',

@@ -25,13 +25,13 @@ const MAX_PATHS = 1_000;
 /** Of a message with as many of the longest paths. */
 const PATHS_BYTES = MAX_PATHS * (MAX_PATH_BYTES + 8) + MAX_PATH_BYTES + KIB;
 
-const common = { role: 'member', tag: 'control', params: ServerParams } as const;
+const COMMON = { role: 'member', tag: 'control', params: ServerParams } as const;
 
 const downloadPath = ({ serverOperation, transferSlots, files }: Needs) =>
   serverOperation({
     answers: 'bytes',
     reply: Bytes,
-    ...common,
+    ...COMMON,
     id: 'DownloadPath',
     method: 'get',
     path: '/v1/servers/{id}/file:download',
@@ -63,7 +63,7 @@ const downloadPath = ({ serverOperation, transferSlots, files }: Needs) =>
 const uploadFile = (needs: Needs) =>
   needs.serverOperation({
     takes: 'bytes',
-    ...common,
+    ...COMMON,
     id: 'UploadFile',
     method: 'post',
     path: '/v1/servers/{id}/file:upload',
@@ -91,7 +91,7 @@ const ARCHIVE_NAME = String.raw`^[^\x00]*[^\x00/]\.(?:zip|tar|tar\.gz|tar\.zst)$
 
 const archivePaths = (needs: Needs) =>
   needs.serverOperation({
-    ...common,
+    ...COMMON,
     id: 'ArchivePaths',
     method: 'post',
     path: '/v1/servers/{id}/file:archive',
@@ -123,7 +123,7 @@ const archivePaths = (needs: Needs) =>
 
 const extractArchive = (needs: Needs) =>
   needs.serverOperation({
-    ...common,
+    ...COMMON,
     id: 'ExtractArchive',
     method: 'post',
     path: '/v1/servers/{id}/file:extract',

@@ -1,3 +1,4 @@
+import { SERVER_STATES } from '../../machines/server-types.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 /** Figures that are read from their source at each scrape; none is counted for Prometheus alone. */
@@ -37,17 +38,6 @@ export interface TelemetrySources {
   meterAgeMs: () => number;
 }
 
-const STATES = [
-  'hibernated',
-  'starting',
-  'running',
-  'stopping',
-  'installing',
-  'deleting',
-  'install_failed',
-  'start_failed',
-];
-
 type Labels = Record<string, string>;
 type Reading = readonly [value: number, labels?: Labels];
 
@@ -68,7 +58,7 @@ export function registerCollected(registry: Registry, sources: TelemetrySources)
       labelNames: ['state'],
       read: async () => {
         const counts = new Map((await sources.serversByState()).map(({ state, count }) => [state, count]));
-        return STATES.map((state) => [counts.get(state) ?? 0, { state }]);
+        return SERVER_STATES.map((state) => [counts.get(state) ?? 0, { state }]);
       },
     },
     {

@@ -8,6 +8,7 @@ import { every } from '../kernel/every.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 
 /** A player who may wait in line; or a server, for itself. */
 export interface Waiter {
@@ -48,7 +49,7 @@ interface Place {
 }
 
 const MOST_PLAYERS = 1_000;
-const PATIENCE_MS = 10 * 60_000;
+const PATIENCE_MS = 10 * MINUTE_MS;
 /** Room on a disk becomes free without a word. */
 const LOOK_MS = 15_000;
 

@@ -54,11 +54,11 @@ const ServerModRequest = message({
   dryRun: z.boolean().default(false),
 }).meta({ id: 'ServerModRequest' });
 
-const of = { role: 'member', scope: 'servers:write', tag: 'control', params: ServerParams } as const;
+const COMMON = { role: 'member', scope: 'servers:write', tag: 'control', params: ServerParams } as const;
 
 const listServerMods = ({ serverOperation, mods }: Needs) =>
   serverOperation({
-    ...of,
+    ...COMMON,
     id: 'ListServerMods',
     method: 'get',
     path: '/v1/servers/{id}/mods',
@@ -95,7 +95,7 @@ const ModChanges = z.array(ModChange).default([]);
 
 const addServerMod = ({ serverOperation, mods, clock }: Needs) =>
   serverOperation({
-    ...of,
+    ...COMMON,
     id: 'AddServerMod',
     method: 'post',
     path: '/v1/servers/{id}/mods',
@@ -118,7 +118,7 @@ const addServerMod = ({ serverOperation, mods, clock }: Needs) =>
 
 const removeServerMod = ({ serverOperation, mods, clock }: Needs) =>
   serverOperation({
-    ...of,
+    ...COMMON,
     id: 'RemoveServerMod',
     method: 'post',
     path: '/v1/servers/{id}/mods:remove',
@@ -139,7 +139,7 @@ const removeServerMod = ({ serverOperation, mods, clock }: Needs) =>
 
 const updateServerMods = ({ serverOperation, mods, clock }: Needs) =>
   serverOperation({
-    ...of,
+    ...COMMON,
     id: 'UpdateServerMods',
     method: 'post',
     path: '/v1/servers/{id}/mods:update',

@@ -8,7 +8,7 @@ import { Reason } from '../people/people-fields.ts';
 import type { People } from '../people/people.ts';
 import { removeSecondFactorOf } from '../people/second-factor/removal.ts';
 
-const of = {
+const COMMON = {
   scope: 'operator',
   tag: 'operator',
   params: message({
@@ -26,7 +26,7 @@ const reason = Reason.describe('For the audit log.');
 
 const setAccountOperator = (people: People) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'SetAccountOperator',
     method: 'post',
     path: '/v1/operator/accounts/{accountId}:setOperator',
@@ -44,7 +44,7 @@ const setAccountOperator = (people: People) =>
 
 const makeResetLinkOperation = (people: People) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'MakeResetLink',
     method: 'post',
     path: '/v1/operator/accounts/{accountId}:makeResetLink',
@@ -68,7 +68,7 @@ const makeResetLinkOperation = (people: People) =>
 
 const removeSecondFactor = (people: People) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'RemoveAccountSecondFactor',
     method: 'post',
     path: '/v1/operator/accounts/{accountId}:removeSecondFactor',

@@ -60,11 +60,11 @@ const Micros = int64({ min: -MOST_MICROS, max: MOST_MICROS, pattern: '^-?(?:[1-9
   'must not be 0',
 );
 
-const of = { scope: 'operator', tag: 'operator' } as const;
+const COMMON = { scope: 'operator', tag: 'operator' } as const;
 
 const listAccountsOperation = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'ListAccounts',
     method: 'get',
     path: '/v1/operator/accounts',
@@ -100,7 +100,7 @@ const AccountServer = z.object({
 
 const getAccount = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'GetAccount',
     method: 'get',
     path: '/v1/operator/accounts/{accountId}',
@@ -132,7 +132,7 @@ const getAccount = (needs: Needs) =>
 
 const creditAccount = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'CreditAccount',
     method: 'post',
     path: '/v1/operator/accounts/{accountId}:credit',
@@ -167,7 +167,7 @@ const creditAccount = (needs: Needs) =>
 
 const setAccountLimits = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'SetAccountLimits',
     method: 'post',
     path: '/v1/operator/accounts/{accountId}:setLimits',

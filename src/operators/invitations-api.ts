@@ -18,11 +18,11 @@ const AccountInvitation = z
   })
   .meta({ id: 'AccountInvitation' });
 
-const of = { scope: 'operator', tag: 'operator' } as const;
+const COMMON = { scope: 'operator', tag: 'operator' } as const;
 
 const inviteAccount = (people: People) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'InviteAccount',
     method: 'post',
     path: '/v1/operator/accounts:invite',
@@ -48,7 +48,7 @@ const inviteAccount = (people: People) =>
 
 const listInvitations = ({ store, clock }: People) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'ListAccountInvitations',
     method: 'get',
     path: '/v1/operator/invitations',
@@ -69,7 +69,7 @@ const listInvitations = ({ store, clock }: People) =>
 
 const cancelAccountInvitation = (people: People) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'CancelAccountInvitation',
     method: 'post',
     path: '/v1/operator/invitations/{invitationId}:cancel',

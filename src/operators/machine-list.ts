@@ -1,5 +1,5 @@
 import { SERVER_STATES } from '../../machines/server-types.ts';
-import { isTagged } from '../../machines/server.ts';
+import { isTagged, serverMachine } from '../../machines/server.ts';
 import { ENTERS } from '../servers/transition-rows.ts';
 import type { Sql } from '../store/writer.ts';
 
@@ -49,23 +49,28 @@ const SINCE = `COALESCE((SELECT t."at" FROM "transitions" t WHERE t."serverId" =
  * A failed server is at rest once its failed run is cleaned up. A text within the snapshot cannot match: its quotes are
  * escaped.
  */
-const CLEARED = ['install', 'start']
-  .map((what) => `s."snapshot" LIKE '%"value":{"${what}Failed":"cleared"}%'`)
+const CLEARED = ['server.installFailed.cleared', 'server.startFailed.cleared']
+  // By the chart, which knows no other name of a state: it throws.
+  .map((id) => serverMachine.getStateNodeById(id).path)
+  .map(([state, within]) => `s."snapshot" LIKE '%"value":{"${state}":"${within}"}%'`)
   .join(' OR ');
 
 /** A job works on its files; for players it sleeps. */
 const WORKED_ON = `s."state" = 'hibernated' AND EXISTS (SELECT 1 FROM "maintenance" j WHERE j."serverId" = s."id")`;
 
-const PASSING = SERVER_STATES.filter((state) => isTagged(state, 'passing'))
-  .map((state) => `'${state}'`)
-  .join(', ');
+const [PASSING, AT_REST] = (['passing', 'at-rest'] as const).map((tag) =>
+  SERVER_STATES.filter((state) => isTagged(state, tag))
+    .map((state) => `'${state}'`)
+    .join(', '),
+);
 
 /** Sleeping servers, which may be many, are ordered by id alone, which spares a query for each. */
 const SERVERS = `SELECT 'server' AS "kind", s."id", s."name", s."accountId",
     CASE WHEN ${WORKED_ON} THEN 'maintaining' ELSE s."state" END AS "state",
     CASE WHEN s."state" IN (${PASSING}) OR (${WORKED_ON}) THEN 0
-      WHEN s."state" IN ('install_failed', 'start_failed') THEN CASE WHEN ${CLEARED} THEN 1 ELSE 0 END
-      WHEN s."state" = 'running' THEN 2 ELSE 4 END AS "urgency",
+      WHEN s."state" = 'hibernated' THEN 4
+      WHEN s."state" IN (${AT_REST}) THEN CASE WHEN ${CLEARED} THEN 1 ELSE 0 END
+      ELSE 2 END AS "urgency",
     CASE WHEN s."state" = 'hibernated' AND NOT (${WORKED_ON}) THEN 0 ELSE ${SINCE} END AS "sortedBy"
   FROM "servers" s`;
 

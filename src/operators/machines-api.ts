@@ -64,11 +64,11 @@ const Params = message({
     .describe("A server's or a grant's id."),
 });
 
-const of = { scope: 'operator', tag: 'operator' } as const;
+const COMMON = { scope: 'operator', tag: 'operator' } as const;
 
 const listMachines = ({ machines }: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'ListMachines',
     method: 'get',
     path: '/v1/operator/machines',
@@ -111,7 +111,7 @@ const listMachines = ({ machines }: Needs) =>
 
 const inspectAnyMachine = ({ machines }: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'GetMachine',
     method: 'get',
     path: '/v1/operator/machines/{id}',
@@ -129,7 +129,7 @@ const inspectAnyMachine = ({ machines }: Needs) =>
 
 const sendToMachine = ({ machines }: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'SendToMachine',
     method: 'post',
     path: '/v1/operator/machines/{id}:send',
@@ -164,7 +164,7 @@ const sendToMachine = ({ machines }: Needs) =>
 const streamMachines = ({ machines }: Needs) =>
   operation({
     answers: 'events',
-    ...of,
+    ...COMMON,
     id: 'StreamMachines',
     method: 'get',
     path: '/v1/operator/machines:stream',

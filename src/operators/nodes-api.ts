@@ -37,7 +37,7 @@ const Node = z
   })
   .meta({ id: 'Node' });
 
-const of = { scope: 'operator', tag: 'operator' } as const;
+const COMMON = { scope: 'operator', tag: 'operator' } as const;
 const NodeRequest = message({
   node: text(128).describe('As the list names it, or its id.'),
   reason: Reason.describe('Owners who start a server read it.'),
@@ -57,7 +57,7 @@ const NodeRegionRequest = message({
 
 const listNodes = ({ fleet }: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'ListNodes',
     method: 'get',
     path: '/v1/operator/nodes',
@@ -69,7 +69,7 @@ const listNodes = ({ fleet }: Needs) =>
 
 const drainNode = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'DrainNode',
     method: 'post',
     path: '/v1/operator/nodes:drain',
@@ -88,7 +88,7 @@ const drainNode = (needs: Needs) =>
 
 const resumeNode = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'ResumeNode',
     method: 'post',
     path: '/v1/operator/nodes:resume',
@@ -103,7 +103,7 @@ const resumeNode = (needs: Needs) =>
 
 const fenceNode = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'FenceNode',
     method: 'post',
     path: '/v1/operator/nodes:fence',
@@ -121,7 +121,7 @@ const fenceNode = (needs: Needs) =>
 
 const setNodeRegion = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'SetNodeRegion',
     method: 'post',
     path: '/v1/operator/nodes:setRegion',

@@ -27,11 +27,11 @@ const Orphan = z
   })
   .meta({ id: 'Orphan' });
 
-const of = { scope: 'operator', tag: 'operator' } as const;
+const COMMON = { scope: 'operator', tag: 'operator' } as const;
 
 const listOrphans = ({ orphans }: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'ListOrphans',
     method: 'get',
     path: '/v1/operator/orphans',
@@ -50,7 +50,7 @@ const listOrphans = ({ orphans }: Needs) =>
 
 const removeOrphan = ({ orphans, clock }: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'RemoveOrphan',
     method: 'post',
     path: '/v1/operator/orphans:remove',

@@ -8,11 +8,11 @@ import { type Principal, credentialId } from '../http/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
+import { serverNotFound } from '../people/members/owned-servers.ts';
 import { Reason } from '../people/people-fields.ts';
 import { Server, ServerParams } from '../servers/api/messages.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import { warnPlayers } from '../servers/last-call.ts';
-import { notFound } from '../servers/refusals.ts';
 import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Sftp } from '../sftp/sftp.ts';
@@ -32,11 +32,11 @@ interface Needs {
   suspensions: Suspensions;
 }
 
-const of = { scope: 'operator', tag: 'operator', method: 'post', params: ServerParams, reply: Server } as const;
+const COMMON = { scope: 'operator', tag: 'operator', method: 'post', params: ServerParams, reply: Server } as const;
 
 const setDiskQuota = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'SetDiskQuota',
     path: '/v1/operator/servers/{id}:setDiskQuota',
     summary: "Set a server's disk quota",
@@ -55,7 +55,7 @@ const setDiskQuota = (needs: Needs) =>
 
 const suspendServer = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'SuspendServer',
     path: '/v1/operator/servers/{id}:suspend',
     summary: 'Suspend a server',
@@ -82,7 +82,7 @@ const suspendServer = (needs: Needs) =>
 
 const unsuspendServer = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'UnsuspendServer',
     path: '/v1/operator/servers/{id}:unsuspend',
     summary: 'End the suspension of a server',
@@ -105,7 +105,7 @@ export const operatorServerOperations = (needs: Needs): readonly Operation[] => 
 
 async function known({ servers }: Needs, id: string): Promise<ServerNow> {
   const now = await servers.get(id);
-  if (now === undefined) throw notFound(id);
+  if (now === undefined) throw serverNotFound(id);
   return now;
 }
 

@@ -13,6 +13,7 @@ import type { Reached, ServerOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import { PlayerLists, listsView } from './lists-view.ts';
 import type { Players, WantedChange } from './players.ts';
+import { SECOND_MS } from '../kernel/units.ts';
 
 /** What these operations work with. */
 interface Needs {
@@ -35,7 +36,6 @@ const Reason = text(256)
   .default('');
 
 /** A list's dates are in seconds, their years of four digits. */
-const SECOND_MS = 1_000;
 const LAST_AT = Date.UTC(9999, 0);
 const Expires = z.iso
   .datetime({ offset: true, error: 'must be an instant such as 2030-01-31T12:00:00Z' })
@@ -49,8 +49,8 @@ const Ip = text(64)
   .transform(canonical)
   .meta({ pattern: `${z.regexes.ipv4.source}|${z.regexes.ipv6.source}` });
 
-const common = { role: 'member', tag: 'control', params: ServerParams } as const;
-const change = { ...common, method: 'post', scope: 'servers:write', reply: PlayerLists } as const;
+const COMMON = { role: 'member', tag: 'control', params: ServerParams } as const;
+const CHANGE = { ...COMMON, method: 'post', scope: 'servers:write', reply: PlayerLists } as const;
 const ENDS =
   'With `expires` it lifts itself then, whatever state the server is in. A ban in force keeps its reason and its end: to give others, lift it first. ' +
   "A running game's own console knows no end: to the game the end is part of the reason until it starts next.";
@@ -59,7 +59,7 @@ const BOTH_WAYS =
 
 const getPlayerLists = (needs: Needs) =>
   needs.serverOperation({
-    ...common,
+    ...COMMON,
     role: 'limited',
     id: 'GetPlayerLists',
     method: 'get',
@@ -73,7 +73,7 @@ const getPlayerLists = (needs: Needs) =>
 
 const setWhitelistEnforced = (needs: Needs) =>
   needs.serverOperation({
-    ...change,
+    ...CHANGE,
     id: 'SetWhitelistEnforced',
     path: '/v1/servers/{id}/players:setWhitelistEnforced',
     summary: 'Turn the whitelist on or off',
@@ -91,7 +91,7 @@ const setWhitelistEnforced = (needs: Needs) =>
 
 const setWhitelistEntry = (needs: Needs) =>
   needs.serverOperation({
-    ...change,
+    ...CHANGE,
     id: 'SetWhitelistEntry',
     path: '/v1/servers/{id}/players:setWhitelist',
     summary: 'Put a player on the whitelist, or take them off',
@@ -112,7 +112,7 @@ const setWhitelistEntry = (needs: Needs) =>
 
 const setBanEntry = (needs: Needs) =>
   needs.serverOperation({
-    ...change,
+    ...CHANGE,
     id: 'SetBanEntry',
     path: '/v1/servers/{id}/players:setBan',
     summary: 'Ban a player, or lift their ban',
@@ -139,7 +139,7 @@ const setBanEntry = (needs: Needs) =>
 
 const setIpBanEntry = (needs: Needs) =>
   needs.serverOperation({
-    ...change,
+    ...CHANGE,
     id: 'SetIpBanEntry',
     path: '/v1/servers/{id}/players:setIpBan',
     summary: 'Ban an address, or lift its ban',
@@ -166,7 +166,7 @@ const setIpBanEntry = (needs: Needs) =>
 
 const setOpEntry = (needs: Needs) =>
   needs.serverOperation({
-    ...change,
+    ...CHANGE,
     id: 'SetOpEntry',
     path: '/v1/servers/{id}/players:setOp',
     summary: 'Make a player an operator, or no longer',
@@ -182,7 +182,7 @@ const setOpEntry = (needs: Needs) =>
 
 const kickPlayer = (needs: Needs) =>
   needs.serverOperation({
-    ...common,
+    ...COMMON,
     id: 'KickPlayer',
     method: 'post',
     path: '/v1/servers/{id}/players:kick',

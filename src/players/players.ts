@@ -19,8 +19,9 @@ import { inProgress } from '../jail/change-lock.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
+import { serverNotFound } from '../people/members/owned-servers.ts';
 import { type ConsoleAccess, hasNoConsole, rconOf, runOnGame } from '../servers/game-console.ts';
-import { notFound, playerNotOnline, wrongState } from '../servers/refusals.ts';
+import { playerNotOnline, wrongState } from '../servers/refusals.ts';
 import { isStopped } from '../servers/dormant.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { RowChange, ServerNow } from '../servers/server-now.ts';
@@ -101,7 +102,7 @@ export function createPlayers(options: PlayersOptions): Players {
 
   async function get(serverId: string): Promise<ServerNow> {
     const now = await servers.get(serverId);
-    if (!now) throw notFound(serverId);
+    if (!now) throw serverNotFound(serverId);
     return now;
   }
 

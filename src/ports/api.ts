@@ -18,14 +18,14 @@ interface Needs {
   serverPorts: Pick<ServerPorts, 'add' | 'remove'>;
 }
 
-const of = { scope: 'servers:write', role: 'member', tag: 'control', params: ServerParams } as const;
+const COMMON = { scope: 'servers:write', role: 'member', tag: 'control', params: ServerParams } as const;
 
 /** What players, the console and Dormouse reach by other ways; the console and the management port speak in plain text. */
 const OWN_PORTS = new Set([GAME_PORT, RCON_PORT, MANAGEMENT_PORT]);
 
 const addServerPort = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     id: 'AddServerPort',
     method: 'post',
     path: '/v1/servers/{id}/ports',
@@ -54,7 +54,7 @@ const addServerPort = (needs: Needs) =>
 
 const removeServerPort = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     id: 'RemoveServerPort',
     method: 'post',
     path: '/v1/servers/{id}/ports:remove',

@@ -1,8 +1,8 @@
 import type { Backups } from '../backups/backups.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
+import { serverNotFound } from '../people/members/owned-servers.ts';
 import { type TypedCommandAccess, runTyped } from '../players/typed-commands.ts';
-import { notFound } from '../servers/refusals.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { ScheduleKind } from './rows.ts';
@@ -26,7 +26,7 @@ export function scheduleActions(options: ScheduleActionsOptions): Record<Schedul
       servers.send(serverId, { type, at: clock.now(), cause });
   async function find(serverId: string): Promise<ServerNow> {
     const now = await servers.get(serverId);
-    if (now === undefined) throw notFound(serverId);
+    if (now === undefined) throw serverNotFound(serverId);
     return now;
   }
   return {

@@ -57,7 +57,7 @@ const Schedule = z
   .meta({ id: 'Schedule' });
 
 const ScheduleId = message({ scheduleId: line(64).min(1, 'is required') });
-const of = { tag: 'control', role: 'member', params: ServerParams } as const;
+const COMMON = { tag: 'control', role: 'member', params: ServerParams } as const;
 
 /** What a schedule does needs the scope that doing it does. */
 const SCOPES: Partial<Record<ScheduleKind, Scope>> = { command: 'console', backup: 'backups' };
@@ -65,7 +65,7 @@ const ALSO = 'the scope of what is done as well: `console` for kind `command`, `
 
 const listSchedules = ({ serverOperation, store }: Needs) =>
   serverOperation({
-    ...of,
+    ...COMMON,
     scope: 'servers:read',
     id: 'ListSchedules',
     method: 'get',
@@ -78,7 +78,7 @@ const listSchedules = ({ serverOperation, store }: Needs) =>
 
 const createSchedule = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     scope: 'servers:write',
     id: 'CreateSchedule',
     method: 'post',
@@ -138,7 +138,7 @@ const createSchedule = (needs: Needs) =>
 
 const deleteSchedule = ({ serverOperation, store, clock }: Needs) =>
   serverOperation({
-    ...of,
+    ...COMMON,
     scope: 'servers:write',
     id: 'DeleteSchedule',
     method: 'post',
@@ -159,7 +159,7 @@ const deleteSchedule = ({ serverOperation, store, clock }: Needs) =>
 
 const runScheduleNow = ({ serverOperation, store, clock, schedules }: Needs) =>
   serverOperation({
-    ...of,
+    ...COMMON,
     scope: 'servers:write',
     id: 'RunScheduleNow',
     method: 'post',
@@ -180,7 +180,7 @@ const runScheduleNow = ({ serverOperation, store, clock, schedules }: Needs) =>
 
 const setScheduleEnabled = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     scope: 'servers:write',
     id: 'SetScheduleEnabled',
     method: 'post',

@@ -4,6 +4,7 @@ import { type ServerSnapshot, serverMachine, serverState } from '../../machines/
 import type { ActorKind, StoredStep, TakenStep } from '../actors/actor-kind.ts';
 import { DurableActors } from '../actors/durable-actors.ts';
 import { pathOf } from '../actors/machine-step.ts';
+import { serverNotFound } from '../people/members/owned-servers.ts';
 import type { Tx } from '../store/store.ts';
 import { insertDiagnostic } from './failures/diagnostic-rows.ts';
 import { UNKNOWN_CAUSE, dormant, restorable, sameValue, worthStoring } from './dormant.ts';
@@ -11,7 +12,6 @@ import type { EffectHost } from './effect-host.ts';
 import { failureIn } from './failures/failures.ts';
 import { inStoredTime, shifted } from './machine-time.ts';
 import { setMaintenance } from './maintenance-rows.ts';
-import { notFound } from './refusals.ts';
 import { type ServerRow, deleteServer, getServer, patchServer } from './rows.ts';
 import type { RowChange, ServerNow } from './server-now.ts';
 import type { ServerParts, ServersOptions } from './servers.ts';
@@ -54,7 +54,7 @@ export async function changeRow(
     return changed;
   });
   const now = await actors.changed(id, { ...fields, updatedAt });
-  if (now === undefined) throw notFound(id);
+  if (now === undefined) throw serverNotFound(id);
   return now;
 }
 
@@ -144,6 +144,6 @@ function insideOf(row: ServerRow, snapshot: ServerSnapshot): ServerNow {
 
 async function rowIn(tx: Tx, id: string): Promise<ServerRow> {
   const row = await getServer(tx, id);
-  if (row === undefined) throw notFound(id);
+  if (row === undefined) throw serverNotFound(id);
   return row;
 }

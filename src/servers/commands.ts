@@ -2,11 +2,12 @@ import type { ServerCommand } from '../../machines/server-types.ts';
 import { type ServerSnapshot, serverState } from '../../machines/server.ts';
 import { requireSame } from '../actors/durable-actors.ts';
 import { StatusError } from '../kernel/status.ts';
+import { serverNotFound } from '../people/members/owned-servers.ts';
 import { type ServerActors, changeRow } from './actors.ts';
 import { isStopped } from './dormant.ts';
 import { inMachineTime } from './machine-time.ts';
 import { type Intervention, eventNotLegal, operatorEvents } from './operator-events.ts';
-import { notAllowed, notFound, notStopped } from './refusals.ts';
+import { notAllowed, notStopped } from './refusals.ts';
 import { type ServerRow, patchServer } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 import type { Servers, ServersOptions } from './servers.ts';
@@ -59,14 +60,14 @@ export function createServerCommands(
       // Read before anything else can happen to it.
       return { now: actors.show(live), write };
     });
-    if (given === undefined) throw notFound(id);
+    if (given === undefined) throw serverNotFound(id);
     await given.write.catch(notStored);
     return given.now;
   }
 
   async function send(id: string, command: ServerCommand, fields?: Partial<ServerRow>): Promise<ServerNow> {
     const allow: Allow = (now, snapshot) => {
-      if (now.state === 'deleting') throw notFound(id);
+      if (now.state === 'deleting') throw serverNotFound(id);
       if (!snapshot.can(inMachineTime(command, steady))) throw notAllowed(now, command);
     };
     return give(id, command, allow, fields);
@@ -81,7 +82,7 @@ export function createServerCommands(
 
   async function patchAtRest(...[id, change, also]: Parameters<Servers['patchAtRest']>): Promise<ServerNow> {
     const patched = await actors.use(id, async (live) => {
-      if (serverState(live.snapshot) === 'deleting') throw notFound(id);
+      if (serverState(live.snapshot) === 'deleting') throw serverNotFound(id);
       // A stop that is not stored has not happened.
       await actors.settled(live);
       const now = actors.show(live);
@@ -93,7 +94,7 @@ export function createServerCommands(
       );
       return patched;
     });
-    if (patched === undefined) throw notFound(id);
+    if (patched === undefined) throw serverNotFound(id);
     return patched;
   }
 

@@ -3,11 +3,6 @@ import { inProgress } from '../jail/change-lock.ts';
 import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import type { ServerNow } from './server-now.ts';
 
-/** For unknown servers and for those being deleted alike. */
-export function notFound(id: string): StatusError {
-  return new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
-}
-
 /** A command that the server's state does not take, with what to do instead. */
 export function notAllowed({ row, state, context }: ServerNow, command: ServerCommand): StatusError {
   if (command.type === 'MAINTAIN' && context.job !== null) return inProgress(row.id, context.job.kind);

@@ -2,6 +2,7 @@ import { EntitySchema } from 'typeorm';
 import { isTagged } from '../../machines/server.ts';
 import type { OwnerSettings } from '../game/settings.ts';
 import { StatusError } from '../kernel/status.ts';
+import { serverNotFound } from '../people/members/owned-servers.ts';
 import { bigint, boolean, id, integer, json, ofAccount, text } from '../store/columns.ts';
 import { countOf } from '../store/count.ts';
 import { isDuplicate } from '../store/errors.ts';
@@ -198,10 +199,6 @@ export async function patchServer(tx: Tx, id: string, fields: ServerPatch): Prom
 /** Removes the row and its transitions; nothing happens for an unknown server. */
 export async function deleteServer(tx: Tx, id: string): Promise<void> {
   await tx.run('DELETE FROM "servers" WHERE "id" = $1', [id]);
-}
-
-export function serverNotFound(id: string): StatusError {
-  return new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', `There is no server ${id}.`, { metadata: { id } });
 }
 
 /** A row as raw SQL gives it: JSON is still text. */

@@ -1,7 +1,7 @@
 import { EntitySchema } from 'typeorm';
+import { serverNotFound } from '../people/members/owned-servers.ts';
 import { bigint, id, ofServer, text } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
-import { serverNotFound } from './rows.ts';
 
 /** One transition of one server's machine; the newest 50 are served. */
 export interface TransitionRow {

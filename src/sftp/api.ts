@@ -43,12 +43,12 @@ const SftpCredential = z
   .meta({ id: 'SftpCredential' });
 
 /** The password opens all files, for reading and writing, so only owners hand it out. */
-const of = { role: 'owner', tag: 'control', params: ServerParams } as const;
+const COMMON = { role: 'owner', tag: 'control', params: ServerParams } as const;
 const CUTS = 'Ends all sessions that are open, also those of the password before.';
 
 const getSftp = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     id: 'GetSftp',
     method: 'get',
     path: '/v1/servers/{id}/sftp',
@@ -68,7 +68,7 @@ const getSftp = (needs: Needs) =>
 
 const enableSftp = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     id: 'EnableSftp',
     method: 'post',
     path: '/v1/servers/{id}/sftp:enable',
@@ -81,7 +81,7 @@ const enableSftp = (needs: Needs) =>
 
 const disableSftp = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     id: 'DisableSftp',
     method: 'post',
     path: '/v1/servers/{id}/sftp:disable',
@@ -97,7 +97,7 @@ const disableSftp = (needs: Needs) =>
 
 const rotateSftpPassword = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     id: 'RotateSftpPassword',
     method: 'post',
     path: '/v1/servers/{id}/sftp:rotatePassword',

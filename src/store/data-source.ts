@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DataSource, type DataSourceOptions, type EntitySchema } from 'typeorm';
-import { migrations } from '../../migrations/index.ts';
+import { MIGRATIONS } from '../../migrations/index.ts';
 import { copyInto } from './copies.ts';
 import { exact } from './exact.ts';
 import { type Session, askSqlite, postgresSession, sqliteSession } from './session.ts';
@@ -34,7 +34,7 @@ const COMMON = {
 } satisfies Partial<DataSourceOptions>;
 
 /** What the writer alone needs: the reader is asked in SQL, and to work out what tables are takes time. */
-type Described = { migrations: typeof migrations; entities: EntitySchema<object>[] };
+type Described = { migrations: typeof MIGRATIONS; entities: EntitySchema<object>[] };
 
 /** Set on every SQLite connection and read back. https://www.sqlite.org/pragma.html */
 const PRAGMAS = {
@@ -52,7 +52,7 @@ const PRAGMAS = {
  * knows the drivers. Rejects where a connection or a setting cannot be had.
  */
 export async function openDataSources(url: string, tables: Tables): Promise<DataSources> {
-  const described = { migrations, entities: [...tables] };
+  const described = { migrations: MIGRATIONS, entities: [...tables] };
   if (!url.startsWith('sqlite:')) return openPostgres(url, described);
   const file = url.slice('sqlite:'.length);
   if (file !== ':memory:') return openSqlite(file, described, PRAGMAS);

@@ -2,7 +2,7 @@
  * What is written is safe on disk, one step after the other, by the process that holds the lease.
  * Never: a write of a process that has lost the lease, or a half of one.
  */
-import { migrations } from '../../migrations/index.ts';
+import { MIGRATIONS } from '../../migrations/index.ts';
 import { StatusError } from '../kernel/status.ts';
 import { copyBefore, copyFor } from './copies.ts';
 import { type DataSources, type Dialect, type Tables, openDataSources } from './data-source.ts';
@@ -59,7 +59,7 @@ export async function openStore(url: string, tables: Tables): Promise<Store> {
 
 /** Those of this release that the database has had. */
 async function knownMigrations(sources: DataSources): Promise<string[]> {
-  const known = new Set(migrations.map(({ name }) => name));
+  const known = new Set(MIGRATIONS.map(({ name }) => name));
   const done = await migrationsOf(sources);
   if (done.some((name) => !known.has(name))) throw newer(sources.file && (await copyFor(sources.file, known)));
   return done;
@@ -108,7 +108,7 @@ async function migrationsOf({ writer }: DataSources): Promise<string[]> {
 
 async function migrateWithCopy(sources: DataSources): Promise<void> {
   const done = new Set(await knownMigrations(sources));
-  const next = migrations.find(({ name }) => !done.has(name));
+  const next = MIGRATIONS.find(({ name }) => !done.has(name));
   if (next === undefined) return;
   if (sources.file !== undefined) await copyBefore(sources.file, next.name, sources.writer);
   await migrate(sources);

@@ -73,11 +73,11 @@ const TemplateParams = message({
     .describe('A built-in one, or one of your own.'),
 });
 
-const of = { scope: 'servers:write', tag: 'control' } as const;
+const COMMON = { scope: 'servers:write', tag: 'control' } as const;
 
 const listTemplates = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     scope: 'servers:read',
     id: 'ListTemplates',
     method: 'get',
@@ -93,7 +93,7 @@ const listTemplates = (needs: Needs) =>
 
 const createServerFromTemplate = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'CreateServerFromTemplate',
     method: 'post',
     path: '/v1/templates/{templateId}:createServer',
@@ -133,7 +133,7 @@ const createServerFromTemplate = (needs: Needs) =>
 
 const createTemplate = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'CreateTemplate',
     method: 'post',
     path: '/v1/templates',
@@ -181,7 +181,7 @@ const createTemplate = (needs: Needs) =>
 
 const deleteTemplate = (needs: Needs) =>
   operation({
-    ...of,
+    ...COMMON,
     id: 'DeleteTemplate',
     method: 'post',
     path: '/v1/templates/{templateId}:delete',

@@ -26,11 +26,11 @@ const ServerWorld = z
 const ServerWorldList = z.object({ worlds: z.array(ServerWorld).default([]) }).meta({ id: 'ServerWorldList' });
 
 const named = message({ name: line(255).min(1, 'is required') });
-const of = { role: 'member', tag: 'control', params: ServerParams, reply: ServerWorldList } as const;
+const COMMON = { role: 'member', tag: 'control', params: ServerParams, reply: ServerWorldList } as const;
 
 const listServerWorlds = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     id: 'ListServerWorlds',
     method: 'get',
     path: '/v1/servers/{id}/worlds',
@@ -43,7 +43,7 @@ const listServerWorlds = (needs: Needs) =>
 
 const setActiveWorld = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     id: 'SetActiveWorld',
     method: 'post',
     path: '/v1/servers/{id}/worlds:setActive',
@@ -61,7 +61,7 @@ const setActiveWorld = (needs: Needs) =>
 
 const deleteServerWorld = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     id: 'DeleteServerWorld',
     method: 'post',
     path: '/v1/servers/{id}/worlds:delete',
@@ -79,7 +79,7 @@ const deleteServerWorld = (needs: Needs) =>
 
 const resetServerWorld = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     id: 'ResetServerWorld',
     method: 'post',
     path: '/v1/servers/{id}/worlds:reset',

@@ -1,6 +1,8 @@
+import { isTagged } from '../../machines/server.ts';
 import { jobNote } from '../backups/pages/job-note.ts';
 import type { ReplyOf } from '../http/calls.ts';
 import { isAtLeast } from '../http/roles.ts';
+import { stopsText } from '../servers/pages/stops.ts';
 import { confirmed } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import type { Page } from '../web/page-request.ts';
@@ -81,13 +83,13 @@ function actions(request: ServerRequest, { name, active, loaded, sizeBytes }: Wo
     active &&
       isMade &&
       confirmed(
-        `First a backup of the whole server is made. Then ${name} is removed, with its nether and end and all that was built in it, and the next start makes a new one.${stops(request)}`,
+        `First a backup of the whole server is made. Then ${name} is removed, with its nether and end and all that was built in it, and the next start makes a new one.${stopsText(request)}`,
         'Reset…',
         name,
         buttonForm(request, 'reset', 'Make a backup, then reset', { look: 'danger' }),
       ),
     isMade &&
-      !(active && isAwake(request)) &&
+      (!active || isTagged(request.server.state, 'at-rest')) &&
       !loaded &&
       confirmed(
         `${name} is deleted for good, with its nether and end and all that was built in it. No backup is made: make one first if you may want it back.${active ? ' The next start makes a new one.' : ''}`,
@@ -96,13 +98,4 @@ function actions(request: ServerRequest, { name, active, loaded, sizeBytes }: Wo
         buttonForm(request, 'delete', 'Delete', { fields: { name }, look: 'danger' }),
       ),
   ];
-}
-
-function isAwake({ server: { state } }: ServerRequest): boolean {
-  return ['starting', 'running', 'stopping'].includes(state);
-}
-
-function stops(request: ServerRequest): string {
-  if (!isAwake(request)) return '';
-  return ' The server is stopped for it, players leave the game, and then it is started again.';
 }

@@ -10,7 +10,7 @@ import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type AuditActor, recordAudit } from '../people/audit/audit.ts';
-import { notFound } from '../servers/refusals.ts';
+import { serverNotFound } from '../people/members/owned-servers.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
@@ -74,7 +74,7 @@ export function createWorlds(options: WorldsOptions): Worlds {
 
   async function nowOf(id: string): Promise<ServerNow> {
     const now = await servers.get(id);
-    if (now === undefined) throw notFound(id);
+    if (now === undefined) throw serverNotFound(id);
     return now;
   }
 

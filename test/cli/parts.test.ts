@@ -14,7 +14,7 @@ import {
   string,
   uniqueArray,
 } from '../support/property.ts';
-import { commands, sections } from '../../src/cli/commands.ts';
+import { commands, SECTIONS } from '../../src/cli/commands.ts';
 import { completion } from '../../src/cli/commands/completion.ts';
 import { duration, memory, relative } from '../../src/cli/format.ts';
 import { secretLine } from '../../src/cli/input.ts';
@@ -193,7 +193,7 @@ function scriptFor(shell: string): string {
   let script = '';
   const out = { line: (text: string) => (script += text) };
   const context = { json: false, terminal: { out } } as unknown as Parameters<(typeof commands)[0]['run']>[0];
-  void completion(sections.slice(0, -1)).run(context, [shell], {});
+  void completion(SECTIONS.slice(0, -1)).run(context, [shell], {});
   return script;
 }
 

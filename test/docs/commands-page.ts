@@ -1,9 +1,9 @@
 import { isSubject } from '../../src/cli/command.ts';
-import { sections } from '../../src/cli/commands.ts';
+import { SECTIONS } from '../../src/cli/commands.ts';
 
 /** Every command of the command line, as a page. */
 export function commandsPage(writtenBy: string): string {
-  const parts = sections.map(({ title, entries }) => {
+  const parts = SECTIONS.map(({ title, entries }) => {
     const commands = entries.flatMap((entry) => (isSubject(entry) ? entry.commands : [entry]));
     const rows = commands.map(({ name, args = [], summary }) => {
       const words = [name, ...args.map((each) => (each.startsWith('[') ? each : `<${each}>`))].join(' ');

@@ -43,9 +43,9 @@ export const SERVER = 'walk';
 const MODDED = 'modded';
 const PACKED = 'packed';
 
-const unknownServer = { params: { id: 'nobody' }, code: 'NOT_FOUND' } as const;
-const unknownKey = { key: 'dmk_nonsense', code: 'UNAUTHENTICATED' } as const;
-const otherAccount = { params: { accountId: 'acc_other' }, code: 'PERMISSION_DENIED' } as const;
+const UNKNOWN_SERVER = { params: { id: 'nobody' }, code: 'NOT_FOUND' } as const;
+const UNKNOWN_KEY = { key: 'dmk_nonsense', code: 'UNAUTHENTICATED' } as const;
+const OTHER_ACCOUNT = { params: { accountId: 'acc_other' }, code: 'PERMISSION_DENIED' } as const;
 const badBody = (body: object) => ({ body, code: 'INVALID_ARGUMENT' }) as const;
 const badQuery = (query: Record<string, string>) => ({ query, code: 'INVALID_ARGUMENT' }) as const;
 const note =
@@ -71,25 +71,25 @@ async function backedUp({ id }: Reply, { noted, call }: Walk): Promise<void> {
 
 /** Every operation, in an order in which each can succeed. */
 export const ROWS: readonly Row[] = [
-  { id: 'WhoAmI', bad: unknownKey },
-  { id: 'GetWallet', bad: otherAccount },
+  { id: 'WhoAmI', bad: UNKNOWN_KEY },
+  { id: 'GetWallet', bad: OTHER_ACCOUNT },
   { id: 'ListLedger', well: { query: { limit: '10' } }, bad: badQuery({ limit: 'many' }) },
-  { id: 'GetAccountLimits', bad: otherAccount },
+  { id: 'GetAccountLimits', bad: OTHER_ACCOUNT },
   { id: 'CreateCheckoutLink', well: { body: { amountUsd: 5 } }, bad: badBody({ amountUsd: 0 }) },
-  { id: 'GetSpendCap', bad: otherAccount },
+  { id: 'GetSpendCap', bad: OTHER_ACCOUNT },
   { id: 'SetSpendCap', well: { body: { monthlyMicros: '9000000' } }, bad: badBody({ monthlyMicros: '-1' }) },
   { id: 'ListAccountAudit', bad: badQuery({ limit: 'many' }) },
-  { id: 'GetCapacity', bad: unknownKey },
-  { id: 'ListRegions', bad: unknownKey },
-  { id: 'ListMinecraftVersions', bad: unknownKey },
+  { id: 'GetCapacity', bad: UNKNOWN_KEY },
+  { id: 'ListRegions', bad: UNKNOWN_KEY },
+  { id: 'ListMinecraftVersions', bad: UNKNOWN_KEY },
   {
     id: 'CreateServer',
     well: { body: { id: SERVER, name: 'Walk', type: 'sandbox', version: '1.21.4', ramMb: 256 } },
     bad: badBody({ name: '', ramMb: 256 }),
   },
   { id: 'ListServers', bad: { query: { accountId: 'acc_other' }, code: 'PERMISSION_DENIED' } },
-  { id: 'ListMyServers', bad: unknownKey },
-  { id: 'GetServer', bad: unknownServer },
+  { id: 'ListMyServers', bad: UNKNOWN_KEY },
+  { id: 'GetServer', bad: UNKNOWN_SERVER },
   { id: 'UpdateServer', well: { body: { name: 'A walk', ramMb: 320 } }, bad: badBody({ ramMb: -1 }) },
   { id: 'UpdateServerVersion', well: { body: { version: '1.21.4' } }, bad: badBody({ version: '1.21.4\n' }) },
   {
@@ -108,15 +108,15 @@ export const ROWS: readonly Row[] = [
   },
   { id: 'RemoveServerPort', well: { body: { slot: 0 } }, bad: { body: { slot: 99 }, code: 'NOT_FOUND' } },
 
-  { id: 'CreateServerDatabase', well: { body: {} }, bad: unknownServer },
-  { id: 'GetServerDatabase', bad: unknownServer },
-  { id: 'RotateServerDatabasePassword', well: { body: {} }, bad: unknownServer },
-  { id: 'DropServerDatabase', well: { body: {} }, bad: unknownServer },
+  { id: 'CreateServerDatabase', well: { body: {} }, bad: UNKNOWN_SERVER },
+  { id: 'GetServerDatabase', bad: UNKNOWN_SERVER },
+  { id: 'RotateServerDatabasePassword', well: { body: {} }, bad: UNKNOWN_SERVER },
+  { id: 'DropServerDatabase', well: { body: {} }, bad: UNKNOWN_SERVER },
 
-  { id: 'EnableSftp', well: { body: {} }, bad: unknownServer },
-  { id: 'GetSftp', bad: unknownServer },
-  { id: 'RotateSftpPassword', well: { body: {} }, bad: unknownServer },
-  { id: 'DisableSftp', well: { body: {} }, bad: unknownServer },
+  { id: 'EnableSftp', well: { body: {} }, bad: UNKNOWN_SERVER },
+  { id: 'GetSftp', bad: UNKNOWN_SERVER },
+  { id: 'RotateSftpPassword', well: { body: {} }, bad: UNKNOWN_SERVER },
+  { id: 'DisableSftp', well: { body: {} }, bad: UNKNOWN_SERVER },
 
   { id: 'MakeDirectory', well: { body: { path: 'notes' } }, bad: badBody({ path: '../out' }) },
   {
@@ -150,7 +150,7 @@ export const ROWS: readonly Row[] = [
   },
   { id: 'DeletePath', well: { body: { path: 'again' } }, bad: badBody({ path: '' }) },
 
-  { id: 'GetPlayerLists', bad: unknownServer },
+  { id: 'GetPlayerLists', bad: UNKNOWN_SERVER },
   { id: 'SetWhitelistEntry', well: { body: { name: 'Steve', allowed: true } }, bad: badBody({ name: 'No One!' }) },
   { id: 'SetWhitelistEnforced', well: { body: { enforced: false } }, bad: badBody({ enforced: 'maybe' }) },
   {
@@ -167,7 +167,7 @@ export const ROWS: readonly Row[] = [
     bad: badBody({ kind: 'start', cronExpr: 'now and then' }),
     after: note('scheduleId', 'id'),
   },
-  { id: 'ListSchedules', bad: unknownServer },
+  { id: 'ListSchedules', bad: UNKNOWN_SERVER },
   {
     id: 'SetScheduleEnabled',
     well: (walk) => ({ body: { ...noted('scheduleId')(walk), enabled: true } }),
@@ -185,18 +185,18 @@ export const ROWS: readonly Row[] = [
     bad: { body: { scheduleId: 'none' }, code: 'NOT_FOUND' },
   },
 
-  { id: 'StartServer', well: { body: {} }, bad: unknownServer, after: reach('running') },
+  { id: 'StartServer', well: { body: {} }, bad: UNKNOWN_SERVER, after: reach('running') },
   { id: 'RunCommand', well: { body: { command: 'list' } }, bad: badBody({ command: '' }) },
   { id: 'KeepAwake', well: { body: { minutes: 5 } }, bad: badBody({ minutes: 1_441 }) },
   { id: 'GetServerLogs', well: { query: { tail: '5' } }, bad: badQuery({ tail: 'all' }) },
   { id: 'StreamServerLogs', well: { query: { tail: '5' } }, bad: badQuery({ tail: 'all' }) },
-  { id: 'GetServerMetrics', bad: unknownServer },
-  { id: 'StreamServerEvents', bad: unknownServer },
+  { id: 'GetServerMetrics', bad: UNKNOWN_SERVER },
+  { id: 'StreamServerEvents', bad: UNKNOWN_SERVER },
   { id: 'KickPlayer', before: (walk) => walk.join(), well: { body: { name: 'Steve' } }, bad: badBody({ name: 'a b' }) },
-  { id: 'RestartServer', well: { body: {} }, bad: unknownServer, after: reach('running') },
+  { id: 'RestartServer', well: { body: {} }, bad: UNKNOWN_SERVER, after: reach('running') },
 
-  { id: 'CreateBackup', well: { body: {} }, bad: unknownServer, after: backedUp },
-  { id: 'ListBackups', bad: unknownServer },
+  { id: 'CreateBackup', well: { body: {} }, bad: UNKNOWN_SERVER, after: backedUp },
+  { id: 'ListBackups', bad: UNKNOWN_SERVER },
   {
     id: 'SetBackupLocked',
     well: (walk) => ({ params: noted('backupId')(walk), body: { locked: false } }),
@@ -208,7 +208,7 @@ export const ROWS: readonly Row[] = [
     well: (walk) => ({ params: noted('backupId')(walk) }),
     bad: { params: { backupId: 'none' }, code: 'NOT_FOUND' },
   },
-  { id: 'StopServer', well: { body: {} }, bad: unknownServer, after: reach('hibernated') },
+  { id: 'StopServer', well: { body: {} }, bad: UNKNOWN_SERVER, after: reach('hibernated') },
   {
     id: 'RestoreBackup',
     well: (walk) => ({ params: noted('backupId')(walk), body: {} }),
@@ -224,13 +224,13 @@ export const ROWS: readonly Row[] = [
   {
     id: 'ListServerWorlds',
     before: ({ call }) => call('CopyPath', { body: { from: 'world', to: 'other' } }),
-    bad: unknownServer,
+    bad: UNKNOWN_SERVER,
   },
   { id: 'SetActiveWorld', well: { body: { name: 'other' } }, bad: { body: { name: 'none' }, code: 'NOT_FOUND' } },
   { id: 'DeleteServerWorld', well: { body: { name: 'world' } }, bad: { body: { name: 'none' }, code: 'NOT_FOUND' } },
-  { id: 'ResetServerWorld', well: { body: {} }, bad: unknownServer },
+  { id: 'ResetServerWorld', well: { body: {} }, bad: UNKNOWN_SERVER },
 
-  { id: 'ListTemplates', bad: unknownKey },
+  { id: 'ListTemplates', bad: UNKNOWN_KEY },
   {
     id: 'CreateTemplate',
     well: { body: { serverId: SERVER, name: 'Our usual' } },
@@ -254,7 +254,7 @@ export const ROWS: readonly Row[] = [
     bad: badBody({ email: 'nobody', role: 'member' }),
     after: note('memberId'),
   },
-  { id: 'ListMembers', bad: unknownServer },
+  { id: 'ListMembers', bad: UNKNOWN_SERVER },
   {
     id: 'SetMemberRole',
     well: (walk) => ({ body: { ...noted('memberId')(walk), role: 'limited' } }),
@@ -270,12 +270,12 @@ export const ROWS: readonly Row[] = [
     id: 'KillServer',
     before: ({ call }) => call('StartServer', { body: {} }),
     well: { body: {} },
-    bad: unknownServer,
+    bad: UNKNOWN_SERVER,
     after: reach('hibernated'),
   },
   { id: 'ListServerAudit', well: { query: { limit: '5' } }, bad: badQuery({ limit: 'many' }) },
-  { id: 'ListDiagnostics', bad: unknownServer },
-  { id: 'InspectMachine', bad: unknownServer },
+  { id: 'ListDiagnostics', bad: UNKNOWN_SERVER },
+  { id: 'InspectMachine', bad: UNKNOWN_SERVER },
   { id: 'GetServerUsage', bad: badQuery({ from: 'yesterday' }) },
 
   { id: 'SearchMods', well: { query: { query: 'lithium' } }, bad: badQuery({ source: 'attic' }) },
@@ -287,7 +287,7 @@ export const ROWS: readonly Row[] = [
     well: { body: { projectId: 'lithium' } },
     bad: badBody({ projectId: '../lithium' }),
   },
-  { id: 'ListServerMods', server: MODDED, bad: unknownServer },
+  { id: 'ListServerMods', server: MODDED, bad: UNKNOWN_SERVER },
   { id: 'UpdateServerMods', server: MODDED, well: { body: { dryRun: true } }, bad: badBody({ dryRun: 'maybe' }) },
   {
     id: 'RemoveServerMod',
@@ -314,7 +314,7 @@ export const ROWS: readonly Row[] = [
       await service.reach(PACKED, 'install_failed', 60_000);
     },
     well: { body: {} },
-    bad: unknownServer,
+    bad: UNKNOWN_SERVER,
   },
-  { id: 'DeleteServer', bad: unknownServer },
+  { id: 'DeleteServer', bad: UNKNOWN_SERVER },
 ];

@@ -32,7 +32,7 @@ interface Answer {
   json: Record<string, unknown>;
 }
 
-const described = new Map(describe().map((operation) => [operation.id, operation]));
+const DESCRIBED = new Map(describe().map((operation) => [operation.id, operation]));
 
 test('every operation of the reference has its row, and each row an operation', (t) => {
   t.deepEqual(ROWS.map(({ id }) => id).toSorted(), REFERENCE.map(({ id }) => id).toSorted());
@@ -62,7 +62,7 @@ test('every control operation, once with bad input and once well, on the whole s
     );
     const done = await ask(service, id, good);
     t.is(done.status, 200, `${id}: ${JSON.stringify(done.json)}`);
-    const missing = described.get(id)?.fields?.filter((field) => !Object.hasOwn(done.json, field)) ?? [];
+    const missing = DESCRIBED.get(id)?.fields?.filter((field) => !Object.hasOwn(done.json, field)) ?? [];
     t.deepEqual(missing, [], `${id}: what the document promises`);
     await after?.(done.json, walk);
   }
@@ -96,7 +96,7 @@ async function begin(t: ExecutionContext, service: Service): Promise<Walk> {
 
 /** Calls an operation where the document says it is, as fast as it may. Of a stream only its beginning is waited for. */
 async function ask(service: Service, id: string, sent: Sent): Promise<Answer> {
-  const { method, path } = described.get(id)!;
+  const { method, path } = DESCRIBED.get(id)!;
   const { params = {}, query = {}, body, bytes, key = service.apiKey } = sent;
   const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
   const content = bytes ?? (body === undefined ? undefined : JSON.stringify(body));

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
+import type { VerifiedAccount } from '../../proxy/accounts.ts';
 import { Control } from '../../proxy/link/control.ts';
 import type { BannedAddress, Channel } from '../../proxy/link/messages.ts';
 import { type Address, JoinRefused, type Joined, type Player, type Route } from '../../proxy/ports.ts';
@@ -156,6 +157,7 @@ class Wire {
 class FakeProxy {
   readonly players: { server: string; player: Player; inside: boolean }[] = [];
   readonly wakes: { server: string; gone: AbortController; outcome: Promise<Address | Error> }[] = [];
+  readonly learnt: VerifiedAccount[] = [];
   readonly control: Control;
   wire: Wire | undefined;
   oldWires: Wire[] = [];
@@ -170,7 +172,7 @@ class FakeProxy {
         for (const each of this.players.filter((one) => one.server === server && one.player.ip === ip))
           this.leave(this.players.indexOf(each));
       },
-      learn: () => {},
+      learn: (account) => void this.learnt.push(account),
       drain: () => {},
     });
     this.control.tellListening(HERE, false);
@@ -331,15 +333,15 @@ class Run {
   }
 }
 
-test('a visit that is over before it could be told is told all the same, also to a service that was away', async (t) => {
+test('who has left before it could be told is told of all the same, also to a service that was away', async (t) => {
   const run = new Run();
   await run.settle();
   const [one] = run.proxies;
   await run.take({ do: 'join', proxy: 0, server: 0, ip: '192.0.2.1', inside: true });
   await run.take({ do: 'leave', proxy: 0, index: 0 });
   await run.settle();
-  const visited = { inside: 0, knocking: 0, insideMsAgo: 0 };
-  t.deepEqual(run.service.presence.get('a'), visited);
+  const wasInside = { inside: 0, knocking: 0, insideMsAgo: 0 };
+  t.deepEqual(run.service.presence.get('a'), wasInside);
   await run.take({ do: 'join', proxy: 0, server: 1, ip: '192.0.2.1', inside: false });
   await run.take({ do: 'leave', proxy: 0, index: 0 });
   await run.settle();
@@ -350,7 +352,25 @@ test('a visit that is over before it could be told is told all the same, also to
   await run.take({ do: 'leave', proxy: 0, index: 0 });
   await run.take({ do: 'restart' });
   await run.settle();
-  t.deepEqual(run.service.presence.get('c'), visited);
+  t.deepEqual(run.service.presence.get('c'), wasInside);
+});
+
+test('an account that one proxy has checked is known to the others, also to one that comes later', async (t) => {
+  const run = new Run();
+  await run.settle();
+  const [one, two] = run.proxies;
+  one!.control.tellVerified({ name: 'Steve', ip: '192.0.2.1', forMs: 3_600_000 });
+  await run.settle();
+  t.deepEqual(two!.learnt, [{ name: 'Steve', ip: '192.0.2.1', forMs: 3_600_000 }]);
+  t.deepEqual(one!.learnt, []);
+
+  await run.take({ do: 'cut', proxy: 1, arrives: 0, side: 'below' });
+  await run.settle();
+  t.deepEqual(
+    two!.learnt.map(({ name, ip, forMs }) => [name, ip, forMs > 0 && forMs <= 3_600_000]),
+    Array.from({ length: 2 }, () => ['Steve', '192.0.2.1', true]),
+    'told again, with the time that is left',
+  );
 });
 
 test('whatever breaks, and whatever is lost with it: in the end both sides know the same', async (t) => {

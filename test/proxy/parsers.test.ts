@@ -14,9 +14,8 @@ import {
 import { FRAME_LIMIT, asLogin, readLoginStart, readOpening, readStatusPacket } from '../../proxy/handshake.ts';
 import { lookupKey } from '../../proxy/hostname.ts';
 import { encodeLegacyKick, encodeLegacyStatus, readLegacyLogin, readLegacyPing } from '../../proxy/legacy.ts';
-import { Limiter, plainAddress, prefixesOf } from '../../proxy/limits.ts';
 import { parseStatus } from '../../proxy/ping.ts';
-import { DEFAULT_LIMITS, DEFAULT_TIMINGS } from '../../proxy/settings.ts';
+import { DEFAULT_TIMINGS } from '../../proxy/settings.ts';
 import { cleanText, plainText, toComponent, wordsOf } from '../../proxy/text.ts';
 import { type Fixture, fixtures } from './fixtures.ts';
 
@@ -272,52 +271,4 @@ test('the times fit each other and the patience of clients', (t) => {
   t.true(times.answerMs > times.beatMs && times.answerMs < clientMs);
   t.true(times.firstByteMs < times.openingMs && times.openingMs < times.statusMs);
   t.true(times.pingMs + times.openingMs < times.statusMs);
-});
-
-test('addresses fall into their prefixes', (t) => {
-  t.deepEqual(prefixesOf('203.0.113.7'), ['203.0.113.7', '203.0.113.*']);
-  t.deepEqual(prefixesOf('2001:db8:1:2:3:4:5:6'), ['2001:db8:1:2/64', '2001:db8:1/48']);
-  t.deepEqual(prefixesOf('2001:0db8::1'), ['2001:db8:0:0/64', '2001:db8:0/48']);
-  t.deepEqual(prefixesOf('::1'), ['0:0:0:0/64', '0:0:0/48']);
-  t.deepEqual(prefixesOf('fe80::1%eth0'), ['fe80:0:0:0/64', 'fe80:0:0/48']);
-  t.is(plainAddress('::ffff:203.0.113.7'), '203.0.113.7');
-  t.is(plainAddress('2001:db8::1'), '2001:db8::1');
-});
-
-test('one address, or one network, runs dry alone; time fills it again', (t) => {
-  let now = 0;
-  const limits = { ...DEFAULT_LIMITS, logins: { burst: 3, perSecond: 1 }, networkFactor: 2, unroutedPerAddress: 1000 };
-  const limiter = new Limiter(limits, () => now);
-  const allowed = (ip: string, tries: number): number =>
-    Array.from({ length: tries }, () => limiter.login(ip)).filter(Boolean).length;
-  t.is(allowed('203.0.113.7', 10), 3);
-  t.is(allowed('203.0.113.8', 10), 0, 'refusals of a neighbour count for the network');
-  t.is(allowed('203.0.114.7', 10), 3, 'other networks are not touched');
-  t.is(allowed('2001:db8::1', 2) + allowed('2001:db8::ffff', 8), 3, 'one /64 is one address');
-  t.is(allowed('127.0.0.1', 100), 100);
-  t.is(allowed('::1', 100), 100);
-  now += 2_000;
-  t.is(allowed('203.0.113.7', 10), 2);
-  now += 60_000;
-  limiter.sweep();
-  t.is(allowed('203.0.113.8', 4), 3);
-});
-
-test('places are given back exactly once', (t) => {
-  const limiter = new Limiter(
-    { ...DEFAULT_LIMITS, unroutedPerAddress: 2, networkFactor: 1, holdsPerServer: 1, unrouted: 3 },
-    () => 0,
-  );
-  const first = limiter.enter('203.0.113.7');
-  t.truthy(limiter.enter('203.0.113.8'));
-  t.is(limiter.enter('203.0.113.9'), undefined, 'the network is full');
-  first?.();
-  first?.();
-  t.truthy(limiter.enter('203.0.113.9'));
-  t.is(limiter.enter('203.0.113.10'), undefined);
-  t.truthy(limiter.enter('198.51.100.1'));
-  t.is(limiter.enter('127.0.0.1'), undefined, 'the bound on all holds for everybody');
-  t.truthy(limiter.hold('127.0.0.1', 'a'));
-  t.is(limiter.hold('203.0.113.7', 'a'), undefined);
-  t.truthy(limiter.hold('203.0.113.7', 'b'));
 });

@@ -8,6 +8,7 @@ import { StatusError } from '../../kernel/status.ts';
 import { filesMissing } from '../errors.ts';
 import type { Bucket, ByteRange, OpenUpload, SentPart } from './bucket.ts';
 import { isGone, storeAway } from './s3-failure.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
 
 /** How a store is reached. Empty texts: what Amazon's own tools would take. */
 export interface S3Options {
@@ -29,7 +30,7 @@ export interface BucketPlace {
 
 const CONNECT_MS = 10_000;
 /** No byte for so long: the connection is dead. */
-const SILENT_MS = 60_000;
+const SILENT_MS = MINUTE_MS;
 /** The longest that one request may take, a part of an upload on a slow line included. */
 const REQUEST_MS = 900_000;
 const ATTEMPTS = 3;

@@ -2,6 +2,7 @@ import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import { confirmed } from '../../web/form.ts';
 import { softwareText } from '../../servers/pages/software.ts';
+import { isStoppedForIt, stopsText } from '../../servers/pages/stops.ts';
 import { type Html, html } from '../../web/html.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
@@ -35,7 +36,7 @@ export function backupItem(request: ServerRequest, backup: Backup, isRestored: b
 
 /** The files that the last restore has replaced, as long as they are kept. */
 export function undoCard(request: ServerRequest, previous: Backup): Html {
-  const question = `All files become what they were before the restore. What the restore brought, and whatever was changed since, is thrown away; if the server has run since, a backup of that is made first.${stops(request)}`;
+  const question = `All files become what they were before the restore. What the restore brought, and whatever was changed since, is thrown away; if the server has run since, a backup of that is made first.${stopsText(request)}`;
   return html`<section class="card">
     <h2>The last restore can be undone</h2>
     <p>
@@ -125,15 +126,6 @@ function restoreText(request: ServerRequest, backup: Backup, isRestored: boolean
   const software = then === now || then === '' ? '' : `, and it runs ${then} again, not ${now}`;
   const kept = isRestored
     ? 'If anything was changed since the last restore, a backup is made first.'
-    : `What is there now is kept until the next start${isAwake(request) ? ' after this one' : ''} has succeeded: until then you can undo this.`;
-  return `All files of the server become those of this backup${software}. ${kept}${stops(request)}`;
-}
-
-function isAwake({ server: { state } }: ServerRequest): boolean {
-  return state === 'running' || state === 'starting';
-}
-
-function stops(request: ServerRequest): string {
-  if (!isAwake(request)) return '';
-  return ' The server is stopped for it, players leave the game, and then it is started again.';
+    : `What is there now is kept until the next start${isStoppedForIt(request) ? ' after this one' : ''} has succeeded: until then you can undo this.`;
+  return `All files of the server become those of this backup${software}. ${kept}${stopsText(request)}`;
 }

@@ -1,5 +1,6 @@
 import type Docker from 'dockerode';
 import type { Logger } from 'pino';
+import { createCache } from '../../kernel/cache.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { EngineError } from '../engine.ts';
 import { engineError, unless, within } from './errors.ts';
@@ -16,7 +17,8 @@ export type ImageProvider = (docker: Docker, image: string, signal: AbortSignal)
  * same image at once share the work, which is bounded to 15 minutes. Rejects with EngineError `image_pull_failed`.
  */
 export function imageKeeper(docker: Docker, provide?: ImageProvider): (image: string) => Promise<void> {
-  const fetches = new Map<string, Promise<void>>();
+  /** Of those that are being fetched; none is remembered. */
+  const fetches = createCache<void>({ most: 1, ttlMs: () => 0 });
 
   async function fetch(image: string): Promise<void> {
     const signal = AbortSignal.timeout(PULL_MS);
@@ -33,9 +35,7 @@ export function imageKeeper(docker: Docker, provide?: ImageProvider): (image: st
 
   return async (image) => {
     if (await unless([404], within(30_000, docker.getImage(image).inspect()))) return;
-    const running = fetches.get(image) ?? fetch(image).finally(() => fetches.delete(image));
-    fetches.set(image, running);
-    await running;
+    await fetches.get(image, 0, () => fetch(image));
   };
 }
 

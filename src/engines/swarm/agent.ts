@@ -20,7 +20,7 @@ const CONTAINER = /^(?:\/v[\d.]+)?\/containers\/([0-9a-f]{64})\/([a-z]+)(\?.*)?$
 const MOST_KNOWN = 10_000;
 
 const psk = createHash('sha256').update(readFileSync(secretFile, 'utf8').trim()).digest();
-const tls = { ciphers: 'ECDHE-PSK-CHACHA20-POLY1305', minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' } as const;
+const TLS = { ciphers: 'ECDHE-PSK-CHACHA20-POLY1305', minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' } as const;
 /** Containers that were found to be ours. */
 const known = new Set<string>();
 
@@ -75,7 +75,7 @@ function passOn(path: string, incoming: IncomingMessage, response: ServerRespons
   asked.end();
 }
 
-createServer({ ...tls, pskCallback: () => psk }, (incoming, response) => {
+createServer({ ...TLS, pskCallback: () => psk }, (incoming, response) => {
   incoming.resume();
   response.on('error', () => undefined);
   passedOn(incoming).then(

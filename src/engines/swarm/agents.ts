@@ -4,6 +4,7 @@ import { Agent } from 'node:https';
 import { join } from 'node:path';
 import Docker from 'dockerode';
 import { type Address, endpointKey } from '../../kernel/address.ts';
+import { createCache } from '../../kernel/cache.ts';
 import { MIB } from '../../kernel/units.ts';
 import { statusOf, unless, within } from '../docker/errors.ts';
 import { EngineError } from '../engine.ts';
@@ -49,18 +50,11 @@ export interface AgentsOptions {
 export function swarmAgents(options: AgentsOptions): Agents {
   const { docker, manager, networks, installation, secret } = options;
   const name = `dormouse-${installation}-agents`;
-  let listed: { at: number; addresses: Promise<Map<string, Address>> } | undefined;
+  const listed = createCache<Map<string, Address>>({ most: 1, ttlMs: () => LIST_MS });
   const tls = preShared(secret);
   const engines = new Map<string, Docker>();
 
-  async function addresses(): Promise<Map<string, Address>> {
-    if (listed === undefined || Date.now() - listed.at > LIST_MS) {
-      const reading = list();
-      listed = { at: Date.now(), addresses: reading };
-      reading.catch(() => (listed = undefined));
-    }
-    return await listed.addresses;
-  }
+  const addresses = () => listed.get('', Date.now(), () => list());
 
   async function list(): Promise<Map<string, Address>> {
     const overlay = (await networks.ensure())?.nodes;

@@ -1,5 +1,6 @@
 import type Docker from 'dockerode';
 import { networkInterfaces } from 'node:os';
+import { createCache } from '../../kernel/cache.ts';
 import { canonical } from '../../kernel/ip.ts';
 import { unless, within } from '../docker/errors.ts';
 import { LABEL } from '../docker/container.ts';
@@ -32,8 +33,8 @@ export interface SwarmNetworks {
  * runs of it on each node. Nothing is published on either. Without a name there are none.
  */
 export function swarmNetworks(docker: Docker, manager: Manager, name: string | undefined): SwarmNetworks {
-  let known: Promise<NetworkIds> | undefined;
-  let peers: { at: number; addresses: Promise<string[]> } | undefined;
+  const ids = createCache<NetworkIds>({ most: 1, ttlMs: () => Infinity });
+  const peers = createCache<string[]>({ most: 1, ttlMs: () => PEERS_MS });
 
   async function ensureOne(wanted: string): Promise<string> {
     const found = await find(wanted);
@@ -59,13 +60,9 @@ export function swarmNetworks(docker: Docker, manager: Manager, name: string | u
 
   async function ensure(): Promise<NetworkIds | undefined> {
     if (name === undefined) return undefined;
-    const making = (known ??= Promise.all([ensureOne(name), ensureOne(`${name}-nodes`)]).then(([games, nodes]) => ({
-      games,
-      nodes,
-    })));
-    return await making.catch((error: unknown) => {
-      known = undefined;
-      throw error;
+    return await ids.get(name, 0, async () => {
+      const [games, nodes] = await Promise.all([ensureOne(name), ensureOne(`${name}-nodes`)]);
+      return { games, nodes };
     });
   }
 
@@ -81,12 +78,8 @@ export function swarmNetworks(docker: Docker, manager: Manager, name: string | u
   return {
     ensure,
     async peers() {
-      if (peers === undefined || Date.now() - peers.at > PEERS_MS) {
-        const addresses = ofTasks();
-        peers = { at: Date.now(), addresses };
-        addresses.catch(() => (peers = undefined));
-      }
-      return [...new Set([...ownAddresses(), ...(await peers.addresses)])];
+      const others = await peers.get('', Date.now(), () => ofTasks());
+      return [...new Set([...ownAddresses(), ...others])];
     },
   };
 }

@@ -5,8 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Manager } from './manager.ts';
 import { REGION_LABEL } from './service-spec.ts';
 import { type Task, isOver } from './task.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
 
-const CHECK_MS = 60_000;
+const CHECK_MS = MINUTE_MS;
 const PAUSE_MS = 200;
 /** What a node does: reads what the service has written, and writes the same back under its own name. */
 const PROGRAM = `const fs = require('node:fs');

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import Docker, { type ContainerInspectInfo } from 'dockerode';
 import type { Logger } from 'pino';
+import { createCache } from '../../kernel/cache.ts';
 import { createKeyedMutex } from '../../kernel/mutex.ts';
 import { logArchive } from '../docker/archive.ts';
 import { LABEL, specDigest } from '../docker/container.ts';
@@ -88,7 +89,10 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
   /** Containers in which an out-of-memory kill was announced; the container's own state may not show it. */
   const oomSeen = new Set<string>();
   /** How containers ended, by task. */
-  const endings = new Map<string, ContainerInspectInfo>();
+  const endings = createCache<ContainerInspectInfo | undefined>({
+    most: MOST_EXITS,
+    ttlMs: (end) => (end ? Infinity : 0),
+  });
   const stats = createStatsReader();
 
   // A full disk must not keep a game from being stopped or started.
@@ -114,14 +118,11 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
     const id = containerOf(task);
     const { NodeID: node, Status: status } = task;
     if (id === undefined || node === undefined || !isOver(task) || !status.ContainerStatus?.ExitCode) return undefined;
-    const known = endings.get(task.ID);
-    if (known) return known;
-    const asked = agents.on(node).then((engine) => within(EXIT_MS, engine.getContainer(id).inspect()));
-    const info = await asked.catch(() => undefined);
-    if (!info || info.State.Running) return undefined;
-    if (endings.size >= MOST_EXITS) endings.clear();
-    endings.set(task.ID, info);
-    return info;
+    return await endings.get(task.ID, 0, async () => {
+      const asked = agents.on(node).then((engine) => within(EXIT_MS, engine.getContainer(id).inspect()));
+      const info = await asked.catch(() => undefined);
+      return info?.State.Running ? undefined : info;
+    });
   }
 
   async function killNow(serverId: string): Promise<Found | undefined> {

@@ -1,6 +1,7 @@
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import { joinNames, parsePath } from '../../jail/path.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
+import { KIB } from '../../kernel/units.ts';
 
 /** What a page is about: the path in its address, as the jail reads it. INVALID_PATH. */
 export function pathOf({ query }: Pick<ServerRequest, 'query'>): string {
@@ -30,7 +31,7 @@ export function downloadOf({ server }: Pick<ServerRequest, 'server'>, path: stri
 }
 
 /** The most that is edited here; more is to be downloaded. */
-export const MOST_EDITED_BYTES = 512 * 1_024;
+export const MOST_EDITED_BYTES = 512 * KIB;
 
 /** What is surely no text. */
 const BINARY =

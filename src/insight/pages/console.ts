@@ -1,3 +1,4 @@
+import { isTagged } from '../../../machines/server.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import { isAtLeast } from '../../http/roles.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
@@ -49,7 +50,9 @@ async function consolePage(request: ServerRequest, said?: Said): Promise<Page> {
     <section class="card console">
       <div class="heading">
         <h2>Log</h2>
-        <p class="soft" data-live="console" data-state="${server.state}">${stateSentence(server)}</p>
+        <p class="soft" data-live="console" data-prints="${String(isTagged(server.state, 'holds-place'))}">
+          ${stateSentence(server)}
+        </p>
       </div>
       ${toolbar(request, find)} ${logBox(request, log, find)} ${isAtLeast(role, 'member') && commandForm(request)}
       <p class="unseen" role="status" data-said></p>

@@ -5,6 +5,7 @@ import type { Log } from '../../kernel/log.ts';
 import type { Servers } from '../../servers/servers.ts';
 import type { JoinPolicy } from '../join-policy.ts';
 import type { BanFeed } from './teller.ts';
+import { KIB } from '../../kernel/units.ts';
 
 export interface BanFeedOptions {
   servers: Pick<Servers, 'observe'>;
@@ -16,7 +17,7 @@ export interface BanFeedOptions {
 /** The games' own files are looked at this often; a look at one that has not changed is a system call. */
 const LOOK_MS = 5_000;
 /** Of one list, as text. What is cut off is kept all the same, but only a moment after the player has come in. */
-const MOST_UNITS = 256 * 1024;
+const MOST_UNITS = 256 * KIB;
 
 /** Keeps the banned addresses of all running games in memory, so that proxies can decide without asking. */
 export function createBanFeed({ servers, joinPolicy, clock, log }: BanFeedOptions): BanFeed & { close(): void } {

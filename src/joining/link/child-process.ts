@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdir, open, rename, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Address } from '../../../proxy/ports.ts';
+import { MIB } from '../../kernel/units.ts';
 
 /** What the proxy's process is started with. */
 export interface ChildSettings {
@@ -18,7 +19,7 @@ export interface ChildSettings {
 const INHERITED = ['PATH', 'HOME', 'LANG', 'TZ', 'NODE_EXTRA_CA_CERTS'];
 const ENTRY = join(import.meta.dirname, '../../../proxy/main.ts');
 /** A log that has become so long makes room for the next. */
-const LONG_LOG_BYTES = 1024 * 1024;
+const LONG_LOG_BYTES = MIB;
 
 /** What of the settings another process would have to be started for, as text that is compared. */
 export function fingerprintOf({ proxyHost, proxyPort, sessionServerUrl, proxyProtocolFrom }: ChildSettings): string {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type FromProxy, MOST_PLAYERS } from '../../../proxy/link/messages.ts';
+import { KIB } from '../../kernel/units.ts';
 
 const text = (most: number) => z.string().max(most);
 const count = z.number().int().min(0);
@@ -36,7 +37,7 @@ const Message = z.discriminatedUnion('type', [
     id: text(64).min(1),
     name: text(128),
     version: text(128),
-    settings: text(64 * 1024),
+    settings: text(64 * KIB),
     pid: count,
     since: count,
     listening,

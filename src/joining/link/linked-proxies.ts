@@ -7,13 +7,14 @@ import {
   MOST_WAKES,
   inParts,
 } from '../../../proxy/link/messages.ts';
+import { MOST_VERIFIED, type VerifiedAccount } from '../../../proxy/accounts.ts';
+import { ExpiringMap } from '../../../proxy/expiring-map.ts';
 import type { ProxyStats } from '../../../proxy/index.ts';
 import { type Joined, JoinRefused, type Log, type Player, type Presence, type Wake } from '../../../proxy/ports.ts';
 import { readFromProxy } from './from-proxy.ts';
 import { LinkedProxy, type Session } from './linked-proxy.ts';
 import { type ProxyView, remainsOf, sumOf } from './proxies.ts';
 import { Teller, type TellerOptions } from './teller.ts';
-import { VerifiedAccounts } from './verified-accounts.ts';
 
 export interface LinkedProxiesOptions extends Pick<TellerOptions, 'routes' | 'bans'> {
   wake: Wake;
@@ -44,7 +45,8 @@ const MOST_REFUSED = 1_000;
 export class LinkedProxies {
   readonly #options: LinkedProxiesOptions;
   readonly #proxies = new Map<string, LinkedProxy>();
-  readonly #verified = new VerifiedAccounts();
+  /** Accounts that some proxy has checked lately: a player may come back through another. */
+  readonly #verified = new ExpiringMap<Pick<VerifiedAccount, 'name' | 'ip'>>(MOST_VERIFIED, () => performance.now());
   /** By proxy, what calls its end off. */
   readonly #graces = new Map<LinkedProxy, () => void>();
   readonly #refused = new Set<string>();
@@ -142,7 +144,8 @@ export class LinkedProxies {
     proxy.listening = hello.listening;
     proxy.send({ type: 'welcome', logLevel });
     void this.#opened.promise.then(() => teller.tellWhole());
-    for (const accounts of inParts(this.#verified.all())) proxy.send({ type: 'verified', accounts });
+    const verified = this.#verified.all().map(({ value: { name, ip }, forMs }) => ({ name, ip, forMs }));
+    for (const accounts of inParts(verified)) proxy.send({ type: 'verified', accounts });
     return [proxy, session];
   }
 
@@ -173,7 +176,7 @@ export class LinkedProxies {
         return;
       }
       case 'verified':
-        this.#verified.add(message.accounts);
+        for (const { name, ip, forMs } of message.accounts) this.#verified.set(`${ip} ${name}`, { name, ip }, forMs);
         for (const other of this.#proxies.values()) if (other !== proxy) other.send(message);
         return;
       case 'log':

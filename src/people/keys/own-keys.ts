@@ -6,7 +6,7 @@ import { auditActorOf, recordAudit } from '../audit/audit.ts';
 import { requireFreshPassword } from '../fresh-password.ts';
 import { noticeNewKey } from '../mail/notices.ts';
 import { roleOn } from '../members/members.ts';
-import { getOwnedServer } from '../members/owned-servers.ts';
+import { getOwnedServer, serverNotFound } from '../members/owned-servers.ts';
 import type { People } from '../people.ts';
 import type { BrowserSessionServices } from '../browser-sessions.ts';
 import { mintKey, revokeKey } from './keys.ts';
@@ -98,5 +98,5 @@ export async function revokeOwnKey(
 async function requireServer(tx: Tx, principal: SessionPrincipal, id: string): Promise<void> {
   const server = await getOwnedServer(tx, id);
   if (server && (await roleOn(tx, principal, server)) !== undefined) return;
-  throw new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
+  throw serverNotFound(id);
 }

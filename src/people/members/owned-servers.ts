@@ -1,3 +1,4 @@
+import { StatusError } from '../../kernel/status.ts';
 import type { Sql } from '../../store/writer.ts';
 
 /** A server as far as people have to do with it: whose it is. */
@@ -27,4 +28,9 @@ export async function listReachableServers(
       db.query<{ id: string; name: string }>(shared, [userId]),
     ])
   ).flat();
+}
+
+/** For unknown servers, for those being deleted, and for those that the caller may not know of alike. */
+export function serverNotFound(id: string): StatusError {
+  return new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
 }

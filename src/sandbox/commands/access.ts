@@ -6,7 +6,7 @@ import { type Call, type Command, CommandError, playerName, rest, word } from '.
 const DEFAULT_BAN_REASON = 'Banned by an operator.';
 
 /** Who may come in, and who may command. */
-export const accessCommands: Command[] = [
+export const ACCESS_COMMANDS: Command[] = [
   { name: 'kick', usage: 'kick <target> [<reason>]', run: kick },
   { name: 'ban', usage: 'ban <target> [<reason>]', run: ban },
   { name: 'pardon', usage: 'pardon <target>', run: pardon },

@@ -1,9 +1,9 @@
 import type { Game } from '../game.ts';
-import { accessCommands } from './access.ts';
+import { ACCESS_COMMANDS } from './access.ts';
 import { type Command, CommandError, type Source } from './command.ts';
-import { serverCommands } from './server.ts';
+import { SERVER_COMMANDS } from './server.ts';
 import { whitelistCommand } from './whitelist.ts';
-import { worldCommands } from './world.ts';
+import { WORLD_COMMANDS } from './world.ts';
 
 const help: Command = {
   name: 'help',
@@ -11,19 +11,19 @@ const help: Command = {
   forAll: true,
   silent: true,
   run: ({ game, source }) => {
-    const allowed = commands.filter((command) => mayUse(game, source, command));
+    const allowed = COMMANDS.filter((command) => mayUse(game, source, command));
     return allowed.map(({ usage }) => `/${usage}`).join('\n');
   },
 };
 
-const commands: Command[] = [...serverCommands, ...accessCommands, whitelistCommand, ...worldCommands, help];
-const byName = new Map(commands.map((command) => [command.name, command]));
+const COMMANDS: Command[] = [...SERVER_COMMANDS, ...ACCESS_COMMANDS, whitelistCommand, ...WORLD_COMMANDS, help];
+const BY_NAME = new Map(COMMANDS.map((command) => [command.name, command]));
 
 /** Runs one command line, with or without a slash; answers what to show to its sender. Never throws. */
 export function runCommand(game: Game, line: string, source: Source): string {
   const text = line.trim().replace(/^\//, '');
   const [name = '', ...words] = text.split(/\s+/);
-  const command = byName.get(name.replace(/^minecraft:/, ''));
+  const command = BY_NAME.get(name.replace(/^minecraft:/, ''));
   if (!command || !mayUse(game, source, command)) {
     return `Unknown or incomplete command, see below for error\n${printable(text)}<--[HERE]`;
   }

@@ -1,7 +1,7 @@
 import { type Call, type Command, CommandError, rest, word } from './command.ts';
 
 /** The server itself: who is here, how it is doing, and its end. */
-export const serverCommands: Command[] = [
+export const SERVER_COMMANDS: Command[] = [
   { name: 'list', usage: 'list [uuids]', forAll: true, silent: true, run: list },
   { name: 'say', usage: 'say <message>', silent: true, run: say },
   { name: 'tps', usage: 'tps', forAll: true, silent: true, run: tps },

@@ -6,7 +6,7 @@ const DAY_TICKS = 24_000;
 const MAX_GIVEN = 6_400;
 
 /** The world: saving, time, blocks and items. */
-export const worldCommands: Command[] = [
+export const WORLD_COMMANDS: Command[] = [
   { name: 'save-all', usage: 'save-all [flush]', run: saveAll },
   { name: 'save-off', usage: 'save-off', run: saveOff },
   { name: 'save-on', usage: 'save-on', run: saveOn },

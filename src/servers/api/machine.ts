@@ -3,7 +3,7 @@ import { restDeadline } from '../../../machines/server-context.ts';
 import { reply } from '../../http/fields.ts';
 import type { Operation } from '../../http/operation.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
-import { notFound } from '../refusals.ts';
+import { serverNotFound } from '../../people/members/owned-servers.ts';
 import type { Servers } from '../servers.ts';
 import type { TransitionRow } from '../transition-rows.ts';
 import { ServerParams } from './messages.ts';
@@ -81,7 +81,7 @@ const inspectMachine = ({ serverOperation, servers, settings }: Needs) =>
     reply: Machine,
     async run({ params, server: { row, context } }) {
       const view = await servers.inspect(params.id);
-      if (!view) throw notFound(params.id);
+      if (!view) throw serverNotFound(params.id);
       const rest = restDeadline(context, (row.idleTimeoutMinutes || settings.idleTimeoutMinutes) * MINUTE_MS);
       const deadlines = [...view.deadlines, ...(rest === undefined ? [] : [rest])];
       return { ...view, deadlines, transitions: view.transitions.map(transitionView) };

@@ -24,11 +24,11 @@ const Member = z
   })
   .meta({ id: 'Member' });
 
-const of = { scope: 'members', role: 'owner', tag: 'control', params: ServerParams } as const;
+const COMMON = { scope: 'members', role: 'owner', tag: 'control', params: ServerParams } as const;
 
 const listMembers = ({ serverOperation, store }: Needs) =>
   serverOperation({
-    ...of,
+    ...COMMON,
     id: 'ListMembers',
     method: 'get',
     path: '/v1/servers/{id}/members',
@@ -40,7 +40,7 @@ const listMembers = ({ serverOperation, store }: Needs) =>
 
 const inviteMember = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     id: 'InviteMember',
     method: 'post',
     path: '/v1/servers/{id}/members',
@@ -56,7 +56,7 @@ const inviteMember = (needs: Needs) =>
 
 const setMemberRole = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     id: 'SetMemberRole',
     method: 'post',
     path: '/v1/servers/{id}/members:setRole',
@@ -69,7 +69,7 @@ const setMemberRole = (needs: Needs) =>
 
 const removeMember = (needs: Needs) =>
   needs.serverOperation({
-    ...of,
+    ...COMMON,
     id: 'RemoveMember',
     method: 'post',
     path: '/v1/servers/{id}/members:remove',

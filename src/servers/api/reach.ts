@@ -3,8 +3,8 @@ import { type Role, isAtLeast } from '../../http/roles.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { auditActorOf, recordAudit } from '../../people/audit/audit.ts';
 import { roleOn } from '../../people/members/members.ts';
+import { serverNotFound } from '../../people/members/owned-servers.ts';
 import type { Store, Tx } from '../../store/store.ts';
-import { notFound } from '../refusals.ts';
 import type { ServerRow } from '../rows.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
@@ -21,7 +21,7 @@ export async function reachServer(
 ): Promise<{ server: ServerNow; role: Role }> {
   const server = await servers.get(id);
   const role = server && (await roleOn(store, principal, server.row));
-  if (!server || !role) throw notFound(id);
+  if (!server || !role) throw serverNotFound(id);
   requireRole(role, least);
   return { server, role };
 }

@@ -28,7 +28,7 @@ interface Needs {
 
 const MOST_IDLE_MINUTES = 7 * 24 * 60;
 
-const common = {
+const COMMON = {
   method: 'post',
   scope: 'servers:write',
   role: 'member',
@@ -39,7 +39,7 @@ const common = {
 
 const setServerProperties = (needs: Needs) =>
   needs.serverOperation({
-    ...common,
+    ...COMMON,
     id: 'SetServerProperties',
     path: '/v1/servers/{id}:setProperties',
     summary: 'Set idle timeout and server.properties',
@@ -68,7 +68,7 @@ const setServerProperties = (needs: Needs) =>
 
 const setServerMotd = (needs: Needs) =>
   needs.serverOperation({
-    ...common,
+    ...COMMON,
     id: 'SetServerMotd',
     path: '/v1/servers/{id}:setMotd',
     summary: 'Set the description in the server list',
@@ -90,7 +90,7 @@ const WebhookUrl = text(2_048)
 
 const setServerAlertWebhook = (needs: Needs) =>
   needs.serverOperation({
-    ...common,
+    ...COMMON,
     id: 'SetServerAlertWebhook',
     path: '/v1/servers/{id}:setAlertWebhook',
     summary: 'Set where alerts go',

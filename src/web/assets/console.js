@@ -9,7 +9,6 @@ const MOST_COMMANDS = 100;
 /** A stream begins with the newest lines, of which some may be here already: they come at once. */
 const BACKLOG_MS = 250;
 const MOST_BACKLOG = 1_000;
-const AWAKE = new Set(['running', 'starting', 'stopping', 'installing', 'maintaining']);
 
 const box = document.querySelector('[data-log]');
 const list = box.firstElementChild;
@@ -34,7 +33,7 @@ let reading = false;
 follow();
 document.addEventListener('dormouse:renewed', () => {
   // A stream of a server that has ended is over; it is asked for again once there is something to hear.
-  if (!source && AWAKE.has(document.querySelector('[data-live="console"]')?.dataset.state)) follow();
+  if (!source && document.querySelector('[data-live="console"]')?.dataset.prints === 'true') follow();
 });
 
 function follow() {

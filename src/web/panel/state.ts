@@ -1,3 +1,4 @@
+import { isTagged } from '../../../machines/server.ts';
 import { type Html, html } from '../html.ts';
 
 /** What kinds of states there are, as they are coloured. */
@@ -20,17 +21,17 @@ const WORDS: Record<string, string> = {
   running: 'awake',
 };
 
-/** By the code of why a server does not go on: what is said in place of its state, and of which states; none named: of all. */
-const STANDINGS: Readonly<Record<string, { tone: string; words: string; states: readonly string[] }>> = {
-  node_lost: { tone: 'bad', words: 'waits', states: [] },
-  no_room: { tone: 'warn', words: 'in line', states: ['start_failed'] },
-  suspended: { tone: 'bad', words: 'suspended', states: ['hibernated', 'start_failed', 'install_failed'] },
+/** By the code of why a server does not go on: what is said in place of its state, and of which states. Default: of all. */
+const STANDINGS: Readonly<Record<string, { tone: string; words: string; isSaidOf?: (state: string) => boolean }>> = {
+  node_lost: { tone: 'bad', words: 'waits' },
+  no_room: { tone: 'warn', words: 'in line', isSaidOf: (state) => state === 'start_failed' },
+  suspended: { tone: 'bad', words: 'suspended', isSaidOf: (state) => isTagged(state, 'at-rest') },
 };
 
 /** The state of a server as its owner reads it. `code`: of why it does not go on (`startErrorCode`); '' for nothing. */
 export function stateTag(state: string, code = ''): Html {
   const standing = STANDINGS[code];
-  const isSaid = standing !== undefined && (standing.states.length === 0 || standing.states.includes(state));
+  const isSaid = standing !== undefined && standing.isSaidOf?.(state) !== false;
   const [tone, words] = isSaid ? [standing.tone, standing.words] : [toneOf(state), WORDS[state] ?? stateText(state)];
   return html`<span class="tag ${tone}">${words}</span>`;
 }

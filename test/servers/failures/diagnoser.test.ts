@@ -12,7 +12,7 @@ const LINES = [
   'java.io.IOException: /srv/games/dormouse/cores/paper-1.21.1.jar',
 ];
 const artefacts = { lines: LINES, report: ['/srv/games/dormouse/servers/abc/mods'] };
-const evidence = { ...artefacts, exit: { code: 1, oomKilled: false, at: 0 }, phase: 'start' } as const;
+const EVIDENCE = { ...artefacts, exit: { code: 1, oomKilled: false, at: 0 }, phase: 'start' } as const;
 
 test('a log is read by a worker, and what it shows names no folder of the machine', async (t) => {
   const workers = createWorkerPool();
@@ -22,12 +22,12 @@ test('a log is read by a worker, and what it shows names no folder of the machin
     asked.push(`${job.name} for ${options.tenant}`);
     return workers.run(job, input, options);
   };
-  const found = await createDiagnoser({ dataDir: DATA_DIR, workers: { run: spied } })(row, evidence);
+  const found = await createDiagnoser({ dataDir: DATA_DIR, workers: { run: spied } })(row, EVIDENCE);
   t.deepEqual(asked, ['diagnoseJob for acc']);
   t.is(found.summary, 'Program missing: There is no server.jar to start.');
   t.true(found.raw.includes('jarfile /data/server.jar'));
   t.false(JSON.stringify(found).includes('/srv'));
-  t.deepEqual(await createDiagnoser({ dataDir: DATA_DIR })(row, evidence), found);
+  t.deepEqual(await createDiagnoser({ dataDir: DATA_DIR })(row, EVIDENCE), found);
 });
 
 test('where no worker is free, the way the game ended is told', async (t) => {
@@ -35,8 +35,8 @@ test('where no worker is free, the way the game ended is told', async (t) => {
     throw new StatusError('UNAVAILABLE', 'BUSY', 'Too many wait.');
   };
   const found = await createDiagnoser({ dataDir: DATA_DIR, workers: { run } })(row, {
-    ...evidence,
-    exit: { ...evidence.exit, oomKilled: true },
+    ...EVIDENCE,
+    exit: { ...EVIDENCE.exit, oomKilled: true },
   });
   t.is(found.code, 'out_of_memory');
 });

@@ -1,3 +1,4 @@
+import { isTagged } from '../../../../machines/server.ts';
 import { ASSETS } from '../../../web/assets.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { Page } from '../../../web/page-request.ts';
@@ -36,13 +37,8 @@ export function settingsPage(request: ServerRequest, title: string, cards: Html)
 /** What is said after each form of settings. */
 export const SAVED = { saved: 'Saved.' };
 
-/** Whether nothing runs or is done to the server, so that what a run keeps may be changed. */
-export function isAtRest({ server }: ServerRequest): boolean {
-  return ['hibernated', 'start_failed', 'install_failed'].includes(server.state);
-}
-
 /** Why a form cannot be done now. */
-export function restNote(request: ServerRequest): Html | undefined {
-  if (isAtRest(request)) return undefined;
+export function restNote({ server }: ServerRequest): Html | undefined {
+  if (isTagged(server.state, 'at-rest')) return undefined;
   return html`<p class="note warn">The server is awake. Stop it first: this changes only while it is asleep.</p>`;
 }

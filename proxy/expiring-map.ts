@@ -1,0 +1,44 @@
+/** Values that each count for a while. Bounded: the one that was set longest ago is forgotten first. */
+export class ExpiringMap<V> {
+  readonly #most: number;
+  readonly #now: () => number;
+  /** In the order in which they were set. */
+  readonly #entries = new Map<string, { value: V; until: number }>();
+
+  /** `most`: entries at most. `now`: ms of any clock. */
+  constructor(most: number, now: () => number) {
+    this.#most = most;
+    this.#now = now;
+  }
+
+  /** Counts for `forMs` from now, whatever was set before. */
+  set(key: string, value: V, forMs: number): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, { value, until: this.#now() + forMs });
+    const [oldest] = this.#entries.keys();
+    if (oldest !== undefined && this.#entries.size > this.#most) this.#entries.delete(oldest);
+  }
+
+  /** Undefined where there is none that counts. */
+  get(key: string): V | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.until > this.#now()) return entry?.value;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  has(key: string): boolean {
+    return this.get(key) !== undefined;
+  }
+
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  /** Those that count, each with how long still (ms). */
+  all(): { key: string; value: V; forMs: number }[] {
+    const now = this.#now();
+    for (const [key, { until }] of this.#entries) if (until <= now) this.#entries.delete(key);
+    return [...this.#entries].map(([key, { value, until }]) => ({ key, value, forMs: until - now }));
+  }
+}

@@ -1,0 +1,13 @@
+import { isTagged } from '../../../machines/server.ts';
+import type { ServerRequest } from '../../web/panel/panel.ts';
+
+/** Whether a change of all its files ends a run, after which the server is started again. */
+export function isStoppedForIt({ server }: ServerRequest): boolean {
+  return isTagged(server.state, 'awake');
+}
+
+/** What is said of that before somebody confirms such a change; '' where nothing is stopped for it. */
+export function stopsText(request: ServerRequest): string {
+  if (!isStoppedForIt(request)) return '';
+  return ' The server is stopped for it, players leave the game, and then it is started again.';
+}
