@@ -91,10 +91,12 @@ async function withStore<Result>(config: Config, work: (store: Store) => Promise
 
 async function backUp(config: Config, target: string): Promise<string> {
   const { dataDir, databaseUrl, backupStore, backupEncryptionKey } = config;
-  await backupService({ dataDir, databaseUrl, envFile: ENV_FILE }, target, Date.now());
+  const { hasSettings } = await backupService({ dataDir, databaseUrl, envFile: ENV_FILE }, target, Date.now());
   const backups = `${dataDir}/backups`;
   const said = [
-    `${target} holds the database, the keys and what ${ENV_FILE} sets: keep it as safe as these.`,
+    hasSettings
+      ? `${target} holds the database, the keys and what ${ENV_FILE} sets: keep it as safe as these.`
+      : `${target} holds the database and the keys: keep it as safe as these. There is no ${ENV_FILE} here: keep the settings apart.`,
     `The files of servers are in ${dataDir}/servers: copy them too.`,
     backupStore === null
       ? `Their backups are in ${backups}: copy these too.`
@@ -108,8 +110,13 @@ async function backUp(config: Config, target: string): Promise<string> {
 async function restore({ dataDir, databaseUrl }: Config, archive = ''): Promise<string> {
   if (archive === '') throw new ConfigError('Name the file: npm run restore-service FILE');
   const { madeAt, settings } = await restoreService({ dataDir, databaseUrl, envFile: ENV_FILE }, archive);
-  const written = settings === undefined ? '' : ` Its settings are in ${settings}.`;
-  return `Restored as it was at ${madeAt}.${written} Put servers' files back into ${dataDir}/servers, and backups into ${dataDir}/backups; those in a store off site are found there, with the same S3_… settings and BACKUP_ENCRYPTION_KEY. Then npm start.\n`;
+  const said = [
+    `Restored as it was at ${madeAt}.`,
+    settings !== undefined && `Its settings are in ${settings}.`,
+    !databaseUrl.startsWith('sqlite:') &&
+      `It is in the PostgreSQL of DATABASE_URL: see that ${ENV_FILE} names that too.`,
+  ];
+  return `${said.filter(Boolean).join(' ')} Put servers' files back into ${dataDir}/servers, and backups into ${dataDir}/backups; those in a store off site are found there, with the same S3_… settings and BACKUP_ENCRYPTION_KEY. Then npm start.\n`;
 }
 
 /** Stops what runs, or is about to, when the process is told to end. */

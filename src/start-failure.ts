@@ -53,7 +53,7 @@ function databaseFailure({ code = '', message }: SystemError, { databaseUrl, dat
     switch (code) {
       case 'SQLITE_CORRUPT':
       case 'SQLITE_NOTADB':
-        return `The database ${file} is damaged: put a copy of it in its place, or move it away to begin with an empty one (servers' files stay in ${dataDir}).`;
+        return `The database ${file} is damaged: move it away, and ${file}-wal and ${file}-shm with it, where they are. Then put a copy in its place, or begin with an empty one (servers' files stay in ${dataDir}).`;
       case 'SQLITE_CANTOPEN':
       case 'SQLITE_READONLY':
       case 'SQLITE_PERM':

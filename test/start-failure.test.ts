@@ -64,7 +64,7 @@ test('a data folder that is none, a database that is damaged or out of reach: on
   const cases: [Record<string, string>, RegExp][] = [
     [{ DATA_DIR: join(file, 'below') }, /^DATA_DIR \(.*\) is no folder: .*file.* is a file/],
     [{ DATA_DIR: file }, /^DATA_DIR \(.*\) is no folder/],
-    [{ DATA_DIR: damaged }, /^The database .*dormouse\.db is damaged: put a copy/],
+    [{ DATA_DIR: damaged }, /^The database .*dormouse\.db is damaged: move it away, and .*dormouse\.db-wal and/],
     [
       { DATA_DIR: dir, DATABASE_URL: 'postgres://a:secret@127.0.0.1:1/x' },
       /^PostgreSQL at 127\.0\.0\.1:1 does not answer/,

@@ -34,7 +34,7 @@ const COMMON = {
 } satisfies Partial<DataSourceOptions>;
 
 /** What the writer alone needs: the reader is asked in SQL, and to work out what tables are takes time. */
-type Described = { migrations: typeof MIGRATIONS; entities: EntitySchema<object>[] };
+type Described = { migrations: (typeof MIGRATIONS)[number][]; entities: EntitySchema<object>[] };
 
 /** Set on every SQLite connection and read back. https://www.sqlite.org/pragma.html */
 const PRAGMAS = {
@@ -49,10 +49,14 @@ const PRAGMAS = {
 
 /**
  * Connects to `postgres://…`, `sqlite:<file>` (created where missing) or `sqlite::memory:`. This is the one file that
- * knows the drivers. Rejects where a connection or a setting cannot be had.
+ * knows the drivers. `only`: the names of those migrations that it may have, where that is not all. Rejects where a connection or a
+ * setting cannot be had.
  */
-export async function openDataSources(url: string, tables: Tables): Promise<DataSources> {
-  const described = { migrations: MIGRATIONS, entities: [...tables] };
+export async function openDataSources(url: string, tables: Tables, only?: ReadonlySet<string>): Promise<DataSources> {
+  const described = {
+    migrations: MIGRATIONS.filter(({ name }) => only?.has(name) ?? true),
+    entities: [...tables],
+  };
   if (!url.startsWith('sqlite:')) return openPostgres(url, described);
   const file = url.slice('sqlite:'.length);
   if (file !== ':memory:') return openSqlite(file, described, PRAGMAS);

@@ -3,9 +3,9 @@
  *
  * - The database: every commit begins by asking whether the lease is still held (`Store.fence`), so a write of the one before
  *   is refused, however late it comes.
- * - Everything else (games, servers' files, backups, what proxies are told, letters): where a standby may be waiting, a thread
- *   (`lease-deadline.ts`) ends the whole process a second before anybody else may take the lease, unless it was renewed. It is the
- *   first to know when a stopped process goes on, and needs no turn of the event loop. What the kernel does already (one write of
+ * - Everything else (games, servers' files, backups, what proxies are told, letters): on PostgreSQL, which another machine may
+ *   reach, a thread (`lease-deadline.ts`) ends the whole process a second before anybody else may take the lease, unless it was
+ *   renewed. It is the first to know when a stopped process goes on, and needs no turn of the event loop. What the kernel does already (one write of
  *   a chunk, one rename) is all that can still come after it. (As the first process of a container, the event loop has to end it.)
  * - Games and their consoles, besides: nothing is asked of them while the lease is not surely held (`Lease.require`), and the
  *   database is asked where the time of the last renewal does not say so. So what wakes up in the instant before that thread
@@ -31,7 +31,7 @@ export interface Lease {
   renew(): Promise<void>;
   /**
    * To be awaited before anything is done that the database does not guard. UNAVAILABLE LEASE_LOST where another process has
-   * taken over; where a standby may have, also while the database cannot be asked.
+   * taken over; where one of another machine may have, also while the database cannot be asked.
    */
   require(): Promise<void>;
   /** Whether nobody else can hold it now, as far as the time of the last renewal says. */
@@ -64,6 +64,8 @@ export interface LeaseOptions {
   self?: ProcessIdentity;
   /** Waits in real time, which no clock changes. */
   pause?: (ms: number) => Promise<unknown>;
+  /** What ends this process when it is late. Default: the thread that does. */
+  deadlineOf?: typeof startDeadline;
 }
 
 /** How long nobody else takes a lease that is not renewed, and how often it is. */
@@ -76,7 +78,7 @@ const NAME = 'control';
 const LONG: Span = { heldMs: 30_000, renewMs: 10_000 };
 /** Where another one waits to take over within 10 s, its start included. */
 const SHORT: Span = { heldMs: 8_000, renewMs: 1_000 };
-/** So long before the end of a short one, its holder ends itself. */
+/** So long before others may take it, its holder ends itself. */
 const MARGIN_MS = 1_000;
 const LOOK_MS = 500;
 
@@ -150,10 +152,12 @@ interface Taken {
   span: Span;
 }
 
-function keep(store: Store, { token, at, span }: Taken, { clock, log, onLost }: LeaseOptions): Lease {
+function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): Lease {
+  const { clock, log, onLost, deadlineOf = startDeadline } = options;
   const sureMs = span.heldMs - MARGIN_MS;
-  const deadline: Deadline | undefined =
-    span === SHORT ? startDeadline({ at, limitMs: sureMs, onLate: onLost }) : undefined;
+  // A file has nobody but processes of this machine, who see that this one lives.
+  const isShared = store.dialect === 'postgres';
+  const deadline: Deadline | undefined = isShared ? deadlineOf({ at, limitMs: sureMs, onLate: onLost }) : undefined;
   let renewedAt = at;
   let lost = false;
   const lose = () => {
@@ -191,8 +195,7 @@ function keep(store: Store, { token, at, span }: Taken, { clock, log, onLost }: 
       if (lost) throw leaseLost();
       if (isSure()) return;
       await renew().catch((error: unknown) => {
-        // Nobody waits for it: what the database cannot be asked, nobody else can be told by it.
-        if (lost || span === SHORT || !isAway(error)) throw error;
+        if (lost || isShared || !isAway(error)) throw error;
       });
     },
     async release() {

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
@@ -9,8 +9,9 @@ import { readIfThere, syncDirectory, writeAtomic } from '../kernel/atomic-file.t
 import type { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { backupRefusal } from './backup-refusal.ts';
+import { copyDatabase } from './copy-database.ts';
 import { copySqlite, isEmptyPostgres, openDataSources } from './data-source.ts';
-import { dumpPostgres, loadPostgres } from './postgres-programs.ts';
+import { loadPostgres } from './postgres-dump.ts';
 
 /** Where an installation keeps what is its own: all but the folders of its servers and their backups. */
 export interface ServiceFiles {
@@ -25,6 +26,7 @@ const Manifest = z.object({
   format: z.literal(1),
   /** When it was made. RFC 3339. */
   madeAt: z.iso.datetime(),
+  /** A database of SQLite, whichever the installation had. Archives of earlier states may have what `pg_dump` made of PostgreSQL. */
   database: z.enum(['sqlite', 'postgres']),
 });
 type Manifest = z.infer<typeof Manifest>;
@@ -34,35 +36,33 @@ const DATABASE = 'database';
 /** Of the data directory. */
 const KEYS = ['secret.key', 'ssh_host_ed25519_key', 'proxy.token'];
 const ENV = 'env';
+/** What a folder answers that this user may not write to. */
+const NOT_OURS = new Set(['EACCES', 'EPERM', 'EROFS']);
 /** Of all but the database. */
 const MOST_BYTES = MIB;
 
 /**
  * Writes the database, keys and settings as one archive (tar, gzip) to `target`, readable by its owner alone; at any moment
- * there is a whole archive or none. The service may run meanwhile: the database is taken as it is at one instant. Rejects with a
- * StatusError that says what to do.
+ * there is a whole archive or none. The service may run meanwhile: the database is taken as it is at one instant. Resolves with
+ * whether there were settings in a file. Rejects with a StatusError that says what to do.
  */
 export async function backupService(
   { dataDir, databaseUrl, envFile }: ServiceFiles,
   target: string,
   now: number,
-): Promise<void> {
+): Promise<{ hasSettings: boolean }> {
   const made = resolve(target);
   if (await isThere(made)) throw backupRefusal(`${made} is there already. Name another file.`);
   const file = sqliteFile(databaseUrl);
-  if (file !== undefined && !(await isThere(file)))
-    throw backupRefusal(`There is no database at ${file}: DATA_DIR or DATABASE_URL is another one.`);
+  if (file === undefined ? await isEmptyPostgres(databaseUrl) : !(await isThere(file)))
+    throw backupRefusal(`There is no database at ${file ?? 'DATABASE_URL'}: DATA_DIR or DATABASE_URL is another one.`);
   // Beside the archive, where there has to be room for it anyway.
   const draft = await mkdtemp(join(dirname(made), '.dormouse-backup-'));
   try {
     const database = join(draft, DATABASE);
-    if (file === undefined) await dumpPostgres(databaseUrl, draft, database);
+    if (file === undefined) await copyDatabase(databaseUrl, `sqlite:${database}`);
     else await copySqlite(file, database);
-    const manifest: Manifest = {
-      format: 1,
-      madeAt: new Date(now).toISOString(),
-      database: file === undefined ? 'postgres' : 'sqlite',
-    };
+    const manifest: Manifest = { format: 1, madeAt: new Date(now).toISOString(), database: 'sqlite' };
     const tar = pack();
     const written = writeAtomic(made, tar.pipe(createGzip()), { draft: join(draft, 'archive') });
     const fed = (async () => {
@@ -74,15 +74,16 @@ export async function backupService(
     })();
     await Promise.all([written, fed.catch((error: Error) => tar.destroy(error))]);
     await syncDirectory(dirname(made));
+    return { hasSettings: await isThere(envFile) };
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
 }
 
 /**
- * Puts what `backupService` has written in its place, the database last: ended in between, it can be done again. Only where
- * there is no installation yet. Resolves with when it was made, and where its settings are now. Rejects with a StatusError that says
- * what to do, and then no database was made.
+ * Puts what `backupService` has written in its place, the database last: ended in between, it can be done again. It goes into
+ * either kind of database, whichever it was of. Only where there is no installation yet. Resolves with when it was made, and where
+ * its settings are now. Rejects with a StatusError that says what to do, and then no database was made.
  */
 export async function restoreService(
   { dataDir, databaseUrl, envFile }: ServiceFiles,
@@ -90,30 +91,29 @@ export async function restoreService(
 ): Promise<{ madeAt: string; settings: string | undefined }> {
   if (!(await isThere(archive))) throw backupRefusal(`There is no file ${archive}.`);
   const file = sqliteFile(databaseUrl);
-  if (file !== undefined && (await isThere(file))) throw inUse(file);
+  if (file !== undefined) await refuseOtherDatabase(file);
   await mkdir(dataDir, { recursive: true, mode: 0o750 });
   const draft = await mkdtemp(join(dataDir, '.dormouse-restore-'));
   try {
     await unpack(archive, draft);
     const manifest = await manifestIn(draft, archive);
-    requireKind(manifest, file === undefined ? 'postgres' : 'sqlite');
+    if (manifest.database === 'postgres' && file !== undefined)
+      throw backupRefusal('The archive holds a dump of PostgreSQL: set DATABASE_URL to an empty PostgreSQL database.');
     if (file === undefined && !(await isEmptyPostgres(databaseUrl))) throw inUse('The database of DATABASE_URL');
     await refuseOtherKeys(draft, dataDir);
     for (const name of KEYS) await move(join(draft, name), join(dataDir, name));
-    const settings = (await isThere(envFile)) ? `${envFile}.restored` : envFile;
-    const hasSettings = await move(join(draft, ENV), settings);
-    await syncDirectory(dataDir);
+    const settings = await moveSettings(join(draft, ENV), envFile, dataDir);
     const database = join(draft, DATABASE);
-    if (file === undefined) {
+    if (file !== undefined) {
+      await forgetLease(`sqlite:${database}`);
+      await move(database, file);
+    } else if (manifest.database === 'sqlite') {
+      await copyDatabase(`sqlite:${database}`, databaseUrl);
+    } else {
       await loadPostgres(databaseUrl, draft, database);
       await forgetLease(databaseUrl);
-    } else {
-      await forgetLease(`sqlite:${database}`);
-      await mkdir(dirname(file), { recursive: true });
-      await move(database, file);
-      await syncDirectory(dirname(file));
     }
-    return { madeAt: manifest.madeAt, settings: hasSettings ? settings : undefined };
+    return { madeAt: manifest.madeAt, settings };
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
@@ -162,13 +162,13 @@ function parsed(text: string): unknown {
   }
 }
 
-function requireKind({ database }: Manifest, kind: Manifest['database']): void {
-  if (database === kind) return;
-  throw backupRefusal(
-    database === 'sqlite'
-      ? 'The archive holds a database of SQLite: leave DATABASE_URL empty.'
-      : 'The archive holds a database of PostgreSQL: set DATABASE_URL to an empty PostgreSQL database.',
-  );
+/** A log beside no database is of one that was moved away: SQLite would write it into the one that takes its place. */
+async function refuseOtherDatabase(file: string): Promise<void> {
+  if (await isThere(file)) throw inUse(file);
+  for (const companion of [`${file}-wal`, `${file}-shm`, `${file}-journal`]) {
+    if (await isThere(companion))
+      throw backupRefusal(`${companion} belongs to the database that was there: move it to where that is now.`);
+  }
 }
 
 /** Keys that are the same are of a restore that was ended in between. */
@@ -190,10 +190,33 @@ async function forgetLease(databaseUrl: string): Promise<void> {
   }
 }
 
+/**
+ * To where the service reads them, unless there are some. A container's folder may not be written to: then into that of the data.
+ * Resolves with where they are now.
+ */
+async function moveSettings(from: string, envFile: string, dataDir: string): Promise<string | undefined> {
+  const places = [(await isThere(envFile)) ? `${envFile}.restored` : envFile, join(dataDir, 'env.restored')];
+  for (const [n, place] of places.entries()) {
+    try {
+      return (await move(from, place)) ? place : undefined;
+    } catch (error) {
+      if (n > 0 || !NOT_OURS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    }
+  }
+  return undefined;
+}
+
+/** On disk under its new name once it resolves, and never there by halves. */
 async function move(from: string, to: string): Promise<boolean> {
   if (!(await isThere(from))) return false;
-  // The settings may lie on another disk.
-  await rename(from, to).catch(() => copyFile(from, to));
+  await mkdir(dirname(to), { recursive: true });
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    await writeAtomic(to, createReadStream(from));
+  }
+  await syncDirectory(dirname(to));
   return true;
 }
 

@@ -38,8 +38,8 @@ export interface Store extends Sql {
   close(): Promise<void>;
 }
 
-/** Any number that nobody else in the database locks by. */
-const MIGRATING = 740_161_826;
+/** By what whoever makes the tables of a database of PostgreSQL locks it: any number that nobody else does. */
+export const MIGRATING = 740_161_826;
 
 /**
  * Opens the database at `postgres://…`, `sqlite:<file>` or `sqlite::memory:`; `tables` are those that code here asks for by
@@ -65,7 +65,8 @@ async function knownMigrations(sources: DataSources): Promise<string[]> {
   return done;
 }
 
-function newer(copy: string | undefined): StatusError {
+/** Says so of a database; `copy`: the one that fits this release. */
+export function newer(copy: string | undefined): StatusError {
   const orBack = copy === undefined ? '' : `, or put back ${copy}, which it made before its changes`;
   return new StatusError(
     'FAILED_PRECONDITION',

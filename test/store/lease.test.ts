@@ -10,7 +10,8 @@ import { getMeta, setMeta } from '../../src/store/meta.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { fakeClock } from '../fakes/clock.ts';
-import { postgresUrl } from './postgres.ts';
+import { postgresUrl, startPostgres } from './postgres.ts';
+import { needs } from '../support/needs.ts';
 import { chance } from '../support/random.ts';
 import { log, directory, emptyStore, refused } from './support.ts';
 
@@ -103,6 +104,12 @@ test('lease: a living process of this machine keeps it while it is stopped, what
   await (await acquireLease(store, { clock: late, log, onLost: () => t.fail() })).release();
 });
 
+/** When a machine's process would end itself, and how often that was put off. */
+interface Limit {
+  limitMs: number;
+  extended: number;
+}
+
 /** Two machines, `north` and `south`, on one database; the clock of `south` is an hour ahead. */
 async function twoMachines(t: ExecutionContext, url?: string) {
   const database = url ?? `sqlite:${join(await directory(t), 'store.db')}`;
@@ -110,8 +117,16 @@ async function twoMachines(t: ExecutionContext, url?: string) {
   const machine = async (hostname: string, now: number) => {
     const store = await emptyStore(t, database);
     const self = { hostname, scope: 'boot 1', pid: 1, startedAt: '1' };
-    const options: LeaseOptions = { clock: fakeClock(now), log, onLost: () => lost.push(hostname), self };
-    return { store, options };
+    const deadlines: Limit[] = [];
+    // Its thread would end this process.
+    const deadlineOf: LeaseOptions['deadlineOf'] = ({ limitMs }) => {
+      const limit: Limit = { limitMs, extended: 0 };
+      deadlines.push(limit);
+      return { extend: () => void limit.extended++, stop: async () => {} };
+    };
+    const onLost = () => lost.push(hostname);
+    const options: LeaseOptions = { clock: fakeClock(now), log, onLost, self, deadlineOf };
+    return { store, options, deadlines };
   };
   const south = await machine('south', 1_700_003_600_000);
   const waiting: (() => void)[] = [];
@@ -146,6 +161,8 @@ for (const dialect of ['sqlite', 'postgres']) {
     });
     await looksAt(60);
     t.false(taken);
+    // Nobody else can reach a file; from a shared database, the holder may be the one that is cut off.
+    t.deepEqual(north.deadlines, url === undefined ? [] : [{ limitMs: 29_000, extended: 0 }]);
     await north.store.write((tx) => setMeta(tx, 'still mine', ''));
     goOn();
     const second = await waiting;
@@ -204,12 +221,28 @@ test('standby: it waits for one that lives, 30 s for one that promises no more, 
   t.deepEqual(lost, []);
 });
 
+test('lease (postgres): a holder that nobody waits for ends itself all the same when it is cut off from the database', async (t) => {
+  if (!(await needs(t, 'postgres'))) return;
+  const postgres = await startPostgres();
+  const program = join(import.meta.dirname, 'lease-child.ts');
+  const child = spawn(process.execPath, [program, await postgres.database()], { stdio: ['ignore', 'pipe', 'pipe'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  const ended = once(child, 'close');
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  await postgres.stop();
+  // Whichever of its threads finds out first.
+  const [code, signal] = (await ended) as [number | null, string | null];
+  t.true(signal === 'SIGKILL' || code === 3, `${code} ${signal}`);
+  if (signal !== null) t.regex(said, /lease was not renewed for \d{5} ms/);
+});
+
 test('standby (postgres): one that waits itself is held for 8 s only; the one before touches nothing once that is over', async (t) => {
   const url = await postgresUrl(t);
   if (url === undefined) return;
   const { lost, north, south, looksAt, goOn } = await twoMachines(t, url);
   const told: unknown[] = [];
-  // As it holds it for 30 s, its thread does not end this process.
   const first = await acquireLease(north.store, north.options);
   await north.store.write((tx) => tx.run(`UPDATE "leases" SET "token" = "token" || '.8000'`));
   const waiting = acquireLease(south.store, { ...south.options, ...standby(told) });

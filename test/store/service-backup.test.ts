@@ -1,12 +1,19 @@
-import { readFile, readdir, stat, truncate, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, readFile, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { createGzip } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
-import { insertServer, listServersByAccount } from '../../src/servers/rows.ts';
+import { pack } from 'tar-stream';
+import { KIB, MIB } from '../../src/kernel/units.ts';
+import { getServer, insertServer, listServersByAccount } from '../../src/servers/rows.ts';
 import { type ServiceFiles, backupService, restoreService } from '../../src/store/service-backup.ts';
 import { openSecret } from '../../src/store/secret.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
+import { needs } from '../support/needs.ts';
 import { freshStore, serverRow } from '../support/store.ts';
+import { tinyDisk } from '../support/tiny-disk.ts';
 import { onEach, postgresDatabase } from './on-each.ts';
 import { directory, refused } from './support.ts';
 
@@ -54,9 +61,7 @@ onEach(
       }
     })();
     const before = await enough.promise;
-    // Trusted without a password, PostgreSQL takes one all the same.
-    const databaseUrl = from.databaseUrl.replace('dormouse@', `dormouse:${encodeURIComponent('p:a\\s')}@`);
-    await backupService({ ...from, databaseUrl }, archive, NOW);
+    await backupService(from, archive, NOW);
     over.abort();
     await writing;
     t.is((await stat(archive)).mode & 0o777, 0o600);
@@ -123,12 +128,102 @@ test('what is no whole backup is refused, and nothing is made of it', async (t) 
   t.regex(wrong.message, /no database/);
 });
 
-onEach('an archive goes into a database of its own kind', async (t, url) => {
-  const from = await installation(t, url);
+onEach(
+  'an archive goes into the other kind of database too, which is how an installation changes to it',
+  async (t, url) => {
+    if (!(await needs(t, 'postgres'))) return;
+    const from = await installation(t, url);
+    await from.store.write((tx) => insertServer(tx, serverRow('amber')));
+    const archive = join(await directory(t), 'service.tar.gz');
+    await backupService(from, archive, NOW);
+    // On the same machine, with the keys that are there.
+    const databaseUrl = url.startsWith('sqlite:')
+      ? await postgresDatabase()
+      : `sqlite:${join(from.dataDir, 'dormouse.db')}`;
+    await restoreService({ ...from, databaseUrl }, archive);
+    const store = await openStore(databaseUrl, TABLES);
+    t.teardown(() => store.close());
+    t.is((await openSecret(store, from.dataDir)).derive('test', 'a'), from.derived);
+    t.deepEqual(await getServer(store, 'amber'), await getServer(from.store, 'amber'));
+    await refused(t, restoreService({ ...from, databaseUrl }, archive), 'SERVICE_BACKUP');
+  },
+);
+
+test('an archive with a dump of PostgreSQL, as they were once, goes into PostgreSQL', async (t) => {
+  if (!(await needs(t, 'postgres'))) return;
+  const from = await installation(t, await postgresDatabase());
+  await from.store.write((tx) => insertServer(tx, serverRow('amber')));
+  const dump = join(from.dataDir, 'database');
+  await promisify(execFile)('pg_dump', ['--format=custom', `--file=${dump}`, from.databaseUrl]);
+  const archive = join(from.dataDir, 'service.tar.gz');
+  const tar = pack();
+  tar.entry(
+    { name: 'manifest.json' },
+    JSON.stringify({ format: 1, madeAt: '2026-11-22T12:00:00Z', database: 'postgres' }),
+  );
+  tar.entry({ name: 'secret.key' }, await readFile(join(from.dataDir, 'secret.key')));
+  tar.entry({ name: 'database' }, await readFile(dump));
+  tar.finalize();
+  await writeFile(archive, tar.pipe(createGzip()));
+  const { message } = await refused(t, restoreService(await elsewhere(t), archive), 'SERVICE_BACKUP');
+  t.regex(message, /set DATABASE_URL to an empty PostgreSQL database/);
+  const url = await postgresDatabase();
+  // Trusted without a password, PostgreSQL takes one all the same.
+  const databaseUrl = url.replace('dormouse@', `dormouse:${encodeURIComponent('p:a\\s')}@`);
+  await restoreService(await elsewhere(t, databaseUrl), archive);
+  const store = await openStore(url, TABLES);
+  t.teardown(() => store.close());
+  t.is((await getServer(store, 'amber'))?.id, 'amber');
+});
+
+test('what a database that was moved away has left is not written into the one that takes its place', async (t) => {
+  const from = await installation(t);
   const archive = join(await directory(t), 'service.tar.gz');
   await backupService(from, archive, NOW);
-  const other = url.startsWith('sqlite:') ? 'postgres://nobody@localhost:1/none' : undefined;
-  const to = await elsewhere(t, other);
+  await from.store.write((tx) => insertServer(tx, serverRow('later')));
+  const to = await elsewhere(t);
+  const wal = join(to.dataDir, 'dormouse.db-wal');
+  await mkdir(to.dataDir);
+  // As a crash leaves it.
+  await copyFile(join(from.dataDir, 'dormouse.db-wal'), wal);
   const { message } = await refused(t, restoreService(to, archive), 'SERVICE_BACKUP');
-  t.regex(message, other ? /leave DATABASE_URL empty/ : /set DATABASE_URL to an empty PostgreSQL database/);
+  t.true(message.includes(wal), message);
+  t.deepEqual(await readdir(to.dataDir), ['dormouse.db-wal']);
+  await rename(wal, join(to.dataDir, 'moved-wal'));
+  await restoreService(to, archive);
+  const store = await openStore(to.databaseUrl, TABLES);
+  t.teardown(() => store.close());
+  t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
+  t.is(await getServer(store, 'later'), undefined);
+});
+
+test('settings that may not be written beside the service are put beside its data', async (t) => {
+  const from = await installation(t);
+  const archive = join(await directory(t), 'service.tar.gz');
+  t.deepEqual(await backupService(from, archive, NOW), { hasSettings: true });
+  const to = await elsewhere(t);
+  // Where nobody may write, root neither.
+  const { settings } = await restoreService({ ...to, envFile: '/sys/.env' }, archive);
+  t.is(settings, join(to.dataDir, 'env.restored'));
+  t.is(await readFile(settings!, 'utf8'), 'PUBLIC_HOST=play.example.org\n');
+});
+
+test('a database that lies on another disk is there whole or not at all', async (t) => {
+  const from = await installation(t);
+  const archive = join(await directory(t), 'service.tar.gz');
+  await backupService(from, archive, NOW);
+  const to = await elsewhere(t);
+  const disk = join(to.dataDir, 'disk');
+  if (!(await tinyDisk(t, disk))) return;
+  const onDisk = { ...to, databaseUrl: `sqlite:${join(disk, 'dormouse.db')}` };
+  // Of 4 MB all but 64 KB.
+  await writeFile(join(disk, 'full'), Buffer.alloc(4 * MIB - 64 * KIB));
+  await t.throwsAsync(restoreService(onDisk, archive), { code: 'ENOSPC' });
+  t.deepEqual(await readdir(disk), ['full']);
+  await rm(join(disk, 'full'));
+  await restoreService(onDisk, archive);
+  t.deepEqual(await readdir(disk), ['dormouse.db']);
+  const store = await openStore(onDisk.databaseUrl, TABLES);
+  t.teardown(() => store.close());
+  t.is((await openSecret(store, to.dataDir)).derive('test', 'a'), from.derived);
 });

@@ -88,6 +88,8 @@ export interface BadLine {
   options: S3Options;
   /** Asked before each request. */
   fault: (request: IncomingMessage) => Fault;
+  /** What a request waits for, before anything befalls it. */
+  held: (request: IncomingMessage) => Promise<void> | undefined;
   /** Method and path of each request that has come. */
   seen: string[];
 }
@@ -97,8 +99,13 @@ export async function badLine(t: ExecutionContext, { options }: S3UnderTest): Pr
   const target = new URL(options.endpoint);
   const server = createServer((from, to) => {
     line.seen.push(`${from.method} ${from.url}`);
+    const held = line.held(from);
+    if (held) void held.then(() => pass(from, to));
+    else pass(from, to);
+  });
+  const pass = (from: IncomingMessage, to: ServerResponse): void => {
     const fault = line.fault(from);
-    if (fault === 'away') return from.socket.resetAndDestroy();
+    if (fault === 'away') return void from.socket.resetAndDestroy();
     if (fault && 'status' in fault) return refuse(from, to, fault.status);
     const { method, url: path, headers } = from;
     const onwards = request({ host: target.hostname, port: target.port, method, path, headers });
@@ -113,7 +120,7 @@ export async function badLine(t: ExecutionContext, { options }: S3UnderTest): Pr
       }
     });
     passOn(from, onwards, fault && 'cutSent' in fault ? fault.cutSent : Infinity, from);
-  });
+  };
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
@@ -124,6 +131,7 @@ export async function badLine(t: ExecutionContext, { options }: S3UnderTest): Pr
   const line: BadLine = {
     options: { ...options, endpoint: `http://127.0.0.1:${port}` },
     fault: () => undefined,
+    held: () => undefined,
     seen: [],
   };
   return line;

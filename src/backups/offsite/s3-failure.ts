@@ -21,6 +21,11 @@ export function isGone(error: unknown): boolean {
   return GONE.has((error as S3Error).name) && (error as S3Error).name !== NO_BUCKET;
 }
 
+/** Whether a bucket is not there, by what its methods reject with. */
+export function isBucketGone(error: unknown): boolean {
+  return ((error as Error).cause as S3Error | undefined)?.name === NO_BUCKET;
+}
+
 /** What callers are told; the log has the cause. */
 export function storeAway(cause: unknown): StatusError {
   const sentence = 'The place where backups are kept off site does not answer as it should now. Try again later.';

@@ -3,7 +3,6 @@ import { open, rm } from 'node:fs/promises';
 import { every } from '../../kernel/every.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
-import { sleep } from '../../kernel/sleep.ts';
 import { abortable, withTimeout } from '../../kernel/timeout.ts';
 import { DAY_MS } from '../../kernel/units.ts';
 import type { Store, Tx } from '../../store/store.ts';
@@ -12,14 +11,13 @@ import { type BackupRow, getBackup, patchBackup } from '../rows.ts';
 import { sealedBytes } from '../seal.ts';
 import type { OpenUpload } from './bucket.ts';
 import { isRefused } from './check.ts';
+import { createLane } from './lane.ts';
 import { watchLateness } from './lateness.ts';
-import { type OffSite, isArchiveKey, keyIn } from './offsite.ts';
+import { type OffSite, isArchiveKey, keyIn, placeOf } from './offsite.ts';
 import * as rows from './rows.ts';
+import { isBucketGone } from './s3-failure.ts';
 import { partBytesFor, sendParts } from './upload.ts';
 
-/** Pauses after a failure grow from the first to the second. */
-const RETRY_MS = 5_000;
-const MOST_RETRY_MS = 600_000;
 const CLOSE_MS = 5_000;
 
 type Ref = Pick<BackupRow, 'serverId' | 'id'>;
@@ -53,63 +51,53 @@ export interface Uploads {
 
 /**
  * A backup lies in the folder, and can be restored, until all of it is off site and its row says so: whatever fails, or kills the
- * process, an upload goes on from the parts that the bucket has. What is owed is rows, and is tried until it is done.
+ * process, an upload goes on from the parts that the bucket has. What is owed is rows, and is tried until it is done. Removals wait for
+ * no uploads.
  */
 export function createUploads(options: UploadsOptions): Uploads {
   const { store, clock, log, dataDir, offSite, onStored, at } = options;
   const closing = new AbortController();
   let current: { ref: Ref; call: AbortController; ended: Promise<void> } | undefined;
-  let kicked = Promise.withResolvers<void>();
   let isSwept = false;
 
-  const kick = (): void => kicked.resolve();
-  let running = Promise.resolve();
+  const uploads = createLane({
+    clock,
+    signal: closing.signal,
+    list: uploadsOwed,
+    keyOf: ({ serverId, backupId }) => `${serverId}/${backupId}`,
+    work: uploadUnlessCancelled,
+    onFailed: failed,
+  });
+  const removals = createLane({
+    clock,
+    signal: closing.signal,
+    list: removalsOwed,
+    keyOf: ({ location, serverId, backupId }) => `${location} ${serverId}/${backupId}`,
+    work: removeUnlessGone,
+    onFailed: failed,
+  });
+  const kick = (): void => [uploads, removals].forEach((lane) => lane.kick());
+  let running: Promise<unknown> = Promise.resolve();
   let stopDaily = (): void => {};
   let stopWatch = (): void => {};
 
-  async function run(): Promise<void> {
-    for (let wait = RETRY_MS; !closing.signal.aborted;) {
-      kicked = Promise.withResolvers();
-      if (await works()) {
-        wait = RETRY_MS;
-        await kicked.promise;
-        continue;
-      }
-      await sleep(clock, wait, closing.signal).catch(() => {});
-      wait = Math.min(2 * wait, MOST_RETRY_MS);
-    }
+  async function uploadsOwed(): Promise<rows.BackupUploadRow[]> {
+    await abortable(offSite.passed(), closing.signal);
+    // First, so that no upload of this process is taken for one that nobody owns.
+    if (!isSwept && offSite.location !== '') await sweep();
+    isSwept = true;
+    return await rows.listUploads(store);
   }
 
-  /** Does all that there is to do; false where something failed, which is to be tried again. */
-  async function works(): Promise<boolean> {
-    try {
-      await abortable(offSite.passed(), closing.signal);
-      // First, so that no upload of this process is taken for one that nobody owns.
-      if (!isSwept && offSite.location !== '') await sweep();
-      isSwept = true;
-      const removed = await each(await rows.listRemovals(store), removeOffSite);
-      const uploaded = await each(await rows.listUploads(store), uploadUnlessCancelled);
-      return removed && uploaded;
-    } catch (error) {
-      return failed(error, 1);
-    }
+  async function removalsOwed(): Promise<rows.OffsiteRemovalRow[]> {
+    const owed = await rows.listRemovals(store);
+    if (owed.length > 0) await abortable(offSite.passed(), closing.signal);
+    return owed;
   }
 
-  /** One that fails holds up no other. */
-  async function each<Row>(all: readonly Row[], work: (row: Row) => Promise<void>): Promise<boolean> {
-    const errors: unknown[] = [];
-    for (const row of all) {
-      if (closing.signal.aborted) return true;
-      await work(row).catch((error: unknown) => errors.push(error));
-    }
-    return errors.length === 0 || failed(errors[0], errors.length);
-  }
-
-  function failed(error: unknown, count: number): boolean {
-    if (closing.signal.aborted) return true;
+  function failed(error: unknown, count: number): void {
     const level = isRefused(error) ? 'error' : 'warn';
     log[level]({ err: error, count }, 'backups could not be brought off site, or removed there; trying again');
-    return false;
   }
 
   /** Ends uploads of ours that no row knows of: their parts take room that nothing shows. */
@@ -123,9 +111,27 @@ export function createUploads(options: UploadsOptions): Uploads {
     }
   }
 
+  /** What lay in a bucket of earlier settings is gone with it. Where new ones go, a bucket that is gone is to be made again. */
+  async function removeUnlessGone(row: rows.OffsiteRemovalRow): Promise<void> {
+    try {
+      await removeOffSite(row);
+    } catch (error) {
+      const { location, serverId: server, backupId: backup } = row;
+      if (placeOf(location).bucket === placeOf(offSite.location).bucket || !isBucketGone(error)) throw error;
+      log.warn(
+        { server, backup, location },
+        'a bucket of earlier settings is gone: nothing is removed from it any more',
+      );
+      await store.write((tx) => rows.deleteRemoval(tx, row));
+    }
+  }
+
   async function removeOffSite(row: rows.OffsiteRemovalRow): Promise<void> {
+    const ref = { serverId: row.serverId, id: row.backupId };
+    // One that began before its removal was noted could make the object after all.
+    if (current?.ref.serverId === ref.serverId && current.ref.id === ref.id) await current.ended;
     const bucket = offSite.bucket(row.location);
-    const key = keyIn({ serverId: row.serverId, id: row.backupId });
+    const key = keyIn(ref);
     for (const upload of await bucket.uploads(key)) if (upload.key === key) await bucket.abort(upload);
     await bucket.remove(key);
     await at('object-removed');
@@ -226,7 +232,7 @@ export function createUploads(options: UploadsOptions): Uploads {
         isSwept = false;
         kick();
       });
-      running = run();
+      running = Promise.all([uploads.run(), removals.run()]);
     },
     async owe(tx, { serverId, id: backupId }) {
       const { location } = offSite;
@@ -242,7 +248,6 @@ export function createUploads(options: UploadsOptions): Uploads {
       stopDaily();
       stopWatch();
       closing.abort();
-      kick();
       // What a store does not answer to is taken up by the next process.
       await withTimeout(running, CLOSE_MS, { late: () => undefined });
     },

@@ -4,6 +4,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type OffSite, createOffSite } from '../../../src/backups/offsite/offsite.ts';
+import { insertRemoval } from '../../../src/backups/offsite/rows.ts';
 import { createS3 } from '../../../src/backups/offsite/s3.ts';
 import type { FreeDisk } from '../../../src/disk/free.ts';
 import { MIB } from '../../../src/kernel/units.ts';
@@ -180,6 +181,49 @@ test('a backup that is deleted while it is brought off site leaves nothing there
   t.deepEqual(await there.stored(), []);
   t.false(await there.isUploadOpen());
   t.deepEqual(await filesOf(it, 'lobby'), []);
+});
+
+test('one that cannot be brought off site holds up none that comes after it', async (t) => {
+  const there = await far(t);
+  if (!there) return;
+  const { it, line } = there;
+  let first: string | undefined;
+  line.fault = ({ url = '' }) => {
+    first ??= /lobby\/(\w+)\.tar/.exec(url)?.[1];
+    return first !== undefined && url.includes(first) ? { status: 403 } : undefined;
+  };
+  const { id } = await backUp(it, 'lobby');
+  const tries = () => line.seen.filter((each) => each.includes(id)).length;
+  await it.until(() => tries() > 0);
+  const next = await backUp(it, 'lobby');
+  // The clock stands still: nothing is tried again.
+  await it.until(async () => (await find(it, 'lobby', next.id))?.offSite === true);
+  t.is(first, id);
+  line.fault = () => undefined;
+  await there.arrives(id);
+});
+
+test('a removal waits for no upload, and one from a bucket that is gone is given up', async (t) => {
+  const there = await far(t);
+  if (!there) return;
+  const { it, line } = there;
+  const old = await backUp(it, 'lobby');
+  await there.arrives(old.id);
+  const { promise: goOn, resolve } = Promise.withResolvers<void>();
+  t.teardown(resolve);
+  line.held = (request) => (isPart(request) ? goOn : undefined);
+  const { id } = await backUp(it, 'lobby');
+  await it.until(() => line.seen.some((each) => each.includes(id) && /partNumber=/.test(each)));
+  // Of earlier settings.
+  await it.store.write((tx) =>
+    insertRemoval(tx, { location: 's3://gone-since/a', serverId: 'lobby', backupId: 'b1', at: 0 }),
+  );
+  await it.ok('POST', `/v1/servers/lobby/backups/${old.id}:delete`);
+  await it.until(async () => (await it.store.query('SELECT 1 FROM "offsite_removals"')).length === 0);
+  t.true(line.seen.some((each) => each.includes('/gone-since')));
+  t.false((await there.stored()).includes(`${old.id}.tar.zst`));
+  resolve();
+  await there.arrives(id);
 });
 
 test('a backup that was damaged in the folder is not brought off site in place of the one that was made', async (t) => {

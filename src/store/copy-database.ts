@@ -1,0 +1,159 @@
+import { MigrationExecutor, type QueryRunner } from 'typeorm';
+import { migrations } from '../../migrations/index.ts';
+import { backupRefusal } from './backup-refusal.ts';
+import { type DataSources, type Dialect, openDataSources } from './data-source.ts';
+import type { Session } from './session.ts';
+import { MIGRATING, newer } from './store.ts';
+
+/** A table of ours: on both databases its name and columns are the same. */
+interface Shape {
+  name: string;
+  columns: string[];
+}
+
+type Ask = Session['query'];
+type Row = Record<string, unknown>;
+
+/** Rows that are read and written in one go. */
+const AT_ONCE = 250;
+/** The first is what makes the tables of the copy; whoever holds the lease does not run the copy. */
+const NOT_COPIED = new Set(['migrations', 'leases']);
+
+/**
+ * Copies the database of an installation into an empty one of the other kind, from SQLite to PostgreSQL or back: all tables, with
+ * the migrations that they have had, as they are at one instant. PostgreSQL may be written to meanwhile. The copy is there whole or not
+ * at all. Rejects with a StatusError that says what to do, where that is known.
+ */
+export async function copyDatabase(from: string, to: string): Promise<void> {
+  const source = await openDataSources(from, []);
+  try {
+    const session = await source.session();
+    try {
+      // What is read is of one instant.
+      await session.query(source.dialect === 'sqlite' ? 'BEGIN' : 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      const target = await openDataSources(to, [], await migrationsOf(session));
+      try {
+        await fill(target, (sql, parameters) => session.query(sql, parameters), source.dialect);
+      } finally {
+        await target.close();
+      }
+      await session.query('ROLLBACK');
+    } finally {
+      await session.release();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+/** This release has to know all of them: it makes the tables of the copy. */
+async function migrationsOf(session: Session): Promise<ReadonlySet<string>> {
+  const rows = (await session.query('SELECT "name" FROM "migrations"')) as { name: string }[];
+  const known = new Set(migrations.map(({ name }) => name));
+  if (rows.some(({ name }) => !known.has(name))) throw newer(undefined);
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** In one transaction. */
+async function fill({ dialect, writer }: DataSources, ask: Ask, from: Dialect): Promise<void> {
+  const runner = writer.createQueryRunner();
+  try {
+    await runner.startTransaction();
+    // A service that starts meanwhile waits, and finds all of it.
+    if (dialect === 'postgres') await runner.query('SELECT pg_advisory_xact_lock($1)', [MIGRATING]);
+    if (await runner.hasTable('migrations')) throw backupRefusal('The database to copy into is not empty.');
+    const executor = new MigrationExecutor(writer, runner);
+    executor.transaction = 'none';
+    await executor.executePendingMigrations();
+    const askTarget: Ask = async (sql) => (await runner.query(sql)) as unknown[];
+    for (const shape of await shapesOf(from === 'sqlite' ? ask : askTarget)) await copyTable(shape);
+    await runner.commitTransaction();
+  } catch (error) {
+    // Where the connection is gone, so is what was done by it.
+    await runner.rollbackTransaction().catch(() => {});
+    throw error;
+  } finally {
+    await runner.release();
+  }
+
+  async function copyTable(shape: Shape): Promise<void> {
+    const insert = INSERTS[dialect](shape);
+    for await (const rows of READS[from](ask, shape)) await insertRows(runner, insert, rows, shape.name);
+  }
+}
+
+async function insertRows(runner: QueryRunner, insert: string, rows: Row[], table: string): Promise<void> {
+  try {
+    await runner.query(insert, [JSON.stringify(rows, storable)]);
+  } catch (error) {
+    throw backupRefusal(`The table ${table} cannot be copied: ${(error as Error).message}.`, error);
+  }
+}
+
+/** PostgreSQL has no NUL in its texts. */
+function storable(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('\0', '\u{FFFD}') : value;
+}
+
+/** What SQLite knows of the tables, each after those that it refers to. */
+async function shapesOf(ask: Ask): Promise<Shape[]> {
+  const columns = (await ask(
+    `SELECT m."name" AS "table", c."name" AS "column" FROM sqlite_master m, pragma_table_info(m."name") c
+     WHERE m."type" = 'table' AND m."name" NOT LIKE 'sqlite%' ORDER BY m."name", c."cid"`,
+  )) as { table: string; column: string }[];
+  const references = (await ask(
+    `SELECT m."name" AS "table", f."table" AS "to" FROM sqlite_master m, pragma_foreign_key_list(m."name") f
+     WHERE m."type" = 'table' AND f."table" <> m."name"`,
+  )) as { table: string; to: string }[];
+  const left = Map.groupBy(
+    columns.filter(({ table }) => !NOT_COPIED.has(table)),
+    ({ table }) => table,
+  );
+  const shapes: Shape[] = [];
+  while (left.size > 0) {
+    const next = [...left].filter(([name]) => !references.some(({ table, to }) => table === name && left.has(to)));
+    if (next.length === 0) throw new Error(`Tables refer to one another in a circle: ${[...left.keys()].join(', ')}.`);
+    for (const [name, of] of next) {
+      shapes.push({ name, columns: of.map(({ column }) => column) });
+      left.delete(name);
+    }
+  }
+  return shapes;
+}
+
+/** Rows in batches. */
+const READS: Record<Dialect, (ask: Ask, shape: Shape) => AsyncGenerator<Row[]>> = {
+  async *sqlite(ask, { name, columns }) {
+    const sql = `SELECT rowid AS "rowid", ${quoted(columns)} FROM "${name}" WHERE rowid > $1 ORDER BY rowid LIMIT ${AT_ONCE}`;
+    // A key that is a whole number is the rowid, be it 0 or below.
+    for (let after = Number.MIN_SAFE_INTEGER; ;) {
+      const rows = (await ask(sql, [after])) as (Row & { rowid: number })[];
+      if (rows.length > 0) yield rows;
+      if (rows.length < AT_ONCE) return;
+      after = rows.at(-1)!.rowid;
+    }
+  },
+  async *postgres(ask, { name, columns }) {
+    await ask(`DECLARE "copied" NO SCROLL CURSOR FOR SELECT ${quoted(columns)} FROM "${name}"`);
+    for (let rows: Row[] = []; ;) {
+      rows = (await ask(`FETCH ${AT_ONCE} FROM "copied"`)) as Row[];
+      if (rows.length > 0) yield rows;
+      if (rows.length < AT_ONCE) break;
+    }
+    await ask('CLOSE "copied"');
+  },
+};
+
+/** Take a batch as one text of JSON, whose values become the types of the columns. */
+const INSERTS: Record<Dialect, (shape: Shape) => string> = {
+  sqlite: ({ name, columns }) =>
+    `INSERT INTO "${name}" (${quoted(columns)})
+     SELECT ${columns.map((column) => `json_extract("value", '$."${column}"')`).join(', ')} FROM json_each($1)`,
+  postgres: ({ name, columns }) =>
+    `INSERT INTO "${name}" (${quoted(columns)})
+     SELECT ${quoted(columns)} FROM json_populate_recordset(NULL::"${name}", $1)`,
+};
+
+function quoted(columns: readonly string[]): string {
+  return columns.map((column) => `"${column}"`).join(', ');
+}
