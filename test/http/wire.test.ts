@@ -190,17 +190,17 @@ test('far too long', bodies, ' '.repeat(3_000_000), 413, 'BODY_TOO_LARGE', {}, S
 test('H07 a gzip bomb', bodies, gzipSync(Buffer.alloc(50_000_000)), 413, 'BODY_TOO_LARGE', gzip, SMALL_BODY);
 
 test('as many paths and properties as the document allows, as long as it allows, are no body too large', async (t) => {
-  const { call, create } = await api(t);
-  await create('abc');
+  const it = await api(t);
+  await it.create('abc');
   const deep = Array.from({ length: 16 }, () => 'n'.repeat(250)).join('/');
   const paths = Array.from({ length: 1_000 }, (_, n) => `${deep}/${n}`);
-  const packed = await call('POST', '/v1/servers/abc/file:archive', { body: { paths, to: 'a.zip' } });
+  const packed = await it.call('POST', '/v1/servers/abc/file:archive', { body: { paths, to: 'a.zip' } });
   t.is(packed.reason, 'PATH_NOT_FOUND', packed.text.slice(0, 200));
   const names = Array.from({ length: 128 }, (_, n) => [`property-${n}`, '漢'.repeat(4_096)]);
   const properties = Object.fromEntries(names) as Record<string, string>;
-  const set = await call('POST', '/v1/servers/abc:setProperties', { body: { properties } });
+  const set = await it.call('POST', '/v1/servers/abc:setProperties', { body: { properties } });
   t.is(set.reason, 'INVALID_FIELD', set.text.slice(0, 200));
-  const made = await call('POST', '/v1/servers', { body: { name: 'b', ramMb: 256, properties } });
+  const made = await it.call('POST', '/v1/servers', { body: { name: 'b', ramMb: 256, properties } });
   t.is(made.reason, 'INVALID_FIELD', made.text.slice(0, 200));
 });
 
