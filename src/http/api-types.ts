@@ -536,7 +536,7 @@ export interface paths {
         put?: never;
         /**
          * Kill a server
-         * @description Ends a start or a stop that hangs, without saving.
+         * @description Ends a start or a stop that hangs, without saving. A server that sleeps already is left as it is.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -1504,7 +1504,7 @@ export interface paths {
         };
         /**
          * List schedules
-         * @description Oldest first, with how the last run of each ended.
+         * @description Oldest first, with how the last run of each ended. Not for who is `limited` on the server: commands may hold what only those are to know who may run them.
          *
          *     Needs the scope `servers:read`. On the server, needs the role `member`.
          */
@@ -4402,7 +4402,7 @@ export interface components {
         };
         MetricSample: {
             /**
-             * @description RFC 3339.
+             * Format: date-time
              * @default
              */
             ts: string;
@@ -6606,7 +6606,7 @@ export interface components {
             version: string;
             /**
              * Format: int32
-             * @description Absent without a live reading.
+             * @description 0 while it does not run; absent while it does and nobody knows.
              */
             playersOnline?: number;
             /**
@@ -7446,15 +7446,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Server"];
-                };
-            };
-            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must be awake. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];
@@ -9272,7 +9263,7 @@ export interface operations {
                     "application/json": components["schemas"]["ServerWorldList"];
                 };
             };
-            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must be at rest. */
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: `level-name` must be the plain name of a folder, and the server neither installing nor failed to install. */
             400: {
                 headers: {
                     [name: string]: unknown;

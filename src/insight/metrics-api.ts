@@ -26,7 +26,9 @@ const figures = {
   players: reply.int32,
 };
 
-const MetricSample = z.object({ ts: reply.text.describe('RFC 3339.'), ...figures }).meta({ id: 'MetricSample' });
+const MetricSample = z
+  .object({ ts: reply.text.meta({ format: 'date-time' }), ...figures })
+  .meta({ id: 'MetricSample' });
 
 const ServerMetrics = z
   .object({

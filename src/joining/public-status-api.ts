@@ -12,7 +12,11 @@ const PublicStatusReply = z
     name: reply.text,
     state: reply.text.describe('As of a Server.'),
     version: reply.text.describe('Minecraft version.'),
-    playersOnline: z.int32().optional().meta({ format: 'int32' }).describe('Absent without a live reading.'),
+    playersOnline: z
+      .int32()
+      .optional()
+      .meta({ format: 'int32' })
+      .describe('0 while it does not run; absent while it does and nobody knows.'),
     playersMax: reply.int32,
     motd: reply.text.describe('With `§` codes.'),
     motdText: reply.text.describe('The words alone.'),

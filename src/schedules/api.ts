@@ -71,7 +71,9 @@ const listSchedules = ({ serverOperation, store }: Needs) =>
     method: 'get',
     path: '/v1/servers/{id}/schedules',
     summary: 'List schedules',
-    description: 'Oldest first, with how the last run of each ended.',
+    description:
+      'Oldest first, with how the last run of each ended. Not for who is `limited` on the server: commands may hold what only those ' +
+      'are to know who may run them.',
     reply: z.object({ schedules: z.array(Schedule).default([]) }).meta({ id: 'ScheduleList' }),
     run: async ({ params }) => ({ schedules: (await listRows(store, params.id)).map(view) }),
   });

@@ -1,5 +1,5 @@
 import { MigrationExecutor, type QueryRunner } from 'typeorm';
-import { migrations } from '../../migrations/index.ts';
+import { MIGRATIONS } from '../../migrations/index.ts';
 import { backupRefusal } from './backup-refusal.ts';
 import { type DataSources, type Dialect, openDataSources } from './data-source.ts';
 import type { Session } from './session.ts';
@@ -49,7 +49,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
 /** This release has to know all of them: it makes the tables of the copy. */
 async function migrationsOf(session: Session): Promise<ReadonlySet<string>> {
   const rows = (await session.query('SELECT "name" FROM "migrations"')) as { name: string }[];
-  const known = new Set(migrations.map(({ name }) => name));
+  const known = new Set(MIGRATIONS.map(({ name }) => name));
   if (rows.some(({ name }) => !known.has(name))) throw newer(undefined);
   return new Set(rows.map(({ name }) => name));
 }

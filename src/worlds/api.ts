@@ -88,7 +88,8 @@ const resetServerWorld = (needs: Needs) =>
     description:
       'Makes a backup of the server, then removes the active world with its nether and end; the next start makes it anew. ' +
       'A running server is stopped for it and started again. Answers when it is done; after an error everything is as it was.',
-    precondition: 'the server must be at rest.',
+    precondition:
+      '`level-name` must be the plain name of a folder, and the server neither installing nor failed to install.',
     example: {},
     async run({ params, principal, signal }) {
       await needs.worlds.reset(params.id, by(principal), signal);

@@ -342,3 +342,10 @@ test('every operation on a server says what one must be there, as the reference 
     t.true(may || role !== 'limited', `${id}: who is limited changes nothing but sleep`);
   }
 });
+
+test('what needs a server that is awake is refused on one that sleeps, and nothing else says so', (t) => {
+  for (const { id, precondition = '' } of operations) {
+    if (!/the server must (?:be awake|run)\b|`state` must be/.test(precondition)) continue;
+    t.is(ON_A_SLEEPING_SERVER[id]?.[0], 'FAILED_PRECONDITION', id);
+  }
+});

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { migrations } from '../../migrations/index.ts';
+import { MIGRATIONS } from '../../migrations/index.ts';
 import { copyDatabase } from '../../src/store/copy-database.ts';
 import { type DataSources, openDataSources } from '../../src/store/data-source.ts';
 import { openStore } from '../../src/store/store.ts';
@@ -81,7 +81,7 @@ test('every table is the same on PostgreSQL, and on SQLite again', async (t) => 
 test('a copy is of the release of what is copied, and is brought up to date by the next start', async (t) => {
   if (!(await needs(t, 'postgres'))) return;
   const file = `sqlite:${join(await directory(t), 'from.db')}`;
-  const older = new Set(migrations.slice(0, -1).map(({ name }) => name));
+  const older = new Set(MIGRATIONS.slice(0, -1).map(({ name }) => name));
   const from = await openDataSources(file, [], older);
   await from.writer.runMigrations({ transaction: 'all' });
   await from.close();
@@ -99,7 +99,7 @@ test('a copy is of the release of what is copied, and is brought up to date by t
   await store.close();
   t.deepEqual(
     await done(),
-    migrations.map(({ name }) => name),
+    MIGRATIONS.map(({ name }) => name),
   );
   // It is no empty one any more.
   await refused(t, copyDatabase(file, url), 'SERVICE_BACKUP');

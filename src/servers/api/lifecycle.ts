@@ -53,8 +53,7 @@ const restartServer = command('RestartServer', 'restart', 'RESTART', {
 const killServer = command('KillServer', 'kill', 'KILL', {
   role: 'member',
   summary: 'Kill a server',
-  description: 'Ends a start or a stop that hangs, without saving.',
-  precondition: 'the server must be awake.',
+  description: 'Ends a start or a stop that hangs, without saving. A server that sleeps already is left as it is.',
 });
 
 const retryInstall = command('RetryInstall', 'retryInstall', 'RETRY_INSTALL', {
