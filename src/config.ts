@@ -63,7 +63,12 @@ export const settings = {
   extraPorts: setting('EXTRA_PORTS', kind.portRange, '32000-32767', 'Ports that servers get for mods, as voice chat.'),
   sftpHost: setting('SFTP_HOST', kind.host, '::', 'Address SFTP listens on.'),
   sftpPort: setting('SFTP_PORT', kind.port, '2022', 'Port of SFTP; 0: any free one.'),
-  sftpPublicHost: setting('SFTP_PUBLIC_HOST', kind.optional(kind.host), '', 'Told to owners. Empty: PUBLIC_HOST.'),
+  sftpPublicHost: setting(
+    'SFTP_PUBLIC_HOST',
+    kind.optional(kind.host),
+    '',
+    'Host that owners are told for SFTP. Empty: PUBLIC_HOST.',
+  ),
   databaseUrl: secret('DATABASE_URL', kind.databaseUrl, 'postgres://… or sqlite:<file>. Empty: a file in DATA_DIR.'),
   standby: setting(
     'STANDBY',

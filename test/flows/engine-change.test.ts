@@ -1,0 +1,21 @@
+import test from 'ava';
+import { startService } from '../support/service.ts';
+
+test('with another engine the service does not start beside awake servers; with the one before they play on', async (t) => {
+  const service = await startService(t, { ENGINE: 'process' });
+  const { id } = await service.create('Castle', '1.20.4');
+  await service.call('POST', `/v1/servers/${id}:start`, {});
+  await service.reach(id, 'running');
+  await service.stop();
+  const docker = { ENGINE: 'docker', DOCKER_HOST: 'unix:///nowhere/docker.sock' };
+  await t.throwsAsync(service.start(docker), {
+    message: /1 server is awake by ENGINE=process[^]*ENGINE_CHANGE=accept/,
+  });
+  await service.start({ ENGINE: 'process' });
+  await service.reach(id, 'running');
+  await service.call('POST', `/v1/servers/${id}:stop`, {});
+  await service.reach(id, 'hibernated');
+  await service.stop();
+  await service.start(docker);
+  t.is((await service.reach(id, 'hibernated')).state, 'hibernated');
+});
