@@ -1512,9 +1512,9 @@ export interface paths {
         put?: never;
         /**
          * Do something again and again
-         * @description At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. It acts for you: it is disabled when you are no member any more, or your key is revoked. With the id of a schedule, that one becomes this, and stays on or off; else it is a new one. Needs the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.
+         * @description At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. It acts for you: it is disabled when you are no member any more, or your key is revoked. With the id of a schedule, that one becomes this, and stays on or off; else it is a new one.
          *
-         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         *     Needs the scope `servers:write`. Besides, needs `console` for kind `command` and `backups` for kind `backup`. On the server, needs the role `member`.
          */
         post: operations["CreateSchedule"];
         delete?: never;
@@ -1556,9 +1556,9 @@ export interface paths {
         put?: never;
         /**
          * Run a schedule now
-         * @description Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ABORTED where it is running already. Needs the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.
+         * @description Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ABORTED where it is running already.
          *
-         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         *     Needs the scope `servers:write`. Besides, needs `console` for kind `command` and `backups` for kind `backup`. On the server, needs the role `member`.
          */
         post: operations["RunScheduleNow"];
         delete?: never;
@@ -1578,9 +1578,9 @@ export interface paths {
         put?: never;
         /**
          * Enable or disable a schedule
-         * @description What came due while it was disabled is not made up for. Who enables it is whom it acts for. Enabling needs the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.
+         * @description What came due while it was disabled is not made up for. Who enables it is whom it acts for; the further scope is for that alone.
          *
-         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         *     Needs the scope `servers:write`. Besides, needs `console` for kind `command` and `backups` for kind `backup`. On the server, needs the role `member`.
          */
         post: operations["SetScheduleEnabled"];
         delete?: never;
@@ -11883,8 +11883,6 @@ export interface operations {
                         /** @description `Bearer`; `ApiKey` for the command line. */
                         token_type: string;
                         scope: string;
-                        /** @description Seconds from the last use on, for an app’s token; each use begins them anew. A key does not expire. */
-                        expires_in?: number;
                         /** @description For the command line only: the same as `access_token`, for the header x-api-key. */
                         api_key?: string;
                     };
@@ -12021,8 +12019,6 @@ export interface operations {
                         /** @description `Bearer`; `ApiKey` for the command line. */
                         token_type: string;
                         scope: string;
-                        /** @description Seconds from the last use on, for an app’s token; each use begins them anew. A key does not expire. */
-                        expires_in?: number;
                         /** @description For the command line only: the same as `access_token`, for the header x-api-key. */
                         api_key?: string;
                     };

@@ -134,8 +134,11 @@ function access(operation: AnyOperation): Json {
   return operation.tag === 'session' ? sessionAccess(operation) : keyAccess(operation);
 }
 
-function keyAccess({ description, method, scope, appScope, keyOnly, bearerKey, role }: Operation): Json {
+function keyAccess({ description, method, scope, alsoScopes, appScope, ...operation }: Operation): Json {
+  const { keyOnly, bearerKey, role } = operation;
+  const also = Object.entries(alsoScopes ?? {}).map(([each, when]) => `\`${each}\` for ${when}`);
   const sentences = [scope === 'any' ? 'Any valid credential will do.' : `Needs the scope \`${scope}\`.`];
+  if (also.length > 0) sentences.push(`Besides, needs ${also.join(' and ')}.`);
   if (appScope !== undefined && appScope !== 'any') sentences.push(`Apps need the scope \`${appScope}\`.`);
   if (scope === 'operator') sentences.push("Takes an operator's session as well.");
   if (bearerKey) sentences.push('The API key may also be sent as a Bearer token.');
@@ -144,6 +147,7 @@ function keyAccess({ description, method, scope, appScope, keyOnly, bearerKey, r
   return {
     description: `${description}\n\n${sentences.join(' ')}`,
     'x-required-scope': scope,
+    ...(alsoScopes !== undefined && { 'x-also-required-scopes': alsoScopes }),
     ...(role !== undefined && { 'x-required-role': role }),
     ...(appScope !== undefined && { security: [{ apiKey: [] }, { appToken: [] }] }),
     ...(scope === 'operator' && { security: [{ apiKey: [] }, sessionSecurity(method)] }),

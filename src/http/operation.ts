@@ -12,6 +12,8 @@ import type { EventSource } from './sse.ts';
 interface Access {
   /** What the caller's API key must hold; `any`: a valid one will do. */
   scope: Scope | 'any';
+  /** What an API key must hold as well for some calls, each with for which; the handler asks for it (`requireScope`). */
+  alsoScopes?: Readonly<Partial<Record<Scope, string>>>;
   /** What an app token must hold; absent: apps may not call it. */
   appScope?: Scope | 'any';
   /** Takes API keys only: whatever is in `Authorization` is no credential here. */

@@ -61,7 +61,7 @@ const COMMON = { tag: 'control', role: 'member', params: ServerParams } as const
 
 /** What a schedule does needs the scope that doing it does. */
 const SCOPES: Partial<Record<ScheduleKind, Scope>> = { command: 'console', backup: 'backups' };
-const ALSO = 'the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.';
+const ALSO = Object.fromEntries(Object.entries(SCOPES).map(([kind, scope]) => [scope, `kind \`${kind}\``]));
 
 const listSchedules = ({ serverOperation, store }: Needs) =>
   serverOperation({
@@ -82,6 +82,7 @@ const createSchedule = (needs: Needs) =>
   needs.serverOperation({
     ...COMMON,
     scope: 'servers:write',
+    alsoScopes: ALSO,
     id: 'CreateSchedule',
     method: 'post',
     path: '/v1/servers/{id}/schedules',
@@ -90,8 +91,7 @@ const createSchedule = (needs: Needs) =>
       'At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are ' +
       'skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. ' +
       'It acts for you: it is disabled when you are no member any more, or your key is revoked. ' +
-      'With the id of a schedule, that one becomes this, and stays on or off; else it is a new one. ' +
-      `Needs ${ALSO}`,
+      'With the id of a schedule, that one becomes this, and stays on or off; else it is a new one.',
     body: message({
       kind: z.enum(KINDS, `must be one of ${KINDS.join(', ')}`),
       command: line(4096).default(''),
@@ -163,13 +163,14 @@ const runScheduleNow = ({ serverOperation, store, clock, schedules }: Needs) =>
   serverOperation({
     ...COMMON,
     scope: 'servers:write',
+    alsoScopes: ALSO,
     id: 'RunScheduleNow',
     method: 'post',
     path: '/v1/servers/{id}/schedules:run',
     summary: 'Run a schedule now',
     description:
       'Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ' +
-      `ABORTED where it is running already. Needs ${ALSO}`,
+      'ABORTED where it is running already.',
     body: ScheduleId,
     reply: Schedule,
     async run({ server: { row: server }, body: { scheduleId }, principal }) {
@@ -184,11 +185,13 @@ const setScheduleEnabled = (needs: Needs) =>
   needs.serverOperation({
     ...COMMON,
     scope: 'servers:write',
+    alsoScopes: ALSO,
     id: 'SetScheduleEnabled',
     method: 'post',
     path: '/v1/servers/{id}/schedules:setEnabled',
     summary: 'Enable or disable a schedule',
-    description: `What came due while it was disabled is not made up for. Who enables it is whom it acts for. Enabling needs ${ALSO}`,
+    description:
+      'What came due while it was disabled is not made up for. Who enables it is whom it acts for; the further scope is for that alone.',
     body: message({
       scheduleId: line(64).min(1, 'is required'),
       enabled: z.boolean('must be true or false').default(false),

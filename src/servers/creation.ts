@@ -5,7 +5,7 @@ import { createKeyedMutex } from '../kernel/mutex.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
 import { causeOf, wholeAccount } from '../people/caller.ts';
 import { type CompleteRequest, type RequestDefaults, complete } from './api/create-request.ts';
-import type { ServerRow } from './rows.ts';
+import { type ServerRow, serverExists } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 import type { Servers } from './servers.ts';
 
@@ -32,7 +32,7 @@ export interface Creation {
 
 /** What fills requests in, and what may refuse a new server. */
 export interface CreationOptions extends RequestDefaults {
-  servers: Pick<Servers, 'count' | 'create'>;
+  servers: Pick<Servers, 'count' | 'create' | 'get'>;
   clock: Clock;
   /** Rejects for a server that may not run what it is made of. */
   cores: { require(wanted: NewServer): Promise<void> };
@@ -55,6 +55,9 @@ export function openCreation(options: CreationOptions): Creation {
       const { maxServers } = accountLimits.of(accountId);
       // One creation of an account after the other: each counts those before it.
       return withAccountLock(accountId, async () => {
+        // A repeated request is told so, also where the first one was for the account's last server.
+        const { id, hostname } = wanted;
+        if (id !== '' && (await servers.get(id)) !== undefined) throw serverExists({ id, hostname: hostname || id });
         if (maxServers > 0 && (await servers.count(accountId)) >= maxServers) {
           throw quotaExceeded('MAX_SERVERS', `account:${accountId}`, `An account may have ${maxServers} servers.`, {
             limit: String(maxServers),

@@ -105,10 +105,14 @@ export async function insertServer(tx: Tx, row: ServerRow): Promise<void> {
     await tx.manager.insert(servers, row);
   } catch (error) {
     if (!isDuplicate(error)) throw error;
-    const message = `There is a server called ${row.id} already, or one at ${row.hostname}; choose another name.`;
-    const metadata = { hostname: row.hostname, id: row.id };
-    throw new StatusError('ALREADY_EXISTS', 'SERVER_EXISTS', message, { metadata, cause: error });
+    throw serverExists(row, error);
   }
+}
+
+/** Another server has the id or the host name. */
+export function serverExists({ id, hostname }: Pick<ServerRow, 'id' | 'hostname'>, cause?: unknown): StatusError {
+  const message = `There is a server called ${id} already, or one at ${hostname}; choose another name.`;
+  return new StatusError('ALREADY_EXISTS', 'SERVER_EXISTS', message, { metadata: { hostname, id }, cause });
 }
 
 export async function getServer(db: Sql, id: string): Promise<ServerRow | undefined> {

@@ -74,7 +74,7 @@ const BODIES: Record<string, (serverId: string) => object> = {
 /** What operations without a message want in their query. */
 const QUERIES: Record<string, string> = { UploadFile: '?path=a.txt' };
 
-/** Scopes for what is asked for within an operation: the schedule of the example runs a command. */
+/** What is asked for within an operation: the schedule of the example runs a command. */
 const ALSO: Record<string, Scope> = { CreateSchedule: 'console' };
 
 /** What the scopes of a key decide; undefined: it may. Its user is no operator. */

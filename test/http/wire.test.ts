@@ -409,6 +409,9 @@ test('every operation says what it is, and stands in the document', async (t) =>
   t.is(new Set(all.map(({ method, path }) => method + path)).size, all.length);
   for (const { id, summary, description } of [...sessionOperations, ...publicOperations])
     t.true(summary.length > 3 && description.length > 10, id);
+  t.like(document.paths['/v1/servers/{id}/schedules:run']?.['post'], {
+    'x-also-required-scopes': { console: 'kind `command`', backups: 'kind `backup`' },
+  });
   for (const { id, method, path, scope, summary, description, tag } of operations) {
     t.true(summary.length > 3 && description.length > 10, id);
     t.true(scope === 'any' || (KEY_SCOPES as readonly string[]).includes(scope), id);

@@ -195,6 +195,19 @@ test('creates that race for the last place of an account: one gets it', async (t
   t.deepEqual(types, ['ErrorInfo', 'QuotaFailure']);
 });
 
+test('a create that is repeated with its id makes one server, and says that it is there, whoever asks', async (t) => {
+  const it = await api(t, { config: { maxServersPerAccount: 1 } });
+  const body = { ...SMALL, id: 'mine' };
+  const answers = await Promise.all(Array.from({ length: 5 }, () => it.call('POST', '/v1/servers', { body })));
+  const said = answers.map(({ status, reason }) => `${status} ${reason}`).toSorted();
+  t.deepEqual(said, ['200 ', ...Array<string>(4).fill('409 SERVER_EXISTS')]);
+  t.is((await it.call('POST', '/v1/servers', { body: { ...SMALL, id: 'other' } })).reason, 'MAX_SERVERS');
+  t.like(await it.ok('GET', '/v1/servers/mine'), { id: 'mine' });
+  const key = await it.stranger();
+  t.is((await it.call('POST', '/v1/servers', { body, key })).reason, 'SERVER_EXISTS');
+  t.is((await it.call('GET', '/v1/servers/mine', { key })).status, 404, 'of another account');
+});
+
 test('more RAM than an account may have is a used-up quota', async (t) => {
   const { call } = await api(t, { config: { maxRamMb: 1024 } });
   const { status, reason } = await call('POST', '/v1/servers', { body: { ...SMALL, ramMb: 1025 } });

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { addressKey } from '../../kernel/ip.ts';
 import type { Visitor } from '../../http/session/visitor.ts';
-import { APP_TOKEN_MS } from '../apps/app-tokens.ts';
 import { grantError } from './errors.ts';
 import type { Grants } from './grants.ts';
 import type { StartLimit } from './start-limit.ts';
@@ -34,14 +33,14 @@ export const Started = z.object({
   interval: seconds.describe('Seconds.'),
 });
 
-/** RFC 6749 §5.1. An API key is no bearer token: it goes into the header `x-api-key`. */
+/**
+ * RFC 6749 §5.1, without the lifetime, which there counts from this answer on: a token ends by not being used. An API key is no
+ * bearer token: it goes into the header `x-api-key`.
+ */
 export const Token = z.object({
   access_token: z.string(),
   token_type: z.string().describe('`Bearer`; `ApiKey` for the command line.'),
   scope: z.string(),
-  expires_in: seconds
-    .describe('Seconds from the last use on, for an app’s token; each use begins them anew. A key does not expire.')
-    .optional(),
   api_key: z
     .string()
     .describe('For the command line only: the same as `access_token`, for the header x-api-key.')
@@ -78,6 +77,6 @@ export function tokenReply(polled: Awaited<ReturnType<Grants['poll']>>): z.input
   if ('error' in polled) throw grantError(polled.error);
   const { kind, token, scope } = polled;
   return kind === 'app'
-    ? { access_token: token, token_type: 'Bearer', expires_in: APP_TOKEN_MS / 1_000, scope }
+    ? { access_token: token, token_type: 'Bearer', scope }
     : { access_token: token, api_key: token, token_type: 'ApiKey', scope };
 }
