@@ -78,7 +78,7 @@ export interface ServerContext {
   job: Job | null;
   /** How the last job ended. After a failure everything is as it was before. */
   maintained: { jobId: string; failure: Failure | null } | null;
-  /** The stop under way does not wait for the game to save. */
+  /** The stop in progress does not wait for the game to save. */
   kill: boolean;
   /** When joins retried a failed start; at most two an hour. */
   retries: number[];

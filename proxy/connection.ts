@@ -19,7 +19,7 @@ const ignore = (): void => undefined;
 
 /**
  * Serves one accepted socket: opening, host, then status, legacy ping or login. Settles when the socket is closed, has
- * been given to a pipe, or has its last message under way. Never rejects. A socket that is not served gets no byte.
+ * been given to a pipe, or has its last message in flight. Never rejects. A socket that is not served gets no byte.
  */
 export async function serve(socket: Socket, context: Context, connections: Set<ClientConnection>): Promise<void> {
   socket.on('error', ignore);

@@ -16,7 +16,7 @@ const KEEP_ALIVE_MS = 30_000;
 
 /**
  * Joins a client and a game until both have ended: bytes as they come, no faster than the slower side reads, and each
- * side's end passed on without cutting what is still under way to it. `client` must have no other reader, and a high
+ * side's end passed on without cutting what is still in flight to it. `client` must have no other reader, and a high
  * water mark of 1, so that `write` tells whether the kernel has taken every byte.
  */
 export class Pipe {
@@ -122,7 +122,7 @@ export class Pipe {
   #end(socket: Socket): void {
     this.#sideIsOver();
     if (socket.writableEnded || socket.destroyed) return;
-    // Where nothing is under way either way, closing says it as well, at once.
+    // Where nothing is in flight either way, closing says it as well, at once.
     if (socket.readableEnded && socket.writableLength === 0) socket.destroy();
     else socket.end();
   }

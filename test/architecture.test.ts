@@ -57,7 +57,7 @@ const MOST_FILES = 40;
 const GAME_PACKAGES = /^(?:minecraft-protocol|minecraft-data|mineflayer|vec3|prismarine-[\w-]+|flying-squid)$/;
 
 /** The one file of the service that knows the sandbox; nothing of it knows the command line. */
-const DOOR_TO_SANDBOX = 'src/engines/sandbox.ts';
+const SANDBOX_IMPORTER = 'src/engines/sandbox.ts';
 
 /** Packages that another package loads by name, those of which browsers get a file (`src/web/assets.ts`), and `src/http/router.ts`'s. */
 const LOADED_BY_NAME = new Set(['pg', 'idiomorph', 'uplot', 'prismjs', '@koa/router']);
@@ -85,6 +85,16 @@ const UNITS = 'src/kernel/units.ts';
 /** A number, text, list or table of a module, by the name it has where that begins with a small letter. What is filled later is none. */
 const CONSTANT =
   /^(?:export )?const ([a-z]\w*)(?:: [^=\n]+)? = (?:-?\d|['"`]|\[(?!\])|\/[^/*]|new (?:Set|Map|RegExp)(?:<[^\n]*>)?\((?!\))|(?:\{(?:.*\}|\n(?: {2}.*\n|\n)*\}) as const;))/gm;
+
+/** Words that say too little, or something else to others, and what is said in their place. */
+const WORDS: readonly (readonly [RegExp, string])[] = [
+  [/\bunder[ _]?way\b/gi, 'in progress, or in flight'],
+  [/\bin ?turn\(|\binTurn\b|\bvery turn\b/g, 'a mutex, a semaphore, or synchronously'],
+  [/\bat the door\b|\bdoorway/gi, 'the join policy, or who signs in'],
+  [/\bdeeds?\b/gi, 'an audit entry'],
+  [/\bremainsOf\b/g, 'a leftover'],
+  [/\b(?:interface|class|type) Session\b/g, 'which one: of a browser, a database, a link'],
+];
 
 /** What may lie at the top, dot files aside; what git ignores is nobody's business. */
 const TOP_LEVEL = [
@@ -295,7 +305,7 @@ test('of programs beside it, the service imports the sandbox, in one file', (t) 
     t,
     imports
       .filter(({ from, to, ours }) => ours && PROGRAMS.includes(roomOf(to)) && roomOf(to) !== roomOf(from))
-      .filter(({ from, to }) => !from.startsWith('test/') && (from !== DOOR_TO_SANDBOX || roomOf(to) !== 'sandbox'))
+      .filter(({ from, to }) => !from.startsWith('test/') && (from !== SANDBOX_IMPORTER || roomOf(to) !== 'sandbox'))
       .map(({ from, to }) => `${from} imports ${to}`),
   );
 });
@@ -376,6 +386,17 @@ test('constants are written in capitals', (t) => {
     t,
     SOURCES.filter((file) => !file.startsWith('test/')).flatMap((file) =>
       found(TEXTS.get(file) ?? '').map((name) => `${file}: ${name}`),
+    ),
+  );
+});
+
+test('words are those of the trade', (t) => {
+  none(
+    t,
+    SOURCES.filter((file) => file !== 'test/architecture.test.ts').flatMap((file) =>
+      WORDS.flatMap(([word, instead]) =>
+        [...(TEXTS.get(file) ?? '').matchAll(word)].map(([found]) => `${file} says ${found}; say ${instead}`),
+      ),
     ),
   );
 });

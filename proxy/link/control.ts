@@ -51,7 +51,7 @@ export interface ControlOptions {
   onLogLevel?: (level: string) => void;
 }
 
-interface Session {
+interface Link {
   channel: Channel;
   /** Has been welcomed: what changes from now on is told. */
   isWelcome: boolean;
@@ -74,7 +74,7 @@ export class Control implements Routes, Wake, Presence {
   readonly #changed = new Set<string>();
   readonly #wakes: Wakes;
   readonly #firstWhole = Promise.withResolvers<void>();
-  #session: Session | undefined;
+  #link: Link | undefined;
   #proxy: Controlled | undefined;
   #listening: Address | null = null;
   #isDraining = false;
@@ -145,13 +145,13 @@ export class Control implements Routes, Wake, Presence {
 
   /** To be called about once a second. */
   tellStats(): void {
-    if (!this.#proxy || this.#session?.isWelcome !== true) return;
+    if (!this.#proxy || this.#link?.isWelcome !== true) return;
     const stats = this.#proxy.stats();
     const message: FromProxy = { type: 'stats', stats, listening: this.#listening, draining: this.#isDraining };
     const text = JSON.stringify(message);
     if (text === this.#lastStats) return;
     this.#lastStats = text;
-    this.#session.channel.send(text);
+    this.#link.channel.send(text);
   }
 
   tellVerified(account: VerifiedAccount): void {
@@ -165,39 +165,39 @@ export class Control implements Routes, Wake, Presence {
 
   /** A new connection, in the place of any before. Returns what is to be told of it. */
   connect(channel: Channel): { receive(text: string): void; closed(): void } {
-    this.#leave(this.#session);
-    const session: Session = { channel, isWelcome: false };
-    this.#session = session;
+    this.#leave(this.#link);
+    const link: Link = { channel, isWelcome: false };
+    this.#link = link;
     const { self } = this.#options;
     const hello: Hello = { type: 'hello', protocol: LINK_PROTOCOL, ...self, listening: this.#listening };
     channel.send(JSON.stringify(hello));
     return {
       receive: (text) => {
-        if (session === this.#session) this.#receive(session, JSON.parse(text) as FromService);
+        if (link === this.#link) this.#receive(link, JSON.parse(text) as FromService);
       },
-      closed: () => this.#leave(session),
+      closed: () => this.#leave(link),
     };
   }
 
-  #leave(session: Session | undefined): void {
-    if (session === undefined || session !== this.#session) return;
-    this.#session = undefined;
+  #leave(link: Link | undefined): void {
+    if (link === undefined || link !== this.#link) return;
+    this.#link = undefined;
     this.#mirror.leave();
-    session.channel.close();
+    link.channel.close();
     this.#wakes.missAll();
   }
 
-  #receive(session: Session, message: FromService): void {
+  #receive(link: Link, message: FromService): void {
     switch (message.type) {
       case 'welcome':
         this.#refusal = '';
         this.#options.onLogLevel?.(message.logLevel);
-        return this.#tellWhole(session);
+        return this.#tellWhole(link);
       case 'refused':
         if (this.#refusal !== message.reason)
           this.#options.log.warn({ reason: message.reason }, 'the service does not take this proxy; this is tried on');
         this.#refusal = message.reason;
-        return this.#leave(session);
+        return this.#leave(link);
       case 'routes':
         return this.#mirror.take(message);
       case 'bans':
@@ -223,8 +223,8 @@ export class Control implements Routes, Wake, Presence {
     }
   }
 
-  #tellWhole(session: Session): void {
-    session.isWelcome = true;
+  #tellWhole(link: Link): void {
+    link.isWelcome = true;
     this.#mirror.begin();
     this.#changed.clear();
     this.#tell(new Set([...this.#joined.keys(), ...this.#insideAt.all().map(({ key }) => key)]));
@@ -250,7 +250,7 @@ export class Control implements Routes, Wake, Presence {
     this.#isFlushing = true;
     this.#later(() => {
       this.#isFlushing = false;
-      if (this.#session?.isWelcome !== true) return;
+      if (this.#link?.isWelcome !== true) return;
       this.#tell(this.#changed);
       this.#changed.clear();
     });
@@ -271,8 +271,8 @@ export class Control implements Routes, Wake, Presence {
   }
 
   #send(message: FromProxy): boolean {
-    if (this.#session?.isWelcome !== true) return false;
-    this.#session.channel.send(JSON.stringify(message));
+    if (this.#link?.isWelcome !== true) return false;
+    this.#link.channel.send(JSON.stringify(message));
     return true;
   }
 }

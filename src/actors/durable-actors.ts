@@ -91,7 +91,7 @@ export class DurableActors<T extends ActorTypes> {
   }
 
   /**
-   * Gives an event in this very turn. Resolves once what it led to is stored, with what `implied` did in the same write, which
+   * Gives an event synchronously. Resolves once what it led to is stored, with what `implied` did in the same write, which
    * there is then in any case; rejects where it could not be stored: then it was never given.
    */
   async give<R>(
@@ -180,7 +180,7 @@ export class DurableActors<T extends ActorTypes> {
 
   /** What every effect awaits first: resolves once the snapshot that started it is stored. */
   async committed(id: string, signal?: AbortSignal): Promise<void> {
-    // An effect is started before its step is observed, in the same turn.
+    // An effect is started before its step is observed, synchronously.
     await Promise.resolve();
     await this.#live.get(id)?.stored;
     signal?.throwIfAborted();

@@ -43,7 +43,7 @@ export interface BackupRoomOptions {
   disk?: Disk;
   /** What keeps changes and restores apart. */
   lock: ChangeLock;
-  /** See `Archives`. Default: turns of its own. */
+  /** See `Archives`. Default: locks of its own. */
   withFilesLock?: WithKeyLock;
   /** See `ArchivesOptions`. Default: one of its own. */
   free?: FreeDisk;

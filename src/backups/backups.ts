@@ -167,7 +167,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     const making = (await rows.listBackups(store, serverId)).find(
       ({ state }) => state === 'queued' || state === 'running',
     );
-    if (making) throw inProgress(serverId, 'the backup under way');
+    if (making) throw inProgress(serverId, 'the backup in progress');
     const id = `job_${randomBase62(16)}`;
     await servers.send(serverId, { type: 'MAINTAIN', at: clock.now(), cause, job: { id, ...job } });
     const now = await servers.until(serverId, (each) => each === null || each.context.job?.id !== id, signal);
@@ -200,7 +200,8 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
       const row = { ...rows.emptyBackup({ serverId: server.id, id: `bak_${randomBase62(16)}` }, at), kind };
       await store.write(async (tx) => {
         const waiting = [...(await rows.listBackupsIn(tx, 'queued')), ...(await rows.listBackupsIn(tx, 'running'))];
-        if (waiting.some(({ serverId }) => serverId === server.id)) throw inProgress(server.id, 'the backup under way');
+        if (waiting.some(({ serverId }) => serverId === server.id))
+          throw inProgress(server.id, 'the backup in progress');
         await rows.insertBackup(tx, row);
         await recordAudit(tx, actor, { action: 'backup.create', ...of(server), detail: row.id, at });
       });

@@ -19,17 +19,17 @@ export interface Progress {
 
 /** In memory only: whatever a restart cuts short begins anew. One backup of a server is worked on at a time. */
 export function createProgress(): Progress {
-  const underWay = new Map<string, { id: string; percent: number }>();
+  const inFlight = new Map<string, { id: string; percent: number }>();
 
   return {
     note(serverId, { id, state, percent }) {
-      if (state === 'running' || state === 'restoring') underWay.set(serverId, { id, percent });
-      else if (underWay.get(serverId)?.id === id) underWay.delete(serverId);
+      if (state === 'running' || state === 'restoring') inFlight.set(serverId, { id, percent });
+      else if (inFlight.get(serverId)?.id === id) inFlight.delete(serverId);
     },
     of(serverId, id) {
-      const found = underWay.get(serverId);
+      const found = inFlight.get(serverId);
       return found?.id === id ? found.percent : 0;
     },
-    forget: (serverId) => void underWay.delete(serverId),
+    forget: (serverId) => void inFlight.delete(serverId),
   };
 }

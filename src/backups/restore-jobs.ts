@@ -93,7 +93,7 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
           await giveUp(serverId);
           return failure;
         }
-        await at('aside');
+        await at('cleared');
         await move(staged, root);
         await at('swapped');
       }
@@ -161,7 +161,7 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
       while (await exists(previous)) {
         signal.throwIfAborted();
         await discard(root, trash);
-        await at('aside');
+        await at('cleared');
         await move(previous, root);
         await at('swapped');
       }

@@ -33,7 +33,7 @@ type Record = (tx: Tx) => Promise<void>;
  * it; the database server is then brought to agree, now or as soon as it can be reached, also by a later run of the service.
  */
 export interface ServerDatabases {
-  /** UNAVAILABLE where a change is under way that the database server cannot be asked about. */
+  /** UNAVAILABLE where a change is in progress that the database server cannot be asked about. */
   find(serverId: string): Promise<DatabaseAccess | undefined>;
   /** NOT_FOUND; ALREADY_EXISTS DATABASE_EXISTS; UNAVAILABLE, and then nothing is left of it. */
   create(serverId: string, record: Record): Promise<DatabaseAccess>;

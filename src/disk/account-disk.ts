@@ -10,7 +10,7 @@ import type { DiskUsage } from './usage.ts';
 
 /** What all servers of an account take together, with their backups: however many there are, the account has an end. */
 export interface AccountDisk {
-  /** Sets bytes of the server's account aside. RESOURCE_EXHAUSTED ACCOUNT_DISK_EXCEEDED. Their holder releases them. */
+  /** Reserves bytes of the server's account. RESOURCE_EXHAUSTED ACCOUNT_DISK_EXCEEDED. Their holder releases them. */
   hold(serverId: string, bytes: number): Promise<AccountHold>;
   /**
    * Gives a check that throws FAILED_PRECONDITION ACCOUNT_DISK_EXCEEDED for an account that takes more than it may. `measures`
@@ -125,7 +125,7 @@ export async function openAccountDisk(options: AccountDiskOptions): Promise<Acco
     return files + backupBytes + (held.get(accountId) ?? 0);
   }
 
-  /** Sets bytes aside in the very turn in which they fit; what seems too much is looked at anew first. */
+  /** Reserves bytes synchronously once they are found to fit; what seems too much is looked at anew first. */
   async function take(accountId: string, serverId: string, bytes: number): Promise<void> {
     const taken = (account: Account): boolean => {
       if (!account.unlimited && usedBytes(accountId, account) + bytes > limit) return false;

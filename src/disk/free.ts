@@ -16,7 +16,7 @@ const LOOK_MS = 1_000;
  * not landed yet are nobody else's, however slowly they come.
  */
 export interface FreeDisk {
-  /** Sets bytes of the disk that holds `path` aside. RESOURCE_EXHAUSTED DISK_FULL. Their holder releases them. */
+  /** Reserves bytes of the disk that holds `path`. RESOURCE_EXHAUSTED DISK_FULL. Their holder releases them. */
   hold(path: string, bytes: number): Promise<Hold>;
 }
 
@@ -46,7 +46,7 @@ export interface DiskLook {
 interface FileSystem {
   /** As last looked at, less what was granted since. */
   left: number;
-  /** Set aside and not landed. */
+  /** Reserved and not landed. */
   outstanding: number;
   /** Ever set aside. */
   granted: number;

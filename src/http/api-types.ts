@@ -2336,7 +2336,7 @@ export interface paths {
         put?: never;
         /**
          * Disable an app
-         * @description From now on it gets no grant, those under way end, and its tokens are refused.
+         * @description From now on it gets no grant, those in progress end, and its tokens are refused.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */

@@ -12,7 +12,7 @@ export type Change = <T>(work: () => Promise<T>) => Promise<T>;
 export interface ChangeLock {
   /** Runs a change; reads need none. Rejects as `require` does, before `work` is called. */
   change<T>(serverId: string, work: () => Promise<T>): Promise<T>;
-  /** Refuses while a job is accepted or under way. */
+  /** Refuses while a job is accepted or in progress. */
   require(serverId: string): void;
   /**
    * Refuses likewise for work that keeps the server's folder open; to be called before it is opened. Once other files are in its place, all changes

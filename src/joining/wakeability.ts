@@ -41,7 +41,7 @@ export function watchWakeability(options: WakeabilityOptions): Wakeability {
   const lines = new Map<string, string>();
   /** To be asked about next, ahead of their turn. */
   const soon = new Set<string>();
-  let turn = 0;
+  let nextIndex = 0;
   let isLooking = false;
   let closed = false;
 
@@ -78,8 +78,8 @@ export function watchWakeability(options: WakeabilityOptions): Wakeability {
     const all = sleepers();
     const told = [...lines.keys()].slice(0, MOST_A_ROUND / 2);
     const rest = Math.min(all.length, MOST_A_ROUND - told.length);
-    const next = Array.from({ length: rest }, (_, index) => all[(turn + index) % all.length]!);
-    turn = all.length === 0 ? 0 : (turn + rest) % all.length;
+    const next = Array.from({ length: rest }, (_, index) => all[(nextIndex + index) % all.length]!);
+    nextIndex = all.length === 0 ? 0 : (nextIndex + rest) % all.length;
     return [...new Set([...told, ...next])];
   }
 

@@ -61,7 +61,7 @@ export function createCache<T>({ most, ttlMs }: CacheOptions<T>): Cache<T> {
       const before = changes;
       const value = await read();
       if (before !== changes) continue;
-      // In the very turn of the look at `changes`, so that none comes in between.
+      // Synchronously after the look at `changes`, so that none comes in between.
       keepOwn(value);
       return value;
     }

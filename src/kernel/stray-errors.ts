@@ -15,7 +15,7 @@ const CLOSE_MS = 5_000;
 
 /**
  * The last to hear of errors that nobody has taken: without it each would end the process, with a bare stack.
- * - A rejection: the process goes on. Whoever needs a result awaits it, so nobody relied on this one, and what was under way has
+ * - A rejection: the process goes on. Whoever needs a result awaits it, so nobody relied on this one, and what was in progress has
  *   let go of its locks as with any error.
  * - A throw, out of a timer or a socket's event: nobody knows what it left half done, and to go on would be to guess. The process
  *   closes and ends with 1; what is stored is whole at any instant, and whatever supervises the process starts it anew.

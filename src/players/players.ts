@@ -147,11 +147,11 @@ export function createPlayers(options: PlayersOptions): Players {
     return { ...wanted, list: 'ops', who, level: /^[0-4]$/.test(level) ? Number(level) : OP_LEVEL };
   }
 
-  async function make(serverId: string, change: TwoWays, record: InWrite): Promise<void> {
+  async function apply(serverId: string, change: TwoWays, record: InWrite): Promise<void> {
     const { commands, fields } = change;
     const now = await get(serverId);
     if (isStopped(now)) {
-      // In the turn of the server: no game starts until the files are as they shall be, and none is up.
+      // While the server takes no other command: no game starts until the files are as they shall be, and none is up.
       const write = async (tx: Tx) => {
         await record(tx);
         await change.write();
@@ -224,7 +224,7 @@ export function createPlayers(options: PlayersOptions): Players {
         const changed = withChange(await files.read(serverId, file), change, clock.now());
         if (changed) await files.write(serverId, file, changed);
       };
-      await make(serverId, { commands, isDone, write }, record);
+      await apply(serverId, { commands, isDone, write }, record);
       if (change.list === 'bannedIps') onAddressBan(serverId);
     },
 
@@ -240,7 +240,7 @@ export function createPlayers(options: PlayersOptions): Players {
       const fields = ({ properties }: ServerRow) =>
         Object.hasOwn(properties, WHITELIST) ? { properties: { ...properties, [WHITELIST]: value } } : {};
       const commands = [`whitelist ${enforced ? 'on' : 'off'}`];
-      await make(serverId, { commands, isDone, write, fields }, record);
+      await apply(serverId, { commands, isDone, write, fields }, record);
     },
 
     async kick(serverId, name, reason, record) {

@@ -16,7 +16,7 @@ export interface ScheduleRow {
   /** Five fields, in UTC. */
   cronExpr: string;
   enabled: boolean;
-  /** How the last run ended; '' before the first one, and while one is under way. */
+  /** How the last run ended; '' before the first one, and while one is in progress. */
   lastStatus: '' | 'ok' | 'error' | 'skipped';
   /** Why it did not end well; ''. */
   lastError: string;
@@ -24,7 +24,7 @@ export interface ScheduleRow {
   lastRunAt: number | null;
   /** Null while disabled. */
   nextRunAt: number | null;
-  /** When the run began that is under way; null where none is. */
+  /** When the run in progress began; null where there is none. */
   runningSince: number | null;
   /** Who made it, or enabled it last: it acts for them. '' where that is not known. */
   userId: string;
@@ -83,7 +83,7 @@ export async function deleteSchedule(tx: Tx, serverId: string, id: string): Prom
   return (await tx.run('DELETE FROM "schedules" WHERE "serverId" = $1 AND "id" = $2', [serverId, id])) === 1;
 }
 
-/** Sets what it does, when, and for whom. A run that is under way goes on. */
+/** Sets what it does, when, and for whom. A run in progress goes on. */
 export async function changeSchedule(tx: Tx, row: ScheduleRow): Promise<void> {
   const { id, kind, command, cronExpr, nextRunAt, userId, keyId } = row;
   const sql = `UPDATE "schedules" SET "kind" = $1, "command" = $2, "cronExpr" = $3, "nextRunAt" = $4, "userId" = $5,
@@ -133,7 +133,7 @@ export async function nextScheduleAt(db: Sql): Promise<number | null> {
 }
 
 /**
- * Takes a run: whoever gets true runs it, nobody else does, whatever happens then. False where one is under way, or where it
+ * Takes a run: whoever gets true runs it, nobody else does, whatever happens then. False where one is in progress, or where it
  * was taken before (`dueAt` is no longer what it is due at).
  */
 export async function takeRun(tx: Tx, { id, nextRunAt: dueAt }: ScheduleRow, at: number, nextRunAt: number | null) {
@@ -155,7 +155,7 @@ export async function endRun(tx: Tx, id: string, { lastStatus, lastError }: Sche
   await tx.run(sql, [lastStatus, lastError, id]);
 }
 
-/** Ends what was under way when an earlier run of the service ended: nobody knows how far it came. */
+/** Ends what was in progress when an earlier run of the service ended: nobody knows how far it came. */
 export async function endInterruptedRuns(tx: Tx, why: string): Promise<void> {
   const sql = `UPDATE "schedules" SET "runningSince" = NULL, "lastStatus" = 'error', "lastError" = $1
     WHERE "runningSince" IS NOT NULL`;

@@ -34,7 +34,7 @@ export interface Schedules {
    * after a while. NOT_FOUND; ABORTED where it is running.
    */
   runNow(schedule: Pick<ScheduleRow, 'serverId' | 'id'>, record: (tx: Tx) => Promise<void>): Promise<ScheduleRow>;
-  /** Begins no more runs. One that is under way is ended as interrupted by the next run of the service, unless it ends first. */
+  /** Begins no more runs. One that is in progress is ended as interrupted by the next run of the service, unless it ends first. */
   close(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ const INTERRUPTED = 'Dormouse was restarted while it ran; look at the server to 
 /** Refusals for a server that sleeps: but by kind `start` a schedule wakes nobody. */
 const ASLEEP = new Set(['SERVER_NOT_RUNNING', 'SERVER_HIBERNATED']);
 
-/** Ends what an earlier run of the service left under way, then runs what comes due. */
+/** Ends what an earlier run of the service left in progress, then runs what comes due. */
 export async function createSchedules({ store, clock, log, actions }: SchedulesOptions): Promise<Schedules> {
   let cancel = () => {};
   const withLock = createMutex();

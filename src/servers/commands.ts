@@ -28,7 +28,7 @@ export function createServerCommands(
 ): Pick<Servers, 'send' | 'intervene' | 'patchAtRest'> {
   const { actors, wakeChecks, steady, onRefusal } = options;
 
-  /** Hands a command to the actor in the very turn in which it was found to be allowed. */
+  /** Hands a command to the actor synchronously, once it was found to be allowed. */
   async function give(
     id: string,
     event: ServerCommand | Intervention,

@@ -73,7 +73,7 @@ export interface Servers {
   /** The awake, passing and failed ones: all that the engine may know something of. */
   live(): ServerNow[];
   /**
-   * The job on a server's files from the very turn in which it is accepted until it has ended, stored or not. A server whose
+   * The job on a server's files from the moment it is accepted (synchronously) until it has ended, stored or not. A server whose
    * last change could not be stored counts as having one until it is known what is.
    */
   jobOf(id: string): string | undefined;

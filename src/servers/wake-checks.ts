@@ -5,7 +5,7 @@ import type { ServerNow } from './server-now.ts';
 
 /**
  * Whether a server may wake, or have something installed. What has to be read for that is read first; the function it gives
- * is called in the turn of the command, with nothing between the question and the wake, and throws the StatusError that
+ * is called synchronously with the command, with nothing between the question and the wake, and throws the StatusError that
  * refuses it. With `look` nobody gives a command: the answer goes by what is known, and must not be waited for.
  */
 export type WakeCheck = (row: ServerRow, look?: Look) => Promise<(now: ServerNow) => void>;

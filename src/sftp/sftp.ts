@@ -85,7 +85,7 @@ export function createSftp(options: SftpOptions): Sftp {
   const penalties = createPenalties(limits.penalties, clock);
   const { trusted } = options;
   const isShared = (address: string) => trusted !== undefined && isListed(trusted, address);
-  const doorway = createCrowd({ most: limits.signingIn, mostOfAddress: limits.signingInPerAddress, isShared });
+  const signingIn = createCrowd({ most: limits.signingIn, mostOfAddress: limits.signingInPerAddress, isShared });
   const handlesOfAll = { left: limits.handlesOfAll };
   const { store } = options;
   const answering = createSignIn({
@@ -125,7 +125,7 @@ export function createSftp(options: SftpOptions): Sftp {
     });
     if (!place || connections.has(peer)) return void socket.destroy();
 
-    const leaveDoorway = doorway.enter({
+    const leaveSigningIn = signingIn.enter({
       address: from,
       // A client that has introduced itself is asked for a password, which takes a person a while.
       state: () => (connection.greeted ? 'waiting' : 'idle'),
@@ -137,15 +137,15 @@ export function createSftp(options: SftpOptions): Sftp {
       const seat = places.take({ [`in ${serverId}`]: limits.connectionsPerServer });
       if (!seat) return false;
       held.push(seat);
-      leaveDoorway?.();
+      leaveSigningIn?.();
       attempt.giveBack();
       log.info({ server: serverId, sshKey: keyId }, 'somebody signed in over SFTP');
       if (keyId !== undefined) noteUse(keyId);
       return true;
     };
     const connection = new Connection({ socket, address, clock, log, limits, admit, serve });
-    held.push(leaveDoorway);
-    if (!leaveDoorway) return void socket.destroy();
+    held.push(leaveSigningIn);
+    if (!leaveSigningIn) return void socket.destroy();
     connections.set(peer, connection);
     socket.once('close', () => {
       connections.delete(peer);

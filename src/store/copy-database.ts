@@ -2,7 +2,7 @@ import { MigrationExecutor, type QueryRunner } from 'typeorm';
 import { MIGRATIONS } from '../../migrations/index.ts';
 import { backupRefusal } from './backup-refusal.ts';
 import { type DataSources, type Dialect, openDataSources } from './data-source.ts';
-import type { Session } from './session.ts';
+import type { DatabaseSession } from './session.ts';
 import { MIGRATING, newer } from './store.ts';
 
 /** A table of ours: on both databases its name and columns are the same. */
@@ -11,7 +11,7 @@ interface Shape {
   columns: string[];
 }
 
-type Ask = Session['query'];
+type Ask = DatabaseSession['query'];
 type Row = Record<string, unknown>;
 
 /** Rows that are read and written in one go. */
@@ -47,7 +47,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
 }
 
 /** This release has to know all of them: it makes the tables of the copy. */
-async function migrationsOf(session: Session): Promise<ReadonlySet<string>> {
+async function migrationsOf(session: DatabaseSession): Promise<ReadonlySet<string>> {
   const rows = (await session.query('SELECT "name" FROM "migrations"')) as { name: string }[];
   const known = new Set(MIGRATIONS.map(({ name }) => name));
   if (rows.some(({ name }) => !known.has(name))) throw newer(undefined);

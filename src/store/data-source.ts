@@ -5,7 +5,7 @@ import { DataSource, type DataSourceOptions, type EntitySchema } from 'typeorm';
 import { MIGRATIONS } from '../../migrations/index.ts';
 import { copyInto } from './copies.ts';
 import { exact } from './exact.ts';
-import { type Session, askSqlite, postgresSession, sqliteSession } from './session.ts';
+import { type DatabaseSession, askSqlite, postgresSession, sqliteSession } from './session.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
 
@@ -20,7 +20,7 @@ export interface DataSources {
   /** Asks `reader`. */
   read(sql: string, parameters?: unknown[]): Promise<unknown[]>;
   /** A connection of `writer`. */
-  session(): Promise<Session>;
+  session(): Promise<DatabaseSession>;
   close(): Promise<void>;
 }
 

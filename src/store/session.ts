@@ -5,7 +5,7 @@ import { exact } from './exact.ts';
  * One connection to a database, for as long as something is changed by it. What is asked by text goes to the driver itself:
  * TypeORM's way there costs more than most queries do.
  */
-export interface Session {
+export interface DatabaseSession {
   query(sql: string, parameters?: unknown[]): Promise<unknown[]>;
   /** An INSERT, UPDATE or DELETE; gives the number of rows it touched. */
   run(sql: string, parameters?: unknown[]): Promise<number>;
@@ -41,7 +41,7 @@ export function askSqlite(source: DataSource, sql: string, parameters: unknown[]
 }
 
 /** On the one connection that a source has. */
-export async function sqliteSession(source: DataSource): Promise<Session> {
+export async function sqliteSession(source: DataSource): Promise<DatabaseSession> {
   let runner: QueryRunner | undefined;
   return {
     query: (sql, parameters) => askSqlite(source, sql, parameters),
@@ -56,7 +56,7 @@ export async function sqliteSession(source: DataSource): Promise<Session> {
 }
 
 /** On a connection of the pool. */
-export async function postgresSession(source: DataSource): Promise<Session> {
+export async function postgresSession(source: DataSource): Promise<DatabaseSession> {
   const runner = enlisted(source.createQueryRunner());
   const client = (await runner.connect()) as PostgresClient;
   const ask = async (sql: string, parameters: unknown[] = []) => {

@@ -3,7 +3,7 @@ import { createMutex } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Dialect } from './data-source.ts';
 import { storeError, unavailable } from './errors.ts';
-import type { Session } from './session.ts';
+import type { DatabaseSession } from './session.ts';
 
 /** Something that answers SQL with `$1`, `$2`, … in order of their first appearance: the store, or a transaction. */
 export interface Sql {
@@ -35,7 +35,7 @@ const SAVEPOINT = 'SAVEPOINT job';
  * before the commit is on disk.
  */
 export class Writer {
-  readonly #open: () => Promise<Session>;
+  readonly #open: () => Promise<DatabaseSession>;
   readonly #begin: string;
   readonly #jobs: Job[] = [];
   #fence: (tx: Sql) => Promise<void> = async () => {};
@@ -44,7 +44,7 @@ export class Writer {
   #closed = false;
   #waiting = 0;
 
-  constructor(open: () => Promise<Session>, dialect: Dialect) {
+  constructor(open: () => Promise<DatabaseSession>, dialect: Dialect) {
     this.#open = open;
     this.#begin = BEGIN[dialect];
   }
@@ -102,7 +102,7 @@ export class Writer {
   async #commit(waiting: Job[]): Promise<void> {
     // One that is alone is undone with the whole transaction.
     const isAlone = waiting.length === 1;
-    let session: Session | undefined;
+    let session: DatabaseSession | undefined;
     const attempted: { job: Job; tell: () => void }[] = [];
     try {
       session = await this.#open();
@@ -144,7 +144,7 @@ function causeOf(error: unknown): unknown {
 }
 
 /** Does one job and gives what to tell its caller after the commit. Rejects with Refused if it has to be undone. */
-async function attemptAlone(session: Session, job: Job): Promise<() => void> {
+async function attemptAlone(session: DatabaseSession, job: Job): Promise<() => void> {
   const { tx, end } = lend(session);
   try {
     return await job.attempt(tx);
@@ -159,7 +159,7 @@ async function attemptAlone(session: Session, job: Job): Promise<() => void> {
  * Does one job after the open savepoint, so that only this job is undone if it fails, and opens a savepoint for the next; the
  * commit releases that of the last. Rejects if the database can store nothing.
  */
-async function attemptBeside(session: Session, job: Job, isLast: boolean): Promise<() => void> {
+async function attemptBeside(session: DatabaseSession, job: Job, isLast: boolean): Promise<() => void> {
   const { tx, end } = lend(session);
   try {
     const tell = await job.attempt(tx);
@@ -174,9 +174,9 @@ async function attemptBeside(session: Session, job: Job, isLast: boolean): Promi
   }
 }
 
-function lend(session: Session): { tx: Tx; end: () => void } {
+function lend(session: DatabaseSession): { tx: Tx; end: () => void } {
   let ended = false;
-  const open = (): Session => {
+  const open = (): DatabaseSession => {
     if (ended) throw new Error('A transaction was used after its write had ended: an await is missing.');
     return session;
   };

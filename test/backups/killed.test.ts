@@ -12,7 +12,7 @@ import { headless } from './headless.ts';
 const run = promisify(execFile);
 const CHILD = join(import.meta.dirname, 'killed-child.ts');
 /** Each is a process or two: all at once they would be late together. */
-const inTurn = fewAtATime(3);
+const takePlace = fewAtATime(3);
 
 const child = (...given: string[]) => run(process.execPath, [CHILD, ...given], { timeout: 180_000 });
 /** Drafts of files are leftovers only to a process that began after them. */
@@ -43,7 +43,7 @@ test.after.always(async () => {
 });
 
 async function copy(t: ExecutionContext, from = made): Promise<{ folder: string; saved: object; played: object }> {
-  await inTurn(t);
+  await takePlace(t);
   t.timeout(300_000);
   const { folder: original, saved, played } = await from;
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-killed-'));
@@ -67,7 +67,7 @@ async function tidy(t: ExecutionContext, folder: string, ...siblings: string[]):
   );
 }
 
-for (const step of ['asked', 'extracting', 'extracted', 'staged', 'aside', 'swapped', 'noted', 'cleaned'])
+for (const step of ['asked', 'extracting', 'extracted', 'staged', 'cleared', 'swapped', 'noted', 'cleaned'])
   test(`R-01 killed at ${step} of a restore: exactly restored by the next start, and what was there is kept`, async (t) => {
     const { folder, saved, played } = await copy(t);
     await killed(t, folder, 'restore', step);
@@ -82,7 +82,7 @@ for (const step of ['asked', 'extracting', 'extracted', 'staged', 'aside', 'swap
     await tidy(t, folder, 'lobby.previous');
   });
 
-for (const step of ['staged', 'aside', 'swapped', 'noted', 'cleaned'])
+for (const step of ['staged', 'cleared', 'swapped', 'noted', 'cleaned'])
   test(`R-01 killed at ${step} of an undo: exactly what was there before the restore`, async (t) => {
     const { folder, played } = await copy(t, restored);
     await killed(t, folder, 'undo', step);

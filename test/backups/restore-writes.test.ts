@@ -11,7 +11,7 @@ import { turns } from '../support/turns.ts';
 
 const LOBBY = '/v1/servers/lobby';
 /** Of a restore; those of the backup before it are others. */
-const STEPS = new Set(['asked', 'extracted', 'staged', 'aside', 'swapped', 'noted', 'cleaned']);
+const STEPS = new Set(['asked', 'extracted', 'staged', 'cleared', 'swapped', 'noted', 'cleaned']);
 
 interface Bench extends ApiUnderTest {
   root: string;

@@ -31,10 +31,10 @@ export const run: Bench = async ({ row, progress }) => {
       execFileSync('du', ['-s', dir]);
       duMs.push(performance.now() - duBegan);
     }
-    const note = 'resting half of the time, so that others have the disk';
+    const note = 'pausing half of the time, so that others have the disk';
     row({ figure: `Measuring a server of ${files} files`, value: median(wallMs), unit: 'ms', note });
     row({ figure: 'CPU of it', value: median(cpuMs), unit: 'ms' });
-    row({ figure: 'The same by du, resting never', value: median(duMs), unit: 'ms' });
+    row({ figure: 'The same by du, without pauses', value: median(duMs), unit: 'ms' });
     row({ figure: 'CPU per file', value: (median(cpuMs) / files) * 1_000, unit: 'µs' });
   } finally {
     await rm(dir, { recursive: true, force: true });

@@ -60,7 +60,7 @@ export async function run(report: Report): Promise<void> {
     const service = await startService(0, folder);
     try {
       const browsers = await Promise.all(tokens.map((token) => openBrowser(service, token)));
-      const next = inTurn(browsers);
+      const next = roundRobin(browsers);
       await next().submit(`/operator/accounts/${ACCOUNT}/credit`, { amount: '5', kind: 'credit', note: 'bench' });
       await next().submit('/servers/new/create', { name: 'Awake', ramMb: '512', version: '1.21.4' });
       try {
@@ -170,7 +170,7 @@ async function openBrowser({ httpPort }: ServiceProcess, token: string): Promise
   };
 }
 
-function inTurn<T>(all: readonly T[]): () => T {
+function roundRobin<T>(all: readonly T[]): () => T {
   let nth = 0;
   return () => all[nth++ % all.length]!;
 }

@@ -134,7 +134,7 @@ test('B-07: events twice, late, in any order, all at once or about another sessi
   await open('acc_other', 7);
   const [mine, theirs] = stripe.sessions as [(typeof stripe.sessions)[0], (typeof stripe.sessions)[0]];
 
-  // Not yet paid: a bank debit is under way.
+  // Not yet paid: a bank debit is in progress.
   await deliver('evt_unpaid', 'completed', { ...paid(mine), payment_status: 'unpaid' });
   t.deepEqual(await topups(store), []);
   // Of another amount, in another currency, under another session's name, for an unknown or no checkout.

@@ -8,21 +8,21 @@ export const STRIPE_SECRET = 'sk_test_stand_in';
 export const WEBHOOK_SECRET = 'whsec_stand_in';
 
 /** A Checkout Session as Stripe's API answers it. */
-export type Session = Record<string, unknown> & { id: string; url: string; amount_total: number };
+export type CheckoutSession = Record<string, unknown> & { id: string; url: string; amount_total: number };
 
 /** Stripe's API on this machine: as much of it as makes and finds Checkout Sessions, in the shapes that Stripe sends. */
 export interface StripeStandIn {
   url: string;
   /** What was asked for, oldest first: the form's fields, and the headers that matter. */
   asked: { form: URLSearchParams; authorization: string; idempotencyKey: string }[];
-  sessions: Session[];
+  sessions: CheckoutSession[];
   /** The next requests are answered with these statuses instead. */
   failures: number[];
 }
 
 export async function stripeStandIn(t: ExecutionContext): Promise<StripeStandIn> {
   const it: StripeStandIn = { url: '', asked: [], sessions: [], failures: [] };
-  const byKey = new Map<string, Session>();
+  const byKey = new Map<string, CheckoutSession>();
   const server = createServer((request, response) => {
     void (async () => {
       let body = '';
@@ -78,13 +78,13 @@ export function sign(body: string, at: number, secret = WEBHOOK_SECRET): string 
 }
 
 /** The session once somebody has paid it. */
-export function paid(session: Session, more: object = {}): object {
+export function paid(session: CheckoutSession, more: object = {}): object {
   const intent = { payment_intent: intentOf(session), status: 'complete', url: null };
   return { ...session, ...intent, payment_status: 'paid', ...more };
 }
 
 /** The charge of a paid session, so much of which has gone back. */
-export function charge(session: Session, refundedCents: number): object {
+export function charge(session: CheckoutSession, refundedCents: number): object {
   const amounts = {
     amount: session.amount_total,
     amount_captured: session.amount_total,
@@ -102,16 +102,16 @@ export function charge(session: Session, refundedCents: number): object {
 }
 
 /** A dispute of a paid session's charge. */
-export function dispute(session: Session, id: string, status: string, cents = session.amount_total): object {
+export function dispute(session: CheckoutSession, id: string, status: string, cents = session.amount_total): object {
   const about = { charge: `ch_${session.id}`, payment_intent: intentOf(session), reason: 'fraudulent' };
   return { id, object: 'dispute', amount: cents, currency: 'usd', status, ...about, metadata: {} };
 }
 
-function intentOf({ id }: Session): string {
+function intentOf({ id }: CheckoutSession): string {
   return `pi_${id}`;
 }
 
-function newSession(form: URLSearchParams, nth: number): Session {
+function newSession(form: URLSearchParams, nth: number): CheckoutSession {
   const id = `cs_test_a1StandIn${nth}`;
   const amount =
     Number(form.get('line_items[0][price_data][unit_amount]')) * Number(form.get('line_items[0][quantity]'));

@@ -19,7 +19,7 @@ export interface Cell<State = unknown> {
   initial: State;
   /** The next step from here; undefined: nothing now. */
   act(state: State, random: Random): Step<State> | undefined;
-  /** What is there, once nothing of it is under way. */
+  /** What is there, once nothing of it is in progress. */
   read(): Promise<State>;
 }
 

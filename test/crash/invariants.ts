@@ -7,7 +7,7 @@ import { TABLES } from '../../src/tables.ts';
 import { runningGames } from '../support/running-games.ts';
 import type { Service } from '../support/service.ts';
 
-/** What must be so whatever was under way when the service died. Each sentence names something that is not. */
+/** What must be so whatever was in progress when the service died. Each sentence names something that is not. */
 export async function brokenInvariants(service: Service): Promise<string[]> {
   const store = await openStore(`sqlite:${join(service.dataDir, 'dormouse.db')}`, TABLES);
   try {

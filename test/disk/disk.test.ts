@@ -270,7 +270,7 @@ test('Q-07: what was never measured is not nothing: it is shown as unknown, and 
   t.like(quota.view(ABC), { diskUsageMb: 12, quotaExceeded: true });
 });
 
-test('Q-02: writes are held against the quota before they begin, together with those under way', async (t) => {
+test('Q-02: writes are held against the quota before they begin, together with those in flight', async (t) => {
   const { root, clock, quota } = await disks(t);
   await fill(root, 'world', 4 * MIB - 8_192);
   const results = await Promise.allSettled(Array.from({ length: 50 }, () => quota.reserve('abc', 2 * MIB)));

@@ -11,7 +11,7 @@ import { needs } from '../support/needs.ts';
 import type { Service } from '../support/service.ts';
 import { unknownIn } from './calls.ts';
 import { PAPERS, type Part, partsOf, readPaper } from './blocks.ts';
-import { type Session, openSession } from './session.ts';
+import { type ShellSession, openSession } from './session.ts';
 
 /**
  * The few blocks that are not run here: how each begins, and why. Their syntax is checked like that of all others.
@@ -45,7 +45,7 @@ const WITHIN: Record<string, readonly string[]> = {
   'docs/deployment.md': ['unshare', '--mount', '--propagation', 'private'],
 };
 
-const inTurn = fewAtATime(3);
+const takePlace = fewAtATime(3);
 
 for (const paper of PAPERS) {
   const parts = partsOf(readPaper(paper));
@@ -54,7 +54,7 @@ for (const paper of PAPERS) {
   test(`${paper}: every command, in order, in a fresh folder`, async (t) => {
     t.timeout(600_000);
     if (WITHIN[paper] && !(await needs(t, 'mounts'))) return;
-    await inTurn(t);
+    await takePlace(t);
     t.timeout(600_000);
     const session = await openSession(t, (await SETTINGS[paper]?.(t)) ?? {}, {
       within: WITHIN[paper],
@@ -72,7 +72,7 @@ for (const paper of PAPERS) {
   });
 }
 
-async function runPart(t: ExecutionContext, session: Session, paper: string, { text, line }: Part): Promise<void> {
+async function runPart(t: ExecutionContext, session: ShellSession, paper: string, { text, line }: Part): Promise<void> {
   await session.run(text).catch((error: unknown) => t.fail(`${paper}:${line}: ${(error as Error).message}`));
 }
 
@@ -144,7 +144,7 @@ async function javaOfPaper(t: ExecutionContext): Promise<Record<string, string>>
 /** The person at the browser: approves what a command asks for by a link. */
 function approved(t: ExecutionContext) {
   let service: Pick<Service, 'dataDir' | 'baseUrl'> | undefined;
-  return (line: string, { folder, settings }: Session): void => {
+  return (line: string, { folder, settings }: ShellSession): void => {
     const [link] = /http:\/\/\S+\/device\?\S*code=[\w-]+/.exec(line) ?? [];
     if (link === undefined) return;
     service ??= { dataDir: join(folder, 'data'), baseUrl: `http://localhost:${settings['HTTP_PORT']}` };

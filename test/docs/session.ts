@@ -16,7 +16,7 @@ const PATIENCE_MS = 180_000;
 const NOT_FRESH = new Set(['data', '.env', '.git']);
 
 /** A shell in a fresh folder of this project, as a reader has one beside the paper. */
-export interface Session {
+export interface ShellSession {
   folder: string;
   settings: Readonly<Record<string, string>>;
   /** Runs commands as they stand, but for the ports, one after the other. Throws where one fails, with all that was said. */
@@ -26,14 +26,14 @@ export interface Session {
 }
 
 /** What is done about a line that a command shows while it runs. */
-export type OnOutput = (line: string, session: Session) => void;
+export type OnOutput = (line: string, session: ShellSession) => void;
 
 /** Opens a session, which ends with the test. `within` is a program that runs the shell, with its arguments. */
 export async function openSession(
   t: ExecutionContext,
   extra: Record<string, string>,
   { within = [], onOutput = () => undefined }: { within?: readonly string[]; onOutput?: OnOutput } = {},
-): Promise<Session> {
+): Promise<ShellSession> {
   const folder = await freshFolder(t);
   const settings = { ...(await settingsOfOne()), ...extra };
   const [program, ...args] = [...within, 'bash', '--noprofile', '--norc'];
@@ -51,7 +51,7 @@ export async function openSession(
   });
   t.teardown(() => closed(shell));
   const typed = new Shell(shell, (line) => onOutput(line, session));
-  const session: Session = {
+  const session: ShellSession = {
     folder,
     settings,
     withPorts: (text) => withPorts(text, settings),

@@ -5,7 +5,7 @@ import { StatusError } from '../../src/kernel/status.ts';
 export interface FakeDisk extends Disk {
   limitBytes: number;
   usedBytes: number;
-  /** Set aside and not settled yet. */
+  /** Reserved and not settled yet. */
   openBytes: number;
   /** How often something became free. */
   freedTimes: number;

@@ -58,7 +58,7 @@ test('silent connections of one address leave the others their places', async (t
   t.pass('and one again when one of its own has gone');
 });
 
-test('silent connections of many addresses make room for whoever comes, and work under way goes on', async (t) => {
+test('silent connections of many addresses make room for whoever comes, and work in progress goes on', async (t) => {
   const it = await serve(t, { mostConnections: 40, mostOfAddress: 10 });
   const slow = it.ask('127.0.9.9', '/slow');
   await it.asked;

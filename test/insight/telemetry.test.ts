@@ -166,7 +166,7 @@ test('ticks are counted once each, however often and at once somebody asks', asy
       ),
     );
   await tick(5);
-  t.deepEqual(await charged(), { ticks: 0, micros: 0 }, 'others of that instant may be under way');
+  t.deepEqual(await charged(), { ticks: 0, micros: 0 }, 'others of that instant may be in flight');
   await clock.advance(60_000);
   t.deepEqual(await Promise.all([charged(), charged()]), [
     { ticks: 1, micros: 5 },

@@ -67,7 +67,7 @@ test('of two that come to one free name, one gets it and the other is told; noth
   t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), []);
 });
 
-test('what a killed process left is removed at the next use; what is under way is not', async (t) => {
+test('what a killed process left is removed at the next use; what is in progress is not', async (t) => {
   const { jail, root, put } = await cage(t);
   put('.dormouse-tmp/0123456789ab-0123456789ab/world/level.dat', 'x');
   put('.dormouse-tmp/0123456789ab-aaaaaaaaaaaa', 'x');

@@ -70,7 +70,7 @@ test('a ban with an end lifts itself in a running game, and is none from its end
 
   await it.clock.advance(BAN_MS + 1_000);
   t.like(await it.lists(), { banned: [{ name: 'Alex' }], bannedIps: [] });
-  // A look may have been under way when the next one was due; and on a busy machine the next minute's may be, too.
+  // A look may have been in progress when the next one was due; and on a busy machine the next minute's may be, too.
   const told = () => [...new Set(it.told)];
   await it.passUntil(() => told().length === 2, 100);
   t.deepEqual(told(), ['pardon steve', 'pardon-ip 203.0.113.7']);

@@ -143,7 +143,7 @@ test('a fast game and a slow player: the game waits, nothing is lost or mixed up
     before = game.bytesWritten - game.writableLength;
     await delay(150);
   }
-  t.true(before < 20_000_000, `${before} bytes are under way`);
+  t.true(before < 20_000_000, `${before} bytes are in flight`);
   const atClient = sink(client.socket);
   readSlowly(client.socket, 3);
   client.socket.resume();
@@ -177,7 +177,7 @@ test('a fast player and a slow game: the player waits', async (t) => {
     before = client.socket.bytesWritten - client.socket.writableLength;
     await delay(150);
   }
-  t.true(before < 20_000_000, `${before} bytes are under way`);
+  t.true(before < 20_000_000, `${before} bytes are in flight`);
   const atGame = sink(game);
   game.resume();
   const { bytes, hash } = await pouring;

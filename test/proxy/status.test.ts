@@ -76,7 +76,7 @@ for (const recorded of fixtures.filter(({ expect }) => expect.intent === 'status
   });
 }
 
-test('a resting status stands on the last live one, without players', (t) => {
+test('a sleeping server’s status stands on the last live one, without players', (t) => {
   const asleep = JSON.parse(asleepStatus(route({ lastStatus: LAST, motd: '§6Gold\nsecond' }), 767)) as Status;
   t.deepEqual(asleep, {
     version: { name: 'Paper 1.21.1', protocol: 767 },
@@ -116,7 +116,7 @@ test('a resting status stands on the last live one, without players', (t) => {
   t.deepEqual(other.version, { name: '1.20.4', protocol: 767 });
 });
 
-test('whatever the owner or the game wrote, a resting status is one that clients accept', (t) => {
+test('whatever the owner or the game wrote, a sleeping server’s status is one that clients accept', (t) => {
   const motd = '","x":{"\u0000\u2028\ud800' + 'é§l'.repeat(5_000);
   const status = asleepStatus(route({ motd, lastStatus: '{"players":', versionName: 'v'.repeat(9_999) }), 767);
   t.true(status.length < 32_767);

@@ -3,7 +3,7 @@ import { joinBot, joinRaw, pingStatus } from '../support/bot.ts';
 import { fewAtATime } from '../support/few.ts';
 import { startSandbox } from './spawn.ts';
 
-const inTurn = fewAtATime(4);
+const takePlace = fewAtATime(4);
 
 /**
  * Who plays what: a creative bot places a block, a survival bot digs one first. Every kind of world format and of
@@ -29,7 +29,7 @@ const play = test.macro({
   title: (_, { version, mode, restart }: (typeof VERSIONS)[number]) =>
     `${version} ${mode}: two players chat, build and dig${restart ? '; the world survives a restart' : ''}`,
   exec: async (t, { version, mode, item, restart }: (typeof VERSIONS)[number]) => {
-    await inTurn(t);
+    await takePlace(t);
     const first = startSandbox(t, { version, env: { MODE: mode, MOTD: 'A flat one' } });
     const { port } = await first.ready();
     const ann = await joinBot({ port, version, name: 'Ann' });

@@ -24,7 +24,7 @@ test('the machine tells in words how the server came to be what it is', async (t
 test('awake with nobody in, it says when it goes to sleep, here and on its front page', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { idleTimeoutMinutes: 20 });
-  const resting = async (name: string) => {
+  const restAt = async (name: string) => {
     const { deadlines } = await it.ok('GET', '/v1/servers/castle/machine');
     return (deadlines as { name: string; at: string }[]).find((each) => each.name === name)?.at;
   };
@@ -32,22 +32,22 @@ test('awake with nobody in, it says when it goes to sleep, here and on its front
     t.regex((await it.get(path)).text, new RegExp(`${words}\\s+<time datetime="${at.replaceAll('.', '\\.')}`));
   await it.command('castle', 'START');
   const ready = (await it.reach('castle', 'running'))!.context.readyAt!;
-  await it.until(async () => (await resting('idle')) !== undefined);
-  const at = (await resting('idle'))!;
+  await it.until(async () => (await restAt('idle')) !== undefined);
+  const at = (await restAt('idle'))!;
   t.is(Date.parse(at), ready + 20 * 60_000);
   await says('/servers/castle', 'It goes to sleep at', at);
   await says('/servers/castle/machine', 'Goes to sleep, if nobody comes,', at);
   it.games.players.set('castle', 1);
-  await it.passUntil(async () => (await resting('idle')) === undefined, 10_000);
+  await it.passUntil(async () => (await restAt('idle')) === undefined, 10_000);
   t.regex((await it.get('/servers/castle')).text, /goes to sleep 20 minutes after the last player has left/);
   it.games.players.set('castle', 0);
   await it.command('castle', 'STOP');
   await it.reach('castle', 'hibernated');
   await it.command('castle', 'JOIN', STEVE);
   const woken = (await it.reach('castle', 'running'))!.context.readyAt!;
-  await it.until(async () => (await resting('falseWake')) !== undefined);
-  t.is(Date.parse((await resting('falseWake'))!), woken + 3 * 60_000, 'nobody pays for a wake by who does not come in');
-  await says('/servers/castle', 'Who woke it has not come in: it goes to sleep at', (await resting('falseWake'))!);
+  await it.until(async () => (await restAt('falseWake')) !== undefined);
+  t.is(Date.parse((await restAt('falseWake'))!), woken + 3 * 60_000, 'nobody pays for a wake by who does not come in');
+  await says('/servers/castle', 'Who woke it has not come in: it goes to sleep at', (await restAt('falseWake'))!);
 });
 
 test('a long history is short at first', async (t) => {

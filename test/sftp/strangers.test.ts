@@ -166,7 +166,7 @@ test('a silent, slow or idle client is sent away', async (t) => {
   t.is(it.sftp.sessions('lobby'), 0);
 });
 
-test('there are so many places: in the doorway, of an address, and of a server', async (t) => {
+test('there are so many places: of those that sign in, of an address, and of a server', async (t) => {
   const it = await startSftp(t, {
     limits: { ...PATIENT, signingInPerAddress: 2, connectionsPerAddress: 6, connectionsPerServer: 3 },
   });
@@ -182,7 +182,7 @@ test('there are so many places: in the doorway, of an address, and of a server',
   await until(async () => (await trying(t, it, {})).error === undefined);
 });
 
-test('silent strangers that fill the doorway give way to whoever comes', async (t) => {
+test('silent strangers that take all places for signing in give way to whoever comes', async (t) => {
   const many = { signingIn: 8, signingInPerAddress: 8 };
   const it = await startSftp(t, { limits: { ...PATIENT, ...many } });
   // Each from an address of its own, as far as loopback has any: of 127.0.0.0/24 and of 127.0.1.0/24.

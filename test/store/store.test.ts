@@ -286,7 +286,7 @@ onEachStore('leases: taken from the expected holder only, held until taken', asy
   t.is(await leases.getLease(store, 'x'), undefined);
 });
 
-test('postgres: a lost connection fails what is under way with UNAVAILABLE, and later calls connect again', async (t) => {
+test('postgres: a lost connection fails what is in flight with UNAVAILABLE, and later calls connect again', async (t) => {
   if (!(await needs(t, 'postgres'))) return;
   const store = await freshStore(t, await postgresDatabase());
   const cutAll = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -300,7 +300,7 @@ test('postgres: a lost connection fails what is under way with UNAVAILABLE, and 
   t.is((await refused(t, cut, 'STORE_UNAVAILABLE')).code, 'UNAVAILABLE');
   await behind;
   t.deepEqual(await metaKeys(store), ['behind']);
-  // Now while nothing is under way.
+  // Now while nothing is in flight.
   await store.write((tx) => tx.query(cutAll));
   await put(store, 'later');
   // Each connection of the pool learns of its end by itself: as many calls as there are connections may fail, and no more.

@@ -32,12 +32,12 @@ const FLAGS = [
   '--host-resolver-rules=MAP *.test 127.0.0.1',
 ];
 
-const inTurn = fewAtATime(4);
+const takePlace = fewAtATime(4);
 let running: Promise<{ browser: Browser; home: string }> | undefined;
 
 /** Opens a tab, in the one Chromium of this process; closed when the test ends. */
 export async function openTab(t: ExecutionContext, options: BrowserContextOptions = {}): Promise<Tab> {
-  await inTurn(t);
+  await takePlace(t);
   // A browser takes its time where others use the machine, too.
   t.timeout(300_000);
   running ??= launch();

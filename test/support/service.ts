@@ -59,7 +59,7 @@ const LOOK_MS = 250;
 /** Without an assertion, on the busiest machine; what does not come is told of sooner by who waits for it. */
 const TEST_MS = 600_000;
 /** A service and its games are several processes: more of them at once would only be late together. */
-const inTurn = fewAtATime(3);
+const takePlace = fewAtATime(3);
 
 /** Where a service runs: what a command line there begins with, and where its API then is. */
 export interface Place {
@@ -80,7 +80,7 @@ export async function startService(
   place?: Place,
 ): Promise<Service> {
   t.timeout(TEST_MS);
-  await inTurn(t);
+  await takePlace(t);
   t.timeout(TEST_MS);
   const dataDir = await mkdtemp(join(env['ENGINE'] === 'docker' ? tmpdir() : await fastDir(), 'dormouse-service-'));
   const [httpPort, playersPort, sftpPort, extra] = await Promise.all([

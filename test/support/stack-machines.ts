@@ -3,12 +3,12 @@ import { chown, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
-import { type Session, openSession } from '../docs/session.ts';
+import { type ShellSession, openSession } from '../docs/session.ts';
 import { type SwarmNode, testMachines } from './swarm.ts';
 
 /** Machines as their operator has them: each with an engine at the usual place, a folder to mount on, and a shell. */
 export interface StackMachines {
-  nodes: (SwarmNode & { shell: Session })[];
+  nodes: (SwarmNode & { shell: ShellSession })[];
   /** What all of them mount: a folder of this machine, in place of one that a storage server gives. */
   shared: string;
 }

@@ -98,7 +98,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
       },
       shape: SCHEDULE,
       show: (schedule) => [
-        `${taskOf(schedule)}: ${schedule.lastStatus || 'is under way'}. ${schedule.lastError}`.trimEnd(),
+        `${taskOf(schedule)}: ${schedule.lastStatus || 'is in progress'}. ${schedule.lastError}`.trimEnd(),
       ],
     }),
     ...(['on', 'off'] as const).map((word) =>

@@ -127,7 +127,7 @@ export class ProcessGames {
       throw error;
     });
     child.unref();
-    // Read in the same turn, before the process is reaped, even if it has ended. `startedAt` is the same for an
+    // Read synchronously, before the process is reaped, even if it has ended. `startedAt` is the same for an
     // instance that finds the process by its token.
     started = {
       ...run,

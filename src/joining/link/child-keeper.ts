@@ -91,8 +91,8 @@ export class ChildKeeper {
   check(): void {
     if (this.#isOver) return;
     const own = this.#options.proxies.own();
-    for (const proxy of own) if (!proxy.session) void this.#watch(proxy);
-    if (own.some(({ hello, session }) => hello.pid === this.#starting && session)) this.#starting = undefined;
+    for (const proxy of own) if (!proxy.link) void this.#watch(proxy);
+    if (own.some(({ hello, link }) => hello.pid === this.#starting && link)) this.#starting = undefined;
     const fitting = own.filter((proxy) => this.#fits(proxy));
     const chosen = fitting.find(({ listening }) => listening !== null) ?? fitting[0];
     for (const proxy of fitting) if (proxy !== chosen) this.#drain(proxy);
@@ -121,7 +121,7 @@ export class ChildKeeper {
   }
 
   #hasTold(pid: number): boolean {
-    return this.#options.proxies.own().some(({ hello, session }) => hello.pid === pid && session && !session.arriving);
+    return this.#options.proxies.own().some(({ hello, link }) => hello.pid === pid && link && !link.arriving);
   }
 
   #drain({ hello, draining }: LinkedProxy): void {
@@ -193,7 +193,7 @@ export class ChildKeeper {
     const { proxies } = this.#options;
     const process = await processOf(hello.pid);
     const here = await thisProcess();
-    const isAway = () => proxies.own().some((proxy) => proxy.hello.id === hello.id && !proxy.session);
+    const isAway = () => proxies.own().some((proxy) => proxy.hello.id === hello.id && !proxy.link);
     while (!this.#isOver && isAway()) {
       if (process.startedAt === '' || (await isAlive(process, here)) === false) proxies.lost(hello.id);
       else await delay(LOOK_MS, undefined, { ref: false });

@@ -12,8 +12,8 @@ import { ExpiringMap } from '../../../proxy/expiring-map.ts';
 import type { ProxyStats } from '../../../proxy/index.ts';
 import { type Joined, JoinRefused, type Log, type Player, type Presence, type Wake } from '../../../proxy/ports.ts';
 import { readFromProxy } from './from-proxy.ts';
-import { LinkedProxy, type Session } from './linked-proxy.ts';
-import { type ProxyView, remainsOf, sumOf } from './proxies.ts';
+import { LinkedProxy, type Link } from './linked-proxy.ts';
+import { type ProxyView, countsOf, sumOf } from './proxies.ts';
 import { Teller, type TellerOptions } from './teller.ts';
 
 export interface LinkedProxiesOptions extends Pick<TellerOptions, 'routes' | 'bans'> {
@@ -93,7 +93,7 @@ export class LinkedProxies {
 
   close(): void {
     for (const cancel of this.#graces.values()) cancel();
-    for (const { session } of this.#proxies.values()) session?.channel.close();
+    for (const { link } of this.#proxies.values()) link?.channel.close();
   }
 
   /**
@@ -102,18 +102,18 @@ export class LinkedProxies {
    */
   connect(channel: Channel, isOwn = false): { receive(text: string): void; closed(): void; lag(ms: number): void } {
     let proxy: LinkedProxy | undefined;
-    let session: Session | undefined;
+    let link: Link | undefined;
     return {
       receive: (text) => {
         const message = readFromProxy(text);
-        if (proxy && session) {
-          if (proxy.session === session) this.#receive(proxy, session, message);
+        if (proxy && link) {
+          if (proxy.link === link) this.#receive(proxy, link, message);
         } else {
-          [proxy, session] = this.#greet(channel, isOwn, message) ?? [];
+          [proxy, link] = this.#greet(channel, isOwn, message) ?? [];
         }
       },
       closed: () => {
-        if (proxy && session) this.#end(proxy, session);
+        if (proxy && link) this.#end(proxy, link);
       },
       lag: (ms) => {
         if (proxy) proxy.lagMs = ms;
@@ -121,7 +121,7 @@ export class LinkedProxies {
     };
   }
 
-  #greet(channel: Channel, isOwn: boolean, hello: FromProxy): [LinkedProxy, Session] | undefined {
+  #greet(channel: Channel, isOwn: boolean, hello: FromProxy): [LinkedProxy, Link] | undefined {
     if (hello.type !== 'hello') throw new Error('no hello');
     const reason = this.#objection(hello);
     if (reason !== undefined) {
@@ -135,18 +135,18 @@ export class LinkedProxies {
     const known = this.#proxies.get(hello.id);
     const proxy = known ?? new LinkedProxy(hello, isOwn);
     this.#proxies.set(hello.id, proxy);
-    if (known?.session) this.#end(known, known.session);
+    if (known?.link) this.#end(known, known.link);
     this.#endGrace(proxy);
     const { later = (run) => void setImmediate(run), routes, bans, logLevel } = this.#options;
     const teller = new Teller(channel, { routes, bans, later });
-    const session: Session = { channel, teller, wakes: new Map(), arriving: new Map() };
-    proxy.session = session;
+    const link: Link = { channel, teller, wakes: new Map(), arriving: new Map() };
+    proxy.link = link;
     proxy.listening = hello.listening;
     proxy.send({ type: 'welcome', logLevel });
     void this.#opened.promise.then(() => teller.tellWhole());
     const verified = this.#verified.all().map(({ value: { name, ip }, forMs }) => ({ name, ip, forMs }));
     for (const accounts of inParts(verified)) proxy.send({ type: 'verified', accounts });
-    return [proxy, session];
+    return [proxy, link];
   }
 
   #objection({ protocol, version, id }: Hello): string | undefined {
@@ -157,18 +157,18 @@ export class LinkedProxies {
     return undefined;
   }
 
-  #receive(proxy: LinkedProxy, session: Session, message: FromProxy): void {
+  #receive(proxy: LinkedProxy, link: Link, message: FromProxy): void {
     switch (message.type) {
       case 'hello':
         throw new Error('hello said twice');
       case 'here':
-        return message.servers.forEach((here) => this.#arrive(proxy, session, here));
+        return message.servers.forEach((here) => this.#arrive(proxy, link, here));
       case 'whole':
-        return this.#whole(proxy, session);
+        return this.#whole(proxy, link);
       case 'wake':
-        return void this.#wake(proxy, session, message);
+        return void this.#wake(proxy, link, message);
       case 'cancel':
-        return session.wakes.get(message.id)?.abort(new Error('the player has gone'));
+        return link.wakes.get(message.id)?.abort(new Error('the player has gone'));
       case 'stats': {
         const was = `${proxy.listening?.port} ${proxy.draining}`;
         proxy.takeStats(message);
@@ -186,15 +186,15 @@ export class LinkedProxies {
     }
   }
 
-  #arrive(proxy: LinkedProxy, session: Session, here: Here): void {
-    if (session.arriving) session.arriving.set(here.id, here);
+  #arrive(proxy: LinkedProxy, link: Link, here: Here): void {
+    if (link.arriving) link.arriving.set(here.id, here);
     else this.#change(proxy, here.id, here);
   }
 
-  #whole(proxy: LinkedProxy, session: Session): void {
-    const { arriving } = session;
+  #whole(proxy: LinkedProxy, link: Link): void {
+    const { arriving } = link;
     if (!arriving) return;
-    session.arriving = undefined;
+    link.arriving = undefined;
     for (const id of proxy.here.keys()) if (!arriving.has(id)) this.#change(proxy, id, undefined);
     for (const [id, here] of arriving) this.#change(proxy, id, here);
     this.#options.onChange?.();
@@ -235,7 +235,7 @@ export class LinkedProxies {
 
   async #wake(
     proxy: LinkedProxy,
-    { wakes, teller, channel }: Session,
+    { wakes, teller, channel }: Link,
     { id, server, player, waitedMs }: FromProxy & { type: 'wake' },
   ): Promise<void> {
     if (wakes.has(id) || wakes.size >= MOST_WAKES) return;
@@ -262,12 +262,12 @@ export class LinkedProxies {
   }
 
   /** Of this connection; there may be another already. */
-  #end(proxy: LinkedProxy, session: Session): void {
-    session.teller.close();
-    session.channel.close();
-    for (const wake of session.wakes.values()) wake.abort(new Error('the proxy is away'));
-    if (proxy.session !== session) return;
-    proxy.session = undefined;
+  #end(proxy: LinkedProxy, link: Link): void {
+    link.teller.close();
+    link.channel.close();
+    for (const wake of link.wakes.values()) wake.abort(new Error('the proxy is away'));
+    if (proxy.link !== link) return;
+    proxy.link = undefined;
     const { after = inRealTime, onChange } = this.#options;
     this.#graces.set(
       proxy,
@@ -286,10 +286,10 @@ export class LinkedProxies {
     if (this.#proxies.get(id) !== proxy) return;
     this.#proxies.delete(id);
     this.#endGrace(proxy);
-    const { session } = proxy;
-    proxy.session = undefined;
-    if (session) this.#end(proxy, session);
-    if (proxy.stats) this.#counted = sumOf([this.#counted, remainsOf(proxy.stats)]);
+    const { link } = proxy;
+    proxy.link = undefined;
+    if (link) this.#end(proxy, link);
+    if (proxy.stats) this.#counted = sumOf([this.#counted, countsOf(proxy.stats)]);
     for (const serverId of proxy.here.keys()) this.#options.presence.changed(serverId, this.#joined(serverId));
     this.#options.onChange?.();
   }

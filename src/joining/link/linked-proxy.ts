@@ -5,7 +5,7 @@ import type { ProxyView } from './proxies.ts';
 import type { Teller } from './teller.ts';
 
 /** One connection of a proxy, from its welcome on. */
-export interface Session {
+export interface Link {
   channel: Channel;
   teller: Teller;
   /** By the proxy's number for it; aborted when the player, or the connection, has gone. */
@@ -18,7 +18,7 @@ export interface Session {
 export class LinkedProxy {
   readonly hello: Hello;
   readonly isOwn: boolean;
-  session: Session | undefined;
+  link: Link | undefined;
   here = new Map<string, Here>();
   stats: ProxyStats | undefined;
   listening: Address | null;
@@ -36,7 +36,7 @@ export class LinkedProxy {
   }
 
   send(message: FromService): void {
-    this.session?.channel.send(JSON.stringify(message));
+    this.link?.channel.send(JSON.stringify(message));
   }
 
   takeStats({ stats, listening, draining }: FromProxy & { type: 'stats' }): void {
@@ -49,8 +49,8 @@ export class LinkedProxy {
     const { id, name, version, since } = this.hello;
     let players = 0;
     for (const { inside, knocking } of this.here.values()) players += inside + knocking;
-    const { listening, draining, session, lagMs } = this;
-    const connected = session !== undefined;
+    const { listening, draining, link, lagMs } = this;
+    const connected = link !== undefined;
     return { id, name, version, since, listening, draining, connected, players, held: this.stats?.held ?? 0, lagMs };
   }
 }

@@ -63,7 +63,7 @@ export function sumOf(all: readonly ProxyStats[]): ProxyStats {
   return sum;
 }
 
-/** What remains of a proxy that has gone: what it has counted, and nobody there. */
-export function remainsOf(stats: ProxyStats): ProxyStats {
+/** What a proxy that has gone has counted, and nobody there. */
+export function countsOf(stats: ProxyStats): ProxyStats {
   return { ...stats, unrouted: 0, held: 0, piped: 0 };
 }

@@ -4,7 +4,7 @@ import { createPlaces } from './places.ts';
 /** Somebody who holds a place. */
 export interface Guest {
   address: string;
-  /** `idle`: has nothing under way and may go for anybody; `waiting`: may go for whose network holds less; `busy`: stays. */
+  /** `idle`: has nothing in progress and may go for anybody; `waiting`: may go for whose network holds less; `busy`: stays. */
   state(): 'idle' | 'waiting' | 'busy';
   /** Sent away for another. Its place is free at once. */
   leave(): void;

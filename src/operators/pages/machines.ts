@@ -9,7 +9,7 @@ import { liveNote, mountOperatorPage, operatorPage } from './frame.ts';
 import { type MachineSummary, causeText, instantOf, machineName, stateTag, waitsText } from './machine-text.ts';
 
 const ROWS = 50;
-/** Choices of how long something must have been under way. */
+/** Choices of how long something must have been in progress. */
 const STUCK_SECONDS = [30, 60, 300, 900, 3_600];
 /** From here on a passing state is pointed at. */
 const LONG_MS = 300_000;
@@ -118,7 +118,7 @@ function filterForm({ search, state, kind, stuck }: Asked): Html {
       </select>
     </div>
     <div>
-      <label for="stuck">Under way for</label>
+      <label for="stuck">In progress for</label>
       <select id="stuck" name="stuck">
         ${option('', 'any time', String(stuck || ''))}
         ${STUCK_SECONDS.map((seconds) => option(String(seconds), `${spanText(seconds * 1_000)} or more`, String(stuck)))}

@@ -97,7 +97,7 @@ const disableClientOperation = (needs: Needs) =>
     scope: 'operator',
     tag: 'operator',
     summary: 'Disable an app',
-    description: 'From now on it gets no grant, those under way end, and its tokens are refused.',
+    description: 'From now on it gets no grant, those in progress end, and its tokens are refused.',
     params: ClientParams,
     body: ClientReason,
     reply: Client,

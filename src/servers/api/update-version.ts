@@ -59,7 +59,7 @@ const updateServerVersion = (needs: Needs) =>
       const record = recordOnServer(principal, row, entry);
       const { type, version } = wanted;
       const isNamed = Boolean(body.type || body.version);
-      // In the turn of the server: none can start with the old build once this is answered.
+      // While the server takes no other command: none can start with the old build once this is answered.
       const write = async (tx: Tx) => {
         await record(tx);
         if (isNamed) await needs.forgetBuild(row.id);

@@ -15,7 +15,7 @@ import { headless } from '../headless.ts';
 
 const run = promisify(execFile);
 const CHILD = join(import.meta.dirname, '../killed-child.ts');
-const inTurn = fewAtATime(2);
+const takePlace = fewAtATime(2);
 /** Parts are of 8 MiB. */
 const THREE_PARTS = randomBytes(20_000_000);
 let server: Promise<S3UnderTest> | undefined;
@@ -37,7 +37,7 @@ interface Killed {
 /** A server of which a backup was made, and a process that was killed at a step of bringing it off site. */
 async function killed(t: ExecutionContext, step: string, what = 'setup'): Promise<Killed | undefined> {
   if (!(await needs(t, 's3'))) return undefined;
-  await inTurn(t);
+  await takePlace(t);
   t.timeout(300_000);
   const s3 = await (server ??= startS3());
   const prefix = `test-${++prefixes}`;
