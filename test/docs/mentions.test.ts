@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import test from 'ava';
 import { settings } from '../../src/config.ts';
-import { PAPERS, readPaper } from './blocks.ts';
+import { PAPERS, partsOf, readPaper } from './blocks.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
@@ -38,6 +38,23 @@ test('each script and each setting that a paper sets is there', (t) => {
     for (const [, name = ''] of text.matchAll(/`([A-Z]+(?:_[A-Z]+)+)=[^`]*`/g)) {
       t.true(names.has(name.replace(/_FILE$/, '')) || OF_OTHERS.has(name), `${paper}: ${name}`);
     }
+  }
+});
+
+test('each line of settings in a paper names one that is there', (t) => {
+  const names = new Set(Object.values(settings).map(({ name }) => name));
+  const lines = PAPERS.flatMap((paper) =>
+    partsOf(readPaper(paper))
+      .filter(({ kind, language }) => kind === 'fence' && language === 'text')
+      .flatMap(({ text, line }) => text.split('\n').map((each) => ({ each, where: `${paper}:${line}` }))),
+  );
+  const set = lines.flatMap(({ each, where }) => {
+    const [, name] = /^([A-Z][A-Z0-9_]*)=/.exec(each) ?? [];
+    return name === undefined ? [] : [{ name, where }];
+  });
+  t.true(set.length > 5);
+  for (const { name, where } of set) {
+    t.true(names.has(name.replace(/_FILE$/, '')) || OF_OTHERS.has(name), `${where}: ${name}`);
   }
 });
 
