@@ -1,3 +1,4 @@
+import { text as textOf } from 'node:stream/consumers';
 import { StatusError } from '../kernel/status.ts';
 import type { operations } from './api-types.ts';
 import { requireNeeds } from './auth.ts';
@@ -68,8 +69,12 @@ export function createCalls(all: readonly Operation[], take: (sessionId: string)
         signal,
       });
       if (!(reply instanceof WrittenReply)) return reply as never;
-      reply.sent();
-      return JSON.parse(reply.json.toString()) as never;
+      try {
+        const { json } = reply;
+        return JSON.parse(Buffer.isBuffer(json) ? json.toString() : await textOf(json)) as never;
+      } finally {
+        reply.sent();
+      }
     };
 }
 

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Router } from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { Authorize } from './auth.ts';
@@ -126,7 +127,8 @@ function sendWritten(ctx: Context, { json, sent }: WrittenReply): void {
   if (res.closed) return;
   res.setTimeout(STALLED_MS, () => res.destroy());
   ctx.type = 'application/json';
-  ctx.body = json;
+  // The next piece is not made before the one before has gone.
+  ctx.body = Buffer.isBuffer(json) ? json : Readable.from(json, { highWaterMark: 1 });
 }
 
 function stream(operation: AnsweringWith<'events'>, authorizer: Authorizer, streams: Streams): Middleware {

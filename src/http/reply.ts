@@ -4,11 +4,14 @@ import { z } from 'zod';
 /** As much of a list as holds nobody else up. */
 const STEP = 5_000;
 
-/** A reply whose text has been written already, as its schema has it. `sent` is called when it has been sent, or cannot be. */
+/**
+ * A reply whose text is written by its handler, as its schema has it: already, or in pieces while it is sent. Where a piece fails, the
+ * caller's connection is cut. `sent` is called when it has been sent, or cannot be.
+ */
 export class WrittenReply {
-  readonly json: Buffer;
+  readonly json: Buffer | AsyncIterable<string>;
   readonly sent: () => void;
-  constructor(json: Buffer, sent: () => void) {
+  constructor(json: Buffer | AsyncIterable<string>, sent: () => void) {
     this.json = json;
     this.sent = sent;
   }

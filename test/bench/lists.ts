@@ -1,3 +1,5 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cpuMs, rssBytes } from './children.ts';
 import { inFolder } from './control.ts';
@@ -14,7 +16,22 @@ export async function run(report: Report): Promise<void> {
   await inFolder(async (folder) => {
     report.progress(`creating ${SERVERS} servers`);
     const keys = await prepareService(folder, { servers: SERVERS, keys: CALLERS });
-    const service = await startService(0, folder);
+    const loopFile = join(folder, 'loop-delay');
+    const watched = {
+      NODE_OPTIONS: `--import=${join(import.meta.dirname, 'loop-delay.ts')}`,
+      LOOP_DELAY_FILE: loopFile,
+    };
+    const service = await startService(0, folder, watched);
+    /** Since it was asked before. */
+    const longestTurnMs = async () => {
+      await rm(loopFile, { force: true });
+      service.child.kill('SIGUSR2');
+      for (;;) {
+        const said = await readFile(loopFile, 'utf8').catch(() => '');
+        if (said !== '') return Number(said);
+        await delay(LOOK_MS);
+      }
+    };
     const origin = `http://127.0.0.1:${service.httpPort}`;
     const list = async (key: string, query = '') => {
       const begun = performance.now();
@@ -49,8 +66,10 @@ export async function run(report: Report): Promise<void> {
           await delay(LOOK_MS);
         }
       })();
+      await longestTurnMs();
       const cpu = cpuMs(service.child);
       const lists = await Promise.all(keys.map((key) => list(key)));
+      const longest = await longestTurnMs();
       over.abort();
       await calling;
       const note = `${CALLERS} callers at once`;
@@ -67,6 +86,7 @@ export async function run(report: Report): Promise<void> {
         note,
       });
       report.row({ figure: 'another call meanwhile, the worst', value: Math.max(...others), unit: 'ms', note });
+      report.row({ figure: 'the event loop meanwhile, its longest turn', value: longest, unit: 'ms', note });
       report.row({ figure: 'memory at most', value: most / 1_048_576, unit: 'MiB', note });
     } finally {
       await service.stop();

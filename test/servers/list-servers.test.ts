@@ -1,5 +1,12 @@
+import { type IncomingMessage, get } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
+import type { AnsweringWith } from '../../src/http/operation.ts';
+import type { KeyPrincipal } from '../../src/http/principal.ts';
+import type { WrittenReply } from '../../src/http/reply.ts';
+import { serverListOperations } from '../../src/servers/api/list-servers.ts';
+import type { ServerNow } from '../../src/servers/server-now.ts';
+import type { ServerPage, Servers } from '../../src/servers/servers.ts';
 import { getServer, insertServer } from '../../src/servers/rows.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 
@@ -67,6 +74,71 @@ test('a long list is written in pieces, between which others get their turn, and
     if (next === '') break;
   }
   t.deepEqual(paged, whole.servers);
+});
+
+test('lists of ten thousand servers, many at once: others have their turn after 50 servers of each, and no list is kept whole', async (t) => {
+  const place = { createdAt: 0, id: 'a' };
+  const page = (n: number) =>
+    Array.from({ length: 200 }, (_, at) => ({ row: { id: `s${n * 200 + at}` } }) as ServerNow);
+  // Each page is there at once, as from a cache: nothing else makes room for others.
+  async function* pagesByAccount(): AsyncGenerator<ServerPage> {
+    for (let n = 0; n < 50; n++) yield { servers: page(n), next: n === 49 ? undefined : place };
+  }
+  let [since, most] = [0, 0];
+  const serverView = ({ row: { id } }: ServerNow) => {
+    most = Math.max(most, ++since);
+    return { id };
+  };
+  const servers = { pagesByAccount, count: async () => 10_000 } as Partial<Servers> as Servers;
+  const operation = serverListOperations({ servers, serverView })[0] as AnsweringWith<'message'>;
+  const over = new AbortController();
+  const others = (async () => {
+    for (; !over.signal.aborted; await turn()) since = 0;
+  })();
+  const list = async (n: number) => {
+    const principal = { kind: 'key', keyId: `k${n}`, accountId: `a${n}`, serverIds: null } as KeyPrincipal;
+    const { signal } = new AbortController();
+    const none = { params: {}, query: {}, body: async () => ({}), upload: () => t.fail() as never, lastEventId: '' };
+    const reply = (await operation.run({ ...none, principal, signal })) as WrittenReply;
+    let text = '';
+    for await (const piece of reply.json as AsyncIterable<string>) {
+      t.true(piece.length < 100_000);
+      text += piece;
+    }
+    reply.sent();
+    return idsOf(JSON.parse(text) as Page);
+  };
+  const lists = await Promise.all(Array.from({ length: 8 }, (_, n) => list(n)));
+  over.abort();
+  await others;
+  for (const ids of lists)
+    t.deepEqual(
+      ids,
+      Array.from({ length: 10_000 }, (_, n) => `s${n}`),
+    );
+  t.true(most >= 50 && most <= 4 * 50, `${most} in a turn`);
+});
+
+test('a list that nobody reads to its end gives its place back, and one whose servers cannot be read any more is cut off', async (t) => {
+  const it = await api(t);
+  const ids = await make(it, 2_000);
+  const begin = () =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      const asked = get(`${it.origin}/v1/servers`, { headers: { 'x-api-key': it.key } }, resolve);
+      asked.on('error', reject);
+    });
+  // As many as may be sent at once.
+  for (let n = 0; n < 4; n++) {
+    const reply = await begin();
+    t.is(reply.statusCode, 200);
+    reply.destroy();
+  }
+  t.is(((await it.ok('GET', '/v1/servers')) as unknown as Page).servers.length, ids.length);
+  const reply = await begin();
+  await it.store.close();
+  await t.throwsAsync(async () => {
+    for await (const _ of reply) continue;
+  });
 });
 
 test('a key for some servers finds them in a long list, and lists that were sent make room for others', async (t) => {

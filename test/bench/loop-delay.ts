@@ -1,0 +1,17 @@
+/** Loaded before a service (`NODE_OPTIONS`): with SIGUSR2 it writes the longest that its event loop was held up since the last one, in ms. */
+import { renameSync, writeFileSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import process from 'node:process';
+import { isMainThread } from 'node:worker_threads';
+
+const file = process.env['LOOP_DELAY_FILE'];
+
+if (file !== undefined && isMainThread) {
+  const delays = monitorEventLoopDelay({ resolution: 1 });
+  delays.enable();
+  process.on('SIGUSR2', () => {
+    writeFileSync(`${file}.draft`, String(delays.max / 1e6));
+    renameSync(`${file}.draft`, file);
+    delays.reset();
+  });
+}
