@@ -14,8 +14,9 @@ const SOURCES = globSync(['machines/*.ts', 'src/**/*.ts'], { cwd: ROOT })
 
 const ACTION = /'([a-z][A-Za-z]*)(?:\.[a-z][A-Za-z]*)+'/g;
 const FILE = /\.(?:id|js|json|txt|css|jar|port|password)'$/;
-/** An alert, a payment provider's events, and a state. */
-const NO_ACTION = /^'(?:spendCap\.reached|checkout\.session\.\w+|startFailed\.inLine)'$/;
+/** An alert, a payment provider's events, and states. */
+const NO_ACTION =
+  /^'(?:spendCap\.reached|checkout\.session\.\w+|startFailed\.inLine|server\.(?:install|start)Failed\.cleared)'$/;
 
 /** Why the service itself makes servers begin or end. A device grant's causes are in no audit log, and `restored` is no step's. */
 function systemCauses(): string[] {

@@ -182,6 +182,7 @@ export const WHAT: Record<string, string> = {
   'node.drain': 'drained a node',
   'node.resume': 'resumed a node',
   'node.fence': 'said that a node is surely off',
+  'node.region': 'said in which region a node stands',
   'wallet.credit': 'credited the wallet',
   'wallet.topup': 'topped the wallet up',
   'wallet.refund': 'refunded a payment',
