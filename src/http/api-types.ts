@@ -4401,10 +4401,7 @@ export interface components {
             ticksAvailable: boolean;
         };
         MetricSample: {
-            /**
-             * Format: date-time
-             * @default
-             */
+            /** Format: date-time */
             ts: string;
             /**
              * Format: double

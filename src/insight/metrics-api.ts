@@ -27,7 +27,7 @@ const figures = {
 };
 
 const MetricSample = z
-  .object({ ts: reply.text.meta({ format: 'date-time' }), ...figures })
+  .object({ ts: z.string().meta({ format: 'date-time' }), ...figures })
   .meta({ id: 'MetricSample' });
 
 const ServerMetrics = z
