@@ -26,7 +26,7 @@ import {
   inParts,
 } from './messages.ts';
 import { Mirror } from './mirror.ts';
-import { Wakes, type WakesOptions } from './wakes.ts';
+import { Wakes, type WakesOptions, inRealTime } from './wakes.ts';
 
 /** What the service may ask of a proxy, and ask it for. */
 export interface Controlled {
@@ -89,7 +89,7 @@ export class Control implements Routes, Wake, Presence {
     this.#insideAt = new ExpiringMap(MOST_REMEMBERED, this.#now);
     this.#wakes = new Wakes({
       now: this.#now,
-      after: options.after ?? after,
+      after: options.after ?? inRealTime,
       send: (message) => void this.#send(message),
     });
     this.#later = options.later ?? ((run) => void setTimeout(run, GATHER_MS).unref());
@@ -275,11 +275,6 @@ export class Control implements Routes, Wake, Presence {
     this.#link.channel.send(JSON.stringify(message));
     return true;
   }
-}
-
-function after(ms: number, fire: () => void): () => void {
-  const timer = setTimeout(fire, ms);
-  return () => clearTimeout(timer);
 }
 
 function failureOf(text: string | null): Error {

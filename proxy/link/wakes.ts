@@ -118,3 +118,9 @@ function tell(wake: WaitingWake, place: number | null): void {
   wake.place = place;
   wake.inLine?.tell(place);
 }
+
+/** Calls once, in so long; returns the cancellation. Keeps no process running. */
+export function inRealTime(ms: number, fire: () => void): () => void {
+  const timer = setTimeout(fire, ms).unref();
+  return () => clearTimeout(timer);
+}

@@ -28,7 +28,7 @@ import {
   insertBackup,
   patchBackup,
 } from './rows.ts';
-import { fingerprintOf } from './tree-fingerprint.ts';
+import { treeFingerprintOf } from './tree-fingerprint.ts';
 
 /** The jobs that put other files in place of a server's own. */
 export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: DoJob; undo: DoJob } {
@@ -48,7 +48,7 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
     const earlier = step === '' ? await getBackup(store, serverId, PREVIOUS) : undefined;
     if (!earlier || (await isNeedless(store, earlier))) return null;
     if (target === PREVIOUS && !(await hasRunSince(store, serverId, earlier.createdAt))) return null;
-    if (!(await exists(root)) || (await fingerprintOf(root)) === earlier.replacedBy) return null;
+    if (!(await exists(root)) || (await treeFingerprintOf(root)) === earlier.replacedBy) return null;
     const failure = await attempt(signal, () => keep(work, 'restore'));
     if (failure === null) await at('kept');
     return failure;
@@ -85,7 +85,7 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
     }
     if (isNew || job.step === 'staged') {
       await release(serverId);
-      const replacedBy = (await exists(staged)) ? await fingerprintOf(staged) : null;
+      const replacedBy = (await exists(staged)) ? await treeFingerprintOf(staged) : null;
       while (await exists(staged)) {
         signal.throwIfAborted();
         const failure = await attempt(signal, () => clearRoot(serverId));

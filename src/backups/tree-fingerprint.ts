@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { openJail } from '../jail/jail.ts';
 
 /** A fingerprint of the files in a folder: it stays the same as long as nothing in the folder changes. */
-export async function fingerprintOf(root: string): Promise<string> {
+export async function treeFingerprintOf(root: string): Promise<string> {
   await using jail = await openJail(root);
   let entries = 0;
   // A sum does not depend on order: a directory may list its names in another order each time.

@@ -9,7 +9,7 @@ import { MIB } from '../kernel/units.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Store } from '../store/store.ts';
-import { FileEntry, changeFiles, entryView, filePath, inTransfer, ownPath } from './fields.ts';
+import { FileEntry, changeFiles, entryView, filePath, ownPath, transferFiles } from './fields.ts';
 import type { Files } from './files.ts';
 
 /** What these operations work with. */
@@ -136,12 +136,10 @@ const copyPath = (needs: Needs) =>
     reply: z.object({ copied: reply.int64.describe('In bytes.') }).meta({ id: 'CopyPathResponse' }),
     async run(call) {
       const { from, to } = call.body;
-      const { signal, principal } = call;
-      return await changeFiles(call, needs, { action: 'file.copy', detail: `${from} to ${to}` }, () =>
-        inTransfer(needs, principal, async () => ({
-          copied: await needs.files.copy(call.params.id, from, to, { signal }),
-        })),
-      );
+      const { signal } = call;
+      return await transferFiles(call, needs, { action: 'file.copy', detail: `${from} to ${to}` }, async () => ({
+        copied: await needs.files.copy(call.params.id, from, to, { signal }),
+      }));
     },
   });
 

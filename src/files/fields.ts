@@ -44,14 +44,30 @@ export function entryView({ name, kind, sizeBytes, modifiedAt }: Entry): z.input
   return { name, isDir: kind === 'directory', size: sizeBytes, modifiedAt };
 }
 
+interface ChangeCall {
+  server: ServerNow;
+  principal: Principal;
+}
+
+interface ChangeNeeds {
+  store: Store;
+  clock: Clock;
+}
+
+/** What is written down of a change. `detail`: which paths. */
+interface ChangeEntry {
+  action: `file.${string}`;
+  detail: string;
+}
+
 /**
- * Does something that changes a server's files, and writes down who did it. `detail`: which paths. DATA_LOSS
+ * Does something that changes a server's files, and writes down who did it. DATA_LOSS
  * CHANGE_NOT_RECORDED where it was done and could not be written down: nobody is to try that again.
  */
 export async function changeFiles<T>(
-  { server, principal }: { server: ServerNow; principal: Principal },
-  { store, clock }: { store: Store; clock: Clock },
-  entry: { action: `file.${string}`; detail: string },
+  { server, principal }: ChangeCall,
+  { store, clock }: ChangeNeeds,
+  entry: ChangeEntry,
   work: () => Promise<T>,
 ): Promise<T> {
   const result = await work();
@@ -70,16 +86,19 @@ function notRecorded({ row }: ServerNow, cause: unknown): StatusError {
   return new StatusError('DATA_LOSS', 'CHANGE_NOT_RECORDED', sentence, { metadata, cause });
 }
 
-/** Does something that takes long, while one of the caller's few places for that is taken. RESOURCE_EXHAUSTED. */
-export async function inTransfer<T>(
-  { transferSlots }: { transferSlots: StreamSlots },
-  principal: Principal,
+/** The same for what takes long: one of the caller's few places for that is taken meanwhile. RESOURCE_EXHAUSTED. */
+export async function transferFiles<T>(
+  call: ChangeCall,
+  needs: ChangeNeeds & { transferSlots: StreamSlots },
+  entry: ChangeEntry,
   work: () => Promise<T>,
 ): Promise<T> {
-  const release = transferSlots.take(principal, 'transfer');
-  try {
-    return await work();
-  } finally {
-    release();
-  }
+  return await changeFiles(call, needs, entry, async () => {
+    const release = needs.transferSlots.take(call.principal, 'transfer');
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  });
 }

@@ -9,7 +9,7 @@ import { KIB } from '../kernel/units.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Store } from '../store/store.ts';
-import { FileEntry, changeFiles, entryView, filePath, inTransfer, ownPath } from './fields.ts';
+import { FileEntry, entryView, filePath, ownPath, transferFiles } from './fields.ts';
 import type { Files } from './files.ts';
 
 /** What these operations work with. */
@@ -78,10 +78,8 @@ const uploadFile = (needs: Needs) =>
     reply: FileEntry,
     async run(call) {
       const { path, overwrite } = call.query;
-      return await changeFiles(call, needs, { action: 'file.upload', detail: path }, () =>
-        inTransfer(needs, call.principal, async () =>
-          entryView(await needs.files.write(call.params.id, path, call.upload(), { exclusive: !overwrite })),
-        ),
+      return await transferFiles(call, needs, { action: 'file.upload', detail: path }, async () =>
+        entryView(await needs.files.write(call.params.id, path, call.upload(), { exclusive: !overwrite })),
       );
     },
   });
@@ -110,13 +108,11 @@ const archivePaths = (needs: Needs) =>
     reply: FileEntry,
     async run(call) {
       const { paths, to } = call.body;
-      const { signal, principal } = call;
-      return await changeFiles(call, needs, { action: 'file.archive', detail: `${paths.join(', ')} to ${to}` }, () =>
-        inTransfer(needs, principal, async () =>
-          entryView(
-            await needs.files.archive(call.params.id, paths, to, { signal, tenant: call.server.row.accountId }),
-          ),
-        ),
+      const { signal } = call;
+      const patience = { signal, tenant: call.server.row.accountId };
+      const entry = { action: 'file.archive', detail: `${paths.join(', ')} to ${to}` } as const;
+      return await transferFiles(call, needs, entry, async () =>
+        entryView(await needs.files.archive(call.params.id, paths, to, patience)),
       );
     },
   });
@@ -140,13 +136,11 @@ const extractArchive = (needs: Needs) =>
     reply: z.object({ extracted: reply.int64.describe('In bytes.') }).meta({ id: 'ExtractArchiveResponse' }),
     async run(call) {
       const { path, to, overwrite } = call.body;
-      const { signal, principal } = call;
+      const { signal } = call;
       const patience = { signal, tenant: call.server.row.accountId };
-      return await changeFiles(call, needs, { action: 'file.extract', detail: `${path} to ${to}` }, () =>
-        inTransfer(needs, principal, async () => ({
-          extracted: await needs.files.extract(call.params.id, { path, to, overwrite }, patience),
-        })),
-      );
+      return await transferFiles(call, needs, { action: 'file.extract', detail: `${path} to ${to}` }, async () => ({
+        extracted: await needs.files.extract(call.params.id, { path, to, overwrite }, patience),
+      }));
     },
   });
 

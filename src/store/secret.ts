@@ -43,11 +43,11 @@ export async function requireSecret(store: Store, dataDir: string): Promise<void
   const expected = await getMeta(store, FINGERPRINT);
   if (expected === undefined) return;
   const bytes = (await readIfThere(path)) ?? lost(path);
-  if (bytes.length === LENGTH && fingerprintOf(bytes) !== expected) throw another();
+  if (bytes.length === LENGTH && secretFingerprintOf(bytes) !== expected) throw another();
 }
 
 async function secretOf(store: Store, bytes: Buffer, expected: string | undefined): Promise<Secret> {
-  const fingerprint = fingerprintOf(bytes);
+  const fingerprint = secretFingerprintOf(bytes);
   if (expected === undefined) await store.write((tx) => setMeta(tx, FINGERPRINT, fingerprint));
   else if (expected !== fingerprint) throw another();
   return {
@@ -71,7 +71,7 @@ function lost(path: string): never {
   throw refusal(`${path} is missing; restore it, or create it empty to lose the consoles of running servers.`);
 }
 
-function fingerprintOf(bytes: Buffer): string {
+function secretFingerprintOf(bytes: Buffer): string {
   return createHash('sha256').update('fingerprint\0').update(bytes).digest('hex');
 }
 

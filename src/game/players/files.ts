@@ -88,7 +88,7 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
     maxBytes: number,
   ): Promise<T> {
     const path = join(dataRoot(dataDir, serverId), name);
-    const fingerprint = await fingerprintOf(path);
+    const fingerprint = await fileFingerprintOf(path);
     if (fingerprint === undefined) {
       files.drop(path);
       return empty;
@@ -142,7 +142,7 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
       const level = (await properties(serverId)).get('level-name') || 'world';
       if (level.includes('/') || level.startsWith('.')) return false;
       return (
-        (await fingerprintOf(join(dataRoot(dataDir, serverId), level, 'playerdata', `${player.uuid}.dat`))) !==
+        (await fileFingerprintOf(join(dataRoot(dataDir, serverId), level, 'playerdata', `${player.uuid}.dat`))) !==
         undefined
       );
     },
@@ -151,7 +151,7 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
 }
 
 /** Changes with a file's content; undefined where there is no file. */
-async function fingerprintOf(path: string): Promise<string | undefined> {
+async function fileFingerprintOf(path: string): Promise<string | undefined> {
   try {
     const { ino, mtimeMs, ctimeMs, size } = await lstat(path);
     return [ino, mtimeMs, ctimeMs, size].join(' ');

@@ -7,7 +7,7 @@ import { programVersion } from '../../../proxy/version.ts';
 import type { Log } from '../../kernel/log.ts';
 import { type ProcessIdentity, isAlive, processOf, thisProcess } from '../../kernel/process-identity.ts';
 import { childFolder, livingChild, noteChild } from './child-file.ts';
-import { type ChildSettings, fingerprintOf, startChild } from './child-process.ts';
+import { type ChildSettings, settingsFingerprintOf, startChild } from './child-process.ts';
 import type { LinkedProxies } from './linked-proxies.ts';
 import type { LinkedProxy } from './linked-proxy.ts';
 
@@ -53,7 +53,7 @@ export class ChildKeeper {
   constructor(options: ChildKeeperOptions) {
     this.#options = options;
     this.#version = options.version ?? programVersion();
-    this.#settings = fingerprintOf(options.settings);
+    this.#settings = settingsFingerprintOf(options.settings);
     this.#listening.promise.catch(() => {});
   }
 

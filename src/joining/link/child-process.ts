@@ -22,7 +22,12 @@ const ENTRY = join(import.meta.dirname, '../../../proxy/main.ts');
 const LONG_LOG_BYTES = MIB;
 
 /** What of the settings another process would have to be started for, as text that is compared. */
-export function fingerprintOf({ proxyHost, proxyPort, sessionServerUrl, proxyProtocolFrom }: ChildSettings): string {
+export function settingsFingerprintOf({
+  proxyHost,
+  proxyPort,
+  sessionServerUrl,
+  proxyProtocolFrom,
+}: ChildSettings): string {
   return JSON.stringify([proxyHost, proxyPort, sessionServerUrl, ...proxyProtocolFrom]);
 }
 
@@ -59,7 +64,7 @@ export async function startChild(
       // Relative to where this process runs, and the other one does not.
       ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: resolve(cache) }),
       PROXY_LINK: link,
-      PROXY_SETTINGS: fingerprintOf(settings),
+      PROXY_SETTINGS: settingsFingerprintOf(settings),
       PROXY_HOST: settings.proxyHost,
       PROXY_PORT: String(port),
       PROXY_TAKES_OVER: String(takesOver !== undefined),

@@ -11,6 +11,7 @@ import { MOST_VERIFIED, type VerifiedAccount } from '../../../proxy/accounts.ts'
 import { ExpiringMap } from '../../../proxy/expiring-map.ts';
 import type { ProxyStats } from '../../../proxy/index.ts';
 import { type Joined, JoinRefused, type Log, type Player, type Presence, type Wake } from '../../../proxy/ports.ts';
+import { inRealTime } from '../../../proxy/link/wakes.ts';
 import { readFromProxy } from './from-proxy.ts';
 import { LinkedProxy, type Link } from './linked-proxy.ts';
 import { type ProxyView, countsOf, sumOf } from './proxies.ts';
@@ -293,9 +294,4 @@ export class LinkedProxies {
     for (const serverId of proxy.here.keys()) this.#options.presence.changed(serverId, this.#joined(serverId));
     this.#options.onChange?.();
   }
-}
-
-function inRealTime(ms: number, fire: () => void): () => void {
-  const timer = setTimeout(fire, ms).unref();
-  return () => clearTimeout(timer);
 }
