@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
-import { StatusError } from '../../src/kernel/status.ts';
-import { type WorkerPoolOptions, createWorkerPool } from '../../src/kernel/workers/pool.ts';
-import * as jobs from '../support/jobs.ts';
-import { until } from '../support/until.ts';
+import { StatusError } from '../../../src/kernel/status.ts';
+import { type WorkerPoolOptions, createWorkerPool } from '../../../src/kernel/workers/pool.ts';
+import * as jobs from '../../support/jobs.ts';
+import { until } from '../../support/until.ts';
 
-const JOBS = join(import.meta.dirname, '../support');
+const JOBS = join(import.meta.dirname, '../../support');
 const TENANT = 'ann';
 
 function poolOf(t: ExecutionContext, options?: WorkerPoolOptions) {

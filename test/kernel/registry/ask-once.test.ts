@@ -1,0 +1,35 @@
+import test from 'ava';
+import { z } from 'zod';
+import { askOnce } from '../../../src/kernel/registry/ask-once.ts';
+
+const Name = z.object({ name: z.string() });
+
+function ask(answer: Response | 'never', withinMs = 60_000) {
+  const fetch = (async (_url: string, { signal }: { signal: AbortSignal }) => {
+    if (answer !== 'never') return answer;
+    // A time-out alone keeps no process running.
+    const timer = setInterval(() => {}, 1_000);
+    return await new Promise<Response>((_, reject) =>
+      signal.addEventListener('abort', () => {
+        clearInterval(timer);
+        reject(signal.reason as Error);
+      }),
+    );
+  }) as unknown as typeof globalThis.fetch;
+  return askOnce('https://example.com', Name, { withinMs, maxBytes: 100, fetch });
+}
+
+test('what a 200 says, in its shape; nothing with another status', async (t) => {
+  t.deepEqual((await ask(Response.json({ name: 'Steve', id: 1 }))).said, { name: 'Steve' });
+  for (const status of [204, 404, 429, 500]) {
+    const { said, response } = await ask(new Response(null, { status }));
+    t.deepEqual([said, response.status], [undefined, status]);
+  }
+});
+
+test('an answer that is too large, of another shape, or does not come is an error', async (t) => {
+  await t.throwsAsync(ask(Response.json({ name: 'x'.repeat(200) })));
+  await t.throwsAsync(ask(Response.json({ called: 'Steve' })), { instanceOf: z.ZodError });
+  await t.throwsAsync(ask(new Response('<html>')), { instanceOf: SyntaxError });
+  await t.throwsAsync(ask('never', 10), { name: 'TimeoutError' });
+});
