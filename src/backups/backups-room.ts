@@ -10,6 +10,7 @@ import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { WithKeyLock } from '../kernel/mutex.ts';
+import { listServersWithJob } from '../servers/maintenance-rows.ts';
 import { listServerIds } from '../servers/rows.ts';
 import type { EffectHost, Maintain } from '../servers/effect-host.ts';
 import type { Servers } from '../servers/servers.ts';
@@ -24,7 +25,7 @@ import { createLeftOver } from './offsite/left-over.ts';
 import { type OffSite, createOffSite } from './offsite/offsite.ts';
 import { createUploads } from './offsite/uploads.ts';
 import { type Told, createProgress } from './progress.ts';
-import { PREVIOUS, listBackupsIn, patchBackup } from './rows.ts';
+import { listBackupsIn, listPrevious, patchBackup } from './rows.ts';
 import { createSaving } from './saving.ts';
 import type { SealKey } from './seal.ts';
 
@@ -135,10 +136,10 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
         await rm(archivePath(dataDir, row.serverId, row.id), { force: true });
         await store.write((tx) => patchBackup(tx, row, fields, ['running']));
       }
-      const busy = await store.query<{ serverId: string }>('SELECT "serverId" FROM "maintenance"');
-      const idsOf = (found: readonly { serverId: string }[]) => new Set(found.map(({ serverId }) => serverId));
-      const withPrevious = idsOf(await store.query('SELECT "serverId" FROM "backups" WHERE "id" = $1', [PREVIOUS]));
-      await sweepSiblings(dataDir, { all: new Set(await listServerIds(store)), busy: idsOf(busy), withPrevious });
+      const all = new Set(await listServerIds(store));
+      const busy = new Set(await listServersWithJob(store));
+      const withPrevious = new Set((await listPrevious(store)).map(({ serverId }) => serverId));
+      await sweepSiblings(dataDir, { all, busy, withPrevious });
       // There may be much to remove, so nobody waits for it. Work of this process is told apart from it.
       const failed = (server: string, error: unknown) =>
         log.warn({ server, err: error }, 'what an earlier run left in a server’s files could not be removed');

@@ -35,6 +35,12 @@ export async function getMaintenance(db: Sql, serverId: string): Promise<Mainten
   return rows[0];
 }
 
+/** Ids of all servers that have a job. */
+export async function listServersWithJob(db: Sql): Promise<string[]> {
+  const rows = await db.query<{ serverId: string }>('SELECT "serverId" FROM "maintenance"');
+  return rows.map(({ serverId }) => serverId);
+}
+
 /** Notes a step as done for good, of this job and no later one. */
 export async function noteStep(tx: Tx, jobId: string, step: string): Promise<void> {
   await tx.run('UPDATE "maintenance" SET "step" = $1 WHERE "jobId" = $2', [step, jobId]);
