@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { chown, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import Docker from 'dockerode';
 import { isKnown, joinRaw, pingStatus } from '../support/bot.ts';
@@ -94,6 +96,9 @@ test('the proxy of compose.yaml is a container of its own: its players play on w
   const address = { port: Number(players), version: '1.20.4', fakeHost: 'echo.compose.test' };
   // Of which the proxy is told a moment later than the caller.
   await until({ what: 'it is known', despiteErrors: true }, async () => isKnown(await pingStatus(address)));
+  const backup = join(dataDir, 'service.tar.gz');
+  t.regex(await inside(docker, first, ['node', 'src/start.js', '--backup-service', backup]), /There is no \.env here/);
+  t.is((await stat(backup)).uid, 1_000);
   const steve = await joinRaw({ ...address, name: 'Steve', timeoutMs: PATIENCE_MS });
   const alex = await joinRaw({ ...address, name: 'Alex', timeoutMs: PATIENCE_MS });
 
@@ -123,6 +128,17 @@ test('the proxy of compose.yaml is a container of its own: its players play on w
     return JSON.parse(text) as unknown;
   }
 });
+
+/** What a command in a container says, as by `docker compose exec`. */
+async function inside(docker: Docker, container: Docker.Container, command: string[]): Promise<string> {
+  const exec = await container.exec({ Cmd: command, AttachStdout: true, AttachStderr: true });
+  const out = new PassThrough();
+  const text = textOf(out);
+  const stream = await exec.start({});
+  docker.modem.demuxStream(stream, out, out);
+  stream.on('end', () => out.end());
+  return await text;
+}
 
 /** Why it did not come to pass, in the containers' own words. */
 async function told(t: ExecutionContext, docker: Docker, tag: string): Promise<void> {

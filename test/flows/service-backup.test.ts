@@ -1,12 +1,14 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { postgresUrl } from '../store/postgres.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { needs } from '../support/needs.ts';
+import { runningGames } from '../support/running-games.ts';
 import { BUCKET, type S3UnderTest, startS3 } from '../support/s3.ts';
 import { type Service, startService } from '../support/service.ts';
 import { plant, treeOf } from '../support/tree.ts';
@@ -83,4 +85,28 @@ test('a service is backed up while it runs, and its servers, keys and people are
     servers.map(({ id, motd, state }) => ({ id, motd, state })),
     [{ id: 'castle', motd: 'of stone', state: 'hibernated' }],
   );
+});
+
+test('a service moves from SQLite to PostgreSQL in its folder, with all that it has, beside a game that runs', async (t) => {
+  const url = await postgresUrl(t);
+  if (url === undefined) return;
+  const service = await startService(t);
+  const { dataDir } = service;
+  await service.create('castle', '1.20.4', { motd: 'of stone' });
+  await service.call('POST', '/v1/servers/castle:start');
+  await service.reach('castle', 'running');
+  const games = await runningGames(service);
+  t.is(await service.stop(), 0);
+  const dormouse = async (settings: Record<string, string>, ...args: string[]) => {
+    const env = { PATH: process.env['PATH'], ...COMPILE_CACHE, DATA_DIR: dataDir, ...settings };
+    return (await promisify(execFile)(process.execPath, [MAIN, ...args], { env, cwd: dataDir })).stdout;
+  };
+  const archive = join(dataDir, 'move.tar.gz');
+  await dormouse({}, '--backup-service', archive);
+  t.regex(await dormouse({ DATABASE_URL: url }, '--restore-service', archive), /in the PostgreSQL of DATABASE_URL/);
+  await rename(join(dataDir, 'dormouse.db'), join(dataDir, 'dormouse.db.moved'));
+  await service.start({ DATABASE_URL: url });
+  t.like(await service.reach('castle', 'running'), { motd: 'of stone' });
+  t.deepEqual(await runningGames(service), games);
+  t.is(games.length, 1);
 });

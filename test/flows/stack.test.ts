@@ -29,7 +29,9 @@ test('from one machine to three, as the paper has it: players stay while service
   const stack = new Stack(t, machines);
   const [first, second, third] = machines.nodes as [Machine, Machine, Machine];
   await buildImages(t, first.docker, images);
-  const [mounted = '', joined = '', secrets = '', released = '', deployed = '', told = '', renewed = ''] = blocks();
+  const [mounted = '', joined = '', secrets = '', released = '', deployed = '', told = '', renewed = '', ...rest] =
+    blocks();
+  const [backedUp = '', restored = ''] = rest;
   await Promise.all([first, second].map(({ shell }) => shell.run(mounted)));
   // Somebody forgets the mount on the third.
   const [folder = '', ...mounting] = mounted.split('\n').filter((command) => /^[^#]/.test(command));
@@ -86,7 +88,18 @@ test('from one machine to three, as the paper has it: players stay while service
   await stack.until('the game is saved', async () => {
     return ((await stack.call('GET', '/v1/servers/lobby')) as { state: string }).state === 'hibernated';
   });
-  stack.took('to the end');
+  stack.took('to the last player');
+
+  await stack.onFirst(backedUp);
+  await stack.call('POST', '/v1/servers', { name: 'Later', version: VERSION, ramMb: 512 });
+  await stack.onFirst(restored);
+  await stack.serving();
+  const { servers } = (await stack.call('GET', '/v1/servers')) as { servers: { id: string; state: string }[] };
+  t.deepEqual(
+    servers.map(({ id, state }) => ({ id, state })),
+    [{ id: 'lobby', state: 'hibernated' }],
+  );
+  stack.took('to what was backed up');
 });
 
 type Machine = StackMachines['nodes'][number];

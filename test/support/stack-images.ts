@@ -58,7 +58,7 @@ export async function buildDormouse(docker: Docker, tag: string): Promise<void> 
 
 /** Debian's PostgreSQL, told what to be as the official image is: `POSTGRES_USER`, `POSTGRES_DB`, `POSTGRES_PASSWORD_FILE`. */
 export async function buildPostgres(docker: Docker, tag: string): Promise<void> {
-  const bin = ['postgres', 'initdb', 'pg_isready'].map((name) => join(POSTGRES, 'bin', name));
+  const bin = ['postgres', 'initdb', 'pg_isready', 'psql'].map((name) => join(POSTGRES, 'bin', name));
   const entry = `#!/bin/sh
 set -e
 data=/var/lib/postgresql/data
@@ -67,7 +67,7 @@ if [ "$(id -u)" = 0 ]; then
   exec su -s /bin/sh postgres /entry.sh
 fi
 if [ ! -e $data/PG_VERSION ]; then
-  initdb -D $data -U "$POSTGRES_USER" --pwfile="$POSTGRES_PASSWORD_FILE" -A scram-sha-256 --locale=C -E UTF8 --no-sync
+  initdb -D $data -U "$POSTGRES_USER" --pwfile="$POSTGRES_PASSWORD_FILE" --auth-host=scram-sha-256 --auth-local=trust --locale=C -E UTF8 --no-sync
   echo 'host all all all scram-sha-256' >>$data/pg_hba.conf
   echo "CREATE DATABASE $POSTGRES_DB" | postgres --single -D $data postgres
 fi
