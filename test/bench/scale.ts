@@ -1,7 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { MINUTE_MS } from '../../src/kernel/units.ts';
+import { openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
 import { startPostgres } from '../store/postgres.ts';
+import { START, chargeDue, fillAwake } from '../support/many-awake.ts';
 import { isHere } from '../support/needs.ts';
 import { cpuMs, message, rssBytes, startRole } from './children.ts';
 import { inFolder } from './control.ts';
@@ -29,16 +33,21 @@ const LOAD = join(import.meta.dirname, 'load.ts');
 
 /**
  * How costs grow with the number of sleeping servers, on each kind of database: the start, memory, the first pages, and what
- * callers and server lists wait while calls (a tenth of them writes) and pings go on, up to 500 and 2 000 a second.
+ * callers and server lists wait while calls (a tenth of them writes) and pings go on, up to 500 and 2 000 a second; and a minute's
+ * charge, of as many that are awake.
  */
 export async function run(report: Report): Promise<void> {
-  for (const servers of SIZES) await inFolder((folder) => measure(report, 'SQLite', servers, { folder }));
+  for (const servers of SIZES) {
+    await inFolder((folder) => measure(report, 'SQLite', servers, { folder }));
+    await inFolder((folder) => charge(report, 'SQLite', servers, `sqlite:${join(folder, 'meter.db')}`));
+  }
   if (!(await isHere('postgres'))) return report.progress('PostgreSQL is not installed: SQLite alone');
   const postgres = await startPostgres({ durable: true });
   try {
     for (const servers of SIZES) {
       const databaseUrl = await postgres.database();
       await inFolder((folder) => measure(report, 'PostgreSQL', servers, { folder, databaseUrl }));
+      await charge(report, 'PostgreSQL', servers, await postgres.database());
     }
   } finally {
     await postgres.stop();
@@ -79,6 +88,29 @@ async function measure(report: Report, kind: string, servers: number, { folder, 
     row('service, memory', rssBytes(service.child) / 2 ** 20, 'MiB');
   } finally {
     await service.stop();
+  }
+}
+
+/** A minute of so many awake servers, in one write as the meter makes it. */
+async function charge(report: Report, kind: string, servers: number, url: string): Promise<void> {
+  const store = await openStore(url, TABLES);
+  try {
+    await fillAwake(store, servers);
+    const times: number[] = [];
+    for (let minute = 1; minute <= SAMPLES; minute++) {
+      const begun = performance.now();
+      const charged = await chargeDue(store, START + minute * MINUTE_MS);
+      if (charged !== servers) throw new Error(`${charged} ticks charged`);
+      // The first minute begins an entry of the ledger for each server, as one in sixty does.
+      if (minute > 1) times.push(performance.now() - begun);
+    }
+    report.row({
+      figure: `${kind}, ${servers} servers: a minute of as many awake ones`,
+      value: median(times),
+      unit: 'ms',
+    });
+  } finally {
+    await store.close();
   }
 }
 

@@ -12,15 +12,15 @@ export const RATE = 10_000;
 export const CREDIT = 1_000_000_000;
 const CHUNK = 500;
 
-/** Ten awake servers of each of many accounts. */
-export async function fillAwake(store: Store): Promise<void> {
+/** Ten awake servers of each of many accounts; `servers`: a multiple of `CHUNK`, at most as many as all. */
+export async function fillAwake(store: Store, servers = SERVERS): Promise<void> {
   await store.write(async (tx) => {
     for (let account = 0; account < ACCOUNTS; account++) {
       await insertAccount(tx, { id: `acc_${account}`, name: '', createdAt: START });
       await openWallet(tx, `acc_${account}`, START, CREDIT);
     }
   });
-  for (let from = 0; from < SERVERS; from += CHUNK) {
+  for (let from = 0; from < servers; from += CHUNK) {
     const rows = Array.from({ length: CHUNK }, (_, index) => session(from + index));
     await store.write(async (tx) => void (await tx.manager.insert(awakeSessions, rows)));
   }
