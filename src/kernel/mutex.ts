@@ -14,17 +14,12 @@ export function createMutex(): WithLock {
   let last: Promise<unknown> = Promise.resolve();
   return function withLock(work, signal) {
     const turn = last;
-    if (signal === undefined) {
-      const result = turn.then(work);
-      last = result.catch(() => {});
-      return result;
-    }
-    const result = abortable(turn, signal).then(() => {
-      signal.throwIfAborted();
+    const result = (signal ? abortable(turn, signal) : turn).then(() => {
+      signal?.throwIfAborted();
       return work();
     });
-    // Whoever has given up leaves the others in their order.
-    last = Promise.allSettled([turn, result]);
+    // Whoever has given up leaves the others in their order. Nothing of what any of them came to is kept for the next.
+    last = Promise.allSettled([turn, result]).then(() => undefined);
     return result;
   };
 }

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import test from 'ava';
 import { createKeyedMutex, createMutex } from '../../src/kernel/mutex.ts';
 
@@ -54,4 +56,17 @@ test('who gives up waiting is told at once, its work never begins, and the other
   t.deepEqual(order, ['third']);
   const late = new AbortController();
   t.is(await withLock(async () => (late.abort(), 'to its end'), late.signal), 'to its end');
+});
+
+test('what work came to is kept for nobody who comes later, however many there were', async (t) => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  const withLock = createMutex();
+  const { signal } = new AbortController();
+  const seen: WeakRef<object>[] = [];
+  for (let n = 0; n < 20; n++) seen.push(new WeakRef(await withLock(async () => ({ n }), signal)));
+  await withLock(async () => {}, signal);
+  await new Promise((resolve) => setImmediate(resolve));
+  gc();
+  t.true(seen.filter((ref) => ref.deref() !== undefined).length <= 1);
 });
