@@ -220,7 +220,6 @@ export async function openFoundation(config: Config, options: FoundationOptions)
     signInPath: peopleRoom.signInPath,
     servers,
     serverOperation,
-    nodes,
     lostGames,
     console: typed,
     rconPassword,

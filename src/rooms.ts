@@ -6,7 +6,7 @@ import type { ServerDatabases } from './databases/databases.ts';
 import type { Disks } from './disk/disks.ts';
 import { enforceDiskQuotas } from './disk/enforcement.ts';
 import type { Console } from './engines/console/console.ts';
-import type { Engine, EngineNodes } from './engines/engine.ts';
+import type { Engine } from './engines/engine.ts';
 import type { LostGames } from './engines/lost-games.ts';
 import { createReachability } from './engines/reachability.ts';
 import { sandboxVersions } from './engines/sandbox.ts';
@@ -67,8 +67,7 @@ export interface Foundation {
   serverOperation: ServerOperation;
 
   engine: Engine;
-  /** The machines that games run on, where they are several, and which games are on one that does not answer. */
-  nodes?: EngineNodes | undefined;
+  /** Where games run on several machines: which games are on one that does not answer. */
   lostGames?: LostGames | undefined;
   /** Where commands go. */
   console: Console;
@@ -134,7 +133,8 @@ export interface Foundation {
 
 /** Opens the rooms in which somebody asks for something. From then on servers may be started, by schedules too. */
 export async function openRooms(base: Foundation) {
-  const { store, servers, serverOperation, engine, nodes, lostGames, console, rconPassword } = base;
+  const { store, servers, serverOperation, engine, lostGames, console, rconPassword } = base;
+  const { nodes } = engine;
   const { clock, log, onClose, settings, features, people, grants } = base;
   const { disks, lock, owner, files, sftp, mods, backups, worlds, databases, serverPorts, serverEvents } = base;
   const { proxies, joinPolicy, entrance, publicStatuses, wakePolicies, playerFiles, capacity, prices, allowance } =

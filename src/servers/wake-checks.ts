@@ -46,7 +46,7 @@ export type CheckedCommand = 'CREATE' | 'START' | 'JOIN' | 'RESTART' | 'REINSTAL
 /** Commands that begin a start, or queue one. */
 export const WAKES: readonly CheckedCommand[] = ['START', 'JOIN', 'RESTART'];
 /** What installs something: also a creation with a mod pack. */
-export const INSTALLS: readonly CheckedCommand[] = ['CREATE', 'REINSTALL', 'RETRY_INSTALL'];
+const INSTALLS: readonly CheckedCommand[] = ['CREATE', 'REINSTALL', 'RETRY_INSTALL'];
 
 /** Commands that begin a start, queue one, or install something. */
 export const WAKES_AND_INSTALLS: readonly CheckedCommand[] = [...WAKES, ...INSTALLS];

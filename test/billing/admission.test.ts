@@ -9,7 +9,7 @@ import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { insertAccount } from '../../src/people/rows.ts';
 import { listRoutes } from '../../src/servers/rows.ts';
-import { INSTALLS, WAKES } from '../../src/servers/wake-checks.ts';
+import { WAKES_AND_INSTALLS } from '../../src/servers/wake-checks.ts';
 import { OPEN_POLICY } from '../support/join-policy.ts';
 import { KEY, STEVE, type World, world } from '../support/world.ts';
 
@@ -39,7 +39,7 @@ async function admitting(
   });
   t.teardown(() => capacity.close());
   const admission = createAdmission({ live, capacity, limits, nodeLabel: 'node-1' });
-  base.servers.checkWakes(async () => (now) => admission.admit(now), [...WAKES, ...INSTALLS]);
+  base.servers.checkWakes(async () => (now) => admission.admit(now), WAKES_AND_INSTALLS);
   return Object.assign(base, {
     capacity,
     limits,

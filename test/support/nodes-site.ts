@@ -5,7 +5,7 @@ import { watchLostGames } from '../../src/engines/lost-games.ts';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import { createRouting } from '../../src/joining/routing.ts';
 import { listRoutes } from '../../src/servers/rows.ts';
-import { INSTALLS, WAKES } from '../../src/servers/wake-checks.ts';
+import { WAKES_AND_INSTALLS } from '../../src/servers/wake-checks.ts';
 import type { FakeNode } from '../fakes/nodes.ts';
 import { api } from './api-harness.ts';
 import { OPEN_POLICY } from './join-policy.ts';
@@ -28,7 +28,7 @@ export async function nodesSite(t: ExecutionContext, nodes = THREE) {
   const { capacity } = services;
   const live = () => servers.live();
   const admission = createAdmission({ live, capacity, limits, nodeLabel: 'node-1', region: 'na', nodes: engine });
-  servers.checkWakes(async () => (now) => admission.admit(now), [...WAKES, ...INSTALLS]);
+  servers.checkWakes(async () => (now) => admission.admit(now), WAKES_AND_INSTALLS);
   const log = services.log;
   const onClose = (close: () => void) => t.teardown(close);
   const lostGames = watchLostGames({ nodes: engine, servers, clock, log, onClose });

@@ -247,7 +247,6 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     ...base,
     ...shared,
     engine,
-    nodes,
     lostGames,
     console,
     rconPassword,
