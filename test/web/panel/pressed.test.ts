@@ -220,8 +220,8 @@ test('a world is reset, a schedule run, a member given another role and removed'
   });
   const { page } = it;
   await it.ask('Reset…');
-  await it.during(it.press('Make a backup, then reset', /^The world is (?:being )?reset/));
-  await it.during(it.until(() => !existsSync(join(it.root, 'world'))));
+  await it.press('Make a backup, then reset', /^The world is (?:being )?reset/);
+  await it.until(() => !existsSync(join(it.root, 'world')));
   await it.stayed();
   await page.goto(`${it.origin}/servers/castle/schedules`);
   await it.press(/^Run now/, /^It (?:was|is being) done\./);
