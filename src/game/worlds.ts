@@ -1,5 +1,5 @@
 import { MAX_PROPERTIES_BYTES, parseProperties } from './properties/format.ts';
-import { textIfThere } from '../jail/if-there.ts';
+import { isGone, removeIfThere, textIfThere } from '../jail/if-there.ts';
 import type { Jail } from '../jail/jail.ts';
 import { StatusError } from '../kernel/status.ts';
 
@@ -77,11 +77,15 @@ function foldersOf(name: string): string[] {
   return [name, ...DIMENSIONS.map((ending) => name + ending)];
 }
 
-/** What a world's files take together. */
+/** What a world's files take together. A folder that has gone since the world was listed takes nothing. */
 export async function worldBytes(jail: Jail, { folders }: Pick<World, 'folders'>): Promise<number> {
   let bytes = 0;
   for (const folder of folders) {
-    for await (const { sizeBytes } of jail.tree(folder)) bytes += sizeBytes;
+    try {
+      for await (const { sizeBytes } of jail.tree(folder)) bytes += sizeBytes;
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
   }
   return bytes;
 }
@@ -93,11 +97,7 @@ export async function removeWorld(
   removed: () => Promise<void> = async () => {},
 ): Promise<void> {
   for (const folder of foldersOf(name)) {
-    try {
-      await jail.remove(folder);
-    } catch (error) {
-      if (!(error instanceof StatusError) || error.code !== 'NOT_FOUND') throw error;
-    }
+    await removeIfThere(jail, folder);
     await removed();
   }
 }

@@ -47,7 +47,7 @@ export function isNone(error: unknown): boolean {
   return error.code === 'NOT_FOUND' || error.code === 'FAILED_PRECONDITION';
 }
 
-/** Removes a file; it need not be there. */
+/** Removes a file or a folder with what is in it; it need not be there. */
 export async function removeIfThere(jail: Jail, path: string): Promise<void> {
   try {
     await jail.remove(path);
@@ -56,7 +56,8 @@ export async function removeIfThere(jail: Jail, path: string): Promise<void> {
   }
 }
 
-function isGone(error: unknown): boolean {
+/** Whether a path leads to nothing: it, or a folder above it, is not there. */
+export function isGone(error: unknown): boolean {
   return error instanceof StatusError && (error.code === 'NOT_FOUND' || error.reason === 'NOT_A_DIRECTORY');
 }
 
