@@ -101,7 +101,7 @@ async function refresh() {
   // The answer to a form stands at the form's address, where there is no page.
   const here = page?.dataset.here ?? location.href;
   const answer = await fetch(here, { headers: { accept: 'text/html' }, redirect: 'manual' });
-  if (answer.type === 'opaqueredirect' || answer.status === 404) return location.assign(here);
+  if (answer.type === 'opaqueredirect' || answer.status === 404) return leaveFor(here);
   if (!answer.ok) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
   for (const part of parts) {
@@ -112,6 +112,11 @@ async function refresh() {
   const told = document.querySelector('[data-now]');
   if (told) told.dataset.now = fresh.querySelector('[data-now]')?.dataset.now ?? told.dataset.now;
   document.dispatchEvent(new CustomEvent('dormouse:renewed'));
+}
+
+/** Where a page is no more, its address says why; but a form that is under way leads on by itself, and would be cut off. */
+function leaveFor(address) {
+  if (!document.querySelector('form[aria-busy=true]')) location.assign(address);
 }
 
 function noteTime() {

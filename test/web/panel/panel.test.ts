@@ -140,6 +140,36 @@ test('a page that is the answer to a form goes on being live, and sends the form
   t.is(asked.filter((url) => url.endsWith('/retry-install')).length, 1);
 });
 
+test('a page that is gone while its form is under way is led on by the form', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openPanel(t);
+  await it.create('castle');
+  const { page } = await it.open('/servers/castle');
+  await page.evaluate('window.stays = true');
+  const answer = Promise.withResolvers<void>();
+  await page.route('**/castle/start', async (route) => {
+    await answer.promise;
+    await route.continue();
+  });
+  await page.getByRole('button', { name: 'Start' }).click();
+  await page.locator('form[aria-busy=true]').waitFor();
+  // The page, but not its form, is told that there is nothing; the second time it has heard so.
+  let asked = 0;
+  await page.route('**/servers/castle', (route) => {
+    asked += 1;
+    return route.fulfill({ status: 404, body: '' });
+  });
+  await it.until(async () => {
+    await page.evaluate("document.dispatchEvent(new Event('dormouse:refresh'))");
+    return asked > 1;
+  });
+  t.true(await page.evaluate('window.stays'), 'it is still the same page');
+  await page.unroute('**/servers/castle');
+  answer.resolve();
+  await page.getByText('awake', { exact: true }).waitFor();
+  t.true(await page.evaluate('window.stays'), 'it is still the same page');
+});
+
 test('an address that nothing serves, and one that one may not see, leave who is signed in where they were', async (t) => {
   const it = await openPanel(t);
   for (const path of ['/nothing', '/servers/none', '/servers/none/settings']) {
