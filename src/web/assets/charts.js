@@ -85,12 +85,27 @@ function chart(box) {
         },
         { ...axis, size: 46 },
       ],
-      series: [{}, { stroke: colour('accent'), width: 2, fill: colour('sunken'), points: { show: false } }],
+      series: [
+        {},
+        {
+          stroke: colour('accent'),
+          width: 2,
+          fill: colour('sunken'),
+          points: { show: false, filter: alone, size: 4, fill: colour('accent') },
+        },
+      ],
       hooks: { setCursor: [said], setData: [said] },
     },
     [[], []],
     box,
   );
+}
+
+/** Which readings stand alone, as the first of a run does: no line leads to them or on, so they are drawn as points. */
+function alone({ data }) {
+  const values = data[1];
+  const isThere = (n) => values[n] !== null && values[n] !== undefined;
+  return [...values.keys()].filter((n) => isThere(n) && !isThere(n - 1) && !isThere(n + 1));
 }
 
 /** The last day; of a server that is younger, what there is of it, but never less than an hour. */
