@@ -45,6 +45,8 @@ const HEADER = 27;
 const ROW = 18;
 const GAP = 27;
 const PAD = 9;
+/** Whole pixels: each half one would be two characters more in hundreds of places. */
+const HALF_PAD = 5;
 const LANE = 9;
 /** A box's width, beside others and alone. */
 const COLUMN = { 1: 279, 2: 324 };
@@ -197,13 +199,13 @@ function place(state: ChartState, x: number, y: number, width: number): Box[] {
   }
   const boxes = [box];
   if (state.states.length > 0) {
-    below += PAD / 2;
+    below += HALF_PAD;
     for (const child of state.states) {
       const placed = place(child, inner, below, x + width - PAD - inner);
       boxes.push(...placed);
       below += placed[0]!.height + PAD;
     }
-  } else below += PAD / 2;
+  } else below += HALF_PAD;
   box.height = Math.ceil((below - y) / 9) * 9;
   return boxes;
 }
@@ -255,7 +257,7 @@ function shift(box: Box, by: number): void {
 }
 
 function entryY({ y }: Box): number {
-  return y + HEADER / 2;
+  return y + Math.floor(HEADER / 2);
 }
 
 /** One lane for each target, those of short reach nearest to the boxes; lanes that do not meet are shared. */
@@ -290,12 +292,12 @@ function edge({ from, to, y }: Way, { x, towards }: Gutter, lane: number): Edge 
   const r = Math.min(CORNER, Math.abs(endY - y) / 2, Math.abs(laneX - exitX), Math.abs(entryX - laneX));
   const line = [
     `M${exitX} ${y}H${laneX - away * r}`,
-    `Q${laneX} ${y} ${laneX} ${y + down * r}`,
+    `q${away * r} 0 ${away * r} ${down * r}`,
     `V${endY - down * r}`,
-    `Q${laneX} ${endY} ${laneX + into * r} ${endY}`,
+    `q0 ${down * r} ${into * r} ${down * r}`,
     `H${entryX - into * 2}`,
   ].join('');
-  const head = `M${entryX} ${endY}l${-into * HEAD} ${-HEAD / 2}v${HEAD}z`;
+  const head = `M${entryX} ${endY}l${-into * HEAD}-${HEAD / 2}v${HEAD}z`;
   return { from: from.state.path, to: to.state.path, line, head };
 }
 

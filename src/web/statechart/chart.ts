@@ -38,9 +38,9 @@ function drawn({ width, height, boxes, edges }: Drawing, path: string, form: 'br
         .map(
           ({ from, to, line, head }) =>
             // Its way, and its head.
-            html`<g ${isIn(from, path) && html`class="lit"`} data-from="${from}" data-to="${to}">
-              <path d="${line}" /><path d="${head}" />
-            </g>`,
+            html`<g data-from="${from}" data-to="${to}" ${isIn(from, path) && html`class="lit"`}
+              ><path d="${line}" /><path d="${head}"
+            /></g>`,
         )}
     </g>
     ${leaves.map((box) => frame(box, path))}
@@ -50,13 +50,13 @@ function drawn({ width, height, boxes, edges }: Drawing, path: string, form: 'br
 function frame({ state, x, y, width, height, textX, lines }: Box, path: string): Html {
   const kind = state.states.length > 0 ? 'outer' : state.final ? 'final' : '';
   const look = [kind, isIn(state.path, path) ? 'lit' : ''].filter(Boolean).join(' ');
-  return html`<g ${look !== '' && html`class="${look}"`} data-state="${state.path}">
+  return html`<g data-state="${state.path}" ${look !== '' && html`class="${look}"`}>
     <rect x="${x}" y="${y}" width="${width}" height="${height}" rx="9" />
     ${state.initial && html`<circle class="initial" cx="${textX + 4}" cy="${y + 14}" r="4" />`}
     <text x="${state.initial ? textX + 14 : textX}" y="${y + 18}">${state.name}</text>
     ${lines.map((line) => {
       const words = html`${line.text}${line.target !== '' && html`<tspan> ${line.target}</tspan>`}`;
-      return html`<text ${line.kind === 'note' && html`class="note"`} x="${textX}" y="${line.y + 4}">${words}</text>`;
+      return html`<text x="${textX}" y="${line.y + 4}" ${line.kind === 'note' && html`class="note"`}>${words}</text>`;
     })}
   </g>`;
 }
