@@ -114,7 +114,7 @@ async function refresh() {
   document.dispatchEvent(new CustomEvent('dormouse:renewed'));
 }
 
-/** Where a page is no more, its address says why; but a form that is under way leads on by itself, and would be cut off. */
+/** Where a page is no more, its address says why; but a form in progress leads on by itself, and would be cut off. */
 function leaveFor(address) {
   if (!document.querySelector('form[aria-busy=true]')) location.assign(address);
 }
