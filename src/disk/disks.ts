@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts';
 import { AccountDisk, withinAccount } from './account-disk.ts';
 import { type FreeDisk, createFreeDisk, withinFree } from './free.ts';
 import { type DiskQuota, type QuotaTier, openDiskQuota } from './quota.ts';
-import { type DiskUsage, openDiskUsage } from './usage.ts';
+import { DiskUsage } from './usage.ts';
 
 /** What the servers take of the disk, and what they may. */
 export interface Disks {
@@ -39,7 +39,7 @@ export interface DisksOptions {
 export async function openDisks(options: DisksOptions): Promise<Disks> {
   const find = async (id: string) => (await options.servers.get(id))?.row;
   const tenantOf = async (id: string) => (await find(id))?.accountId ?? id;
-  const usage = await openDiskUsage({ ...options, tenantOf });
+  const usage = await DiskUsage.open({ ...options, tenantOf });
   const quota = await openDiskQuota({ ...options, usage, find });
   const free = createFreeDisk(options);
   const accountOf = async (id: string) => (await find(id))?.accountId;
