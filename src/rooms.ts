@@ -4,7 +4,7 @@ import { type Allowance, type Measures, billingFeature } from './billing/open.ts
 import type { Checkout } from './billing/payments.ts';
 import type { ServerDatabases } from './databases/databases.ts';
 import type { Disks } from './disk/disks.ts';
-import { enforceDiskQuotas } from './disk/enforcement.ts';
+import { DiskEnforcement } from './disk/enforcement.ts';
 import type { Console } from './engines/console/console.ts';
 import type { Engine } from './engines/engine.ts';
 import type { LostGames } from './engines/lost-games.ts';
@@ -147,7 +147,7 @@ export async function openRooms(base: Foundation) {
   const talk = { engine, console, rconPassword, joined };
 
   const { usedBytes } = base;
-  const quotas = enforceDiskQuotas({
+  const quotas = new DiskEnforcement({
     ...common,
     disks,
     events: serverEvents,
