@@ -27,7 +27,7 @@ import { type Checkouts, createCheckouts } from './checkout.ts';
 import { type Funds, type FundsOptions, createFunds } from './funds.ts';
 import { limitOperations } from './limits-api.ts';
 import type { MachineProbe } from './machine.ts';
-import { type Meter, startMeter } from './meter.ts';
+import { Meter } from './meter.ts';
 import { mountBill } from './pages/bill.ts';
 import { mountCheckout } from './pages/checkout.ts';
 import { mountServerBill } from './pages/server-bill.ts';
@@ -144,7 +144,7 @@ export interface MeterOptions {
 
 /** Begins to charge for what runs. */
 export async function openMeter({ funds, onClose, ...billing }: MeterOptions): Promise<Meter> {
-  const meter = await startMeter({ ...billing, record: recordThrough('system'), afterRound: funds.enforce });
+  const meter = await Meter.start({ ...billing, record: recordThrough('system'), afterRound: funds.enforce });
   onClose(() => meter.close());
   return meter;
 }

@@ -3,7 +3,7 @@ import type { Cause } from '../../machines/server-types.ts';
 import { createFunds } from '../../src/billing/funds.ts';
 import { type LedgerRow, listLedger } from '../../src/billing/ledger-rows.ts';
 import { balance, openWallet } from '../../src/billing/ledger.ts';
-import { type Meter, startMeter } from '../../src/billing/meter.ts';
+import { Meter } from '../../src/billing/meter.ts';
 import type { Prices } from '../../src/billing/prices.ts';
 import type { AwakeSessionRow } from '../../src/billing/awake-session-rows.ts';
 import { type AwakeSessions, createAwakeSessions } from '../../src/billing/awake-sessions.ts';
@@ -20,7 +20,7 @@ export const PRICES: Prices = { perGbHourMicros: 10_000, perGbMonthMicros: 3_000
 /** Servers on a fake engine, with the meter running and money in the wallet. */
 export interface Metered extends Omit<World, 'servers'> {
   readonly servers: World['servers'];
-  readonly meter: Meter;
+  readonly meter: Pick<Meter, keyof Meter>;
   letters: Mail[];
   /** Spend caps of which somebody was to be told. */
   caps: object[];
@@ -90,7 +90,7 @@ export async function metered(
   await store.write((tx) => openWallet(tx, ACCOUNT, clock.now(), creditMicros));
   t.teardown(() => meter.close());
 
-  async function startAll(): Promise<Meter> {
+  async function startAll(): Promise<Pick<Meter, keyof Meter>> {
     const monotonicMs = () => clock.now() - setBy;
     const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: boot });
     const record = (tx: Tx, entry: AuditEntry) => recordAudit(tx, { userId: '', through: 'system' }, entry);
@@ -113,7 +113,7 @@ export async function metered(
     });
     const uncheck = servers.checkWakes(funds.check);
     const parts = { store, clock, steady, engine, servers, sessions, prices, log, record };
-    const started = await startMeter({
+    const started = await Meter.start({
       ...parts,
       afterRound: funds.enforce,
       ...(atOnceMs !== undefined && { atOnceMs }),
