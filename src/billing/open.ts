@@ -24,7 +24,7 @@ import { capacityOperations } from './capacity-api.ts';
 import { type Capacity, createCapacity } from './capacity.ts';
 import { checkoutCallbackOperations, checkoutOperations } from './checkout-api.ts';
 import { type Checkouts, createCheckouts } from './checkout.ts';
-import { type Funds, type FundsOptions, createFunds } from './funds.ts';
+import { Funds, type FundsOptions } from './funds.ts';
 import { limitOperations } from './limits-api.ts';
 import type { MachineProbe } from './machine.ts';
 import { Meter } from './meter.ts';
@@ -99,7 +99,7 @@ export async function openAllowance(options: AllowanceOptions): Promise<Allowanc
   const { store, servers, capacity, prices, console, rconPassword, mailer, onCapReached, clock, log, onClose } =
     options;
   const { baseUrl, maxRamMb, maxServersPerAccount: maxServers, nodeLabel, region } = options.settings;
-  const funds = createFunds({
+  const funds = new Funds({
     store,
     clock,
     servers,
@@ -123,7 +123,7 @@ export async function openAllowance(options: AllowanceOptions): Promise<Allowanc
     nodes: options.nodes,
   });
   const wakeRules: WakeRule[] = [
-    { check: funds.check },
+    { check: (row, look) => funds.check(row, look) },
     { check: async () => (now) => admission.admit(now), commands: WAKES_AND_INSTALLS },
   ];
   return { funds, accountLimits, wakeRules };
@@ -144,7 +144,11 @@ export interface MeterOptions {
 
 /** Begins to charge for what runs. */
 export async function openMeter({ funds, onClose, ...billing }: MeterOptions): Promise<Meter> {
-  const meter = await Meter.start({ ...billing, record: recordThrough('system'), afterRound: funds.enforce });
+  const meter = await Meter.start({
+    ...billing,
+    record: recordThrough('system'),
+    afterRound: (unpaid) => funds.enforce(unpaid),
+  });
   onClose(() => meter.close());
   return meter;
 }

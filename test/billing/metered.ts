@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { Cause } from '../../machines/server-types.ts';
-import { createFunds } from '../../src/billing/funds.ts';
+import { Funds } from '../../src/billing/funds.ts';
 import { type LedgerRow, listLedger } from '../../src/billing/ledger-rows.ts';
 import { balance, openWallet } from '../../src/billing/ledger.ts';
 import { Meter } from '../../src/billing/meter.ts';
@@ -98,7 +98,7 @@ export async function metered(
     const rconPassword = () => 'secret';
     const { servers } = base;
     const baseUrl = 'http://panel.example';
-    const funds = createFunds({
+    const funds = new Funds({
       store,
       clock,
       servers,
@@ -111,11 +111,11 @@ export async function metered(
       record,
       onCapReached: async (_, cap) => void caps.push(cap),
     });
-    const uncheck = servers.checkWakes(funds.check);
+    const uncheck = servers.checkWakes((row, look) => funds.check(row, look));
     const parts = { store, clock, steady, engine, servers, sessions, prices, log, record };
     const started = await Meter.start({
       ...parts,
-      afterRound: funds.enforce,
+      afterRound: (unpaid) => funds.enforce(unpaid),
       ...(atOnceMs !== undefined && { atOnceMs }),
     });
     return {
