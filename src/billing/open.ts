@@ -19,7 +19,7 @@ import type { Feature } from '../web/feature.ts';
 import { type AccountLimits, openAccountLimits } from './account-limits.ts';
 import { createAdmission } from './admission.ts';
 import { ledgerOperations, spendCapOperations, walletOperations } from './api.ts';
-import { type AwakeSessions, createAwakeSessions } from './awake-sessions.ts';
+import { AwakeSessions } from './awake-sessions.ts';
 import { capacityOperations } from './capacity-api.ts';
 import { type Capacity, createCapacity } from './capacity.ts';
 import { checkoutCallbackOperations, checkoutOperations } from './checkout-api.ts';
@@ -63,7 +63,7 @@ export async function openMeasures(options: MeasuresOptions): Promise<Measures> 
     perGbHourMicros: settings.pricePerGbHourMicros,
     perGbMonthMicros: settings.pricePerGbMonthMicros,
   };
-  const sessions = createAwakeSessions({ clock, steady, prices, record: recordThrough('system') });
+  const sessions = new AwakeSessions({ clock, steady, prices, record: recordThrough('system') });
   const capacity = await createCapacity({ probe, live: () => servers.live(), nodes, region: settings.region, clock });
   onClose(() => capacity.close());
   return { prices, sessions, capacity };

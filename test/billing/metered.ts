@@ -6,7 +6,7 @@ import { balance, openWallet } from '../../src/billing/ledger.ts';
 import { Meter } from '../../src/billing/meter.ts';
 import type { Prices } from '../../src/billing/prices.ts';
 import type { AwakeSessionRow } from '../../src/billing/awake-session-rows.ts';
-import { type AwakeSessions, createAwakeSessions } from '../../src/billing/awake-sessions.ts';
+import { AwakeSessions } from '../../src/billing/awake-sessions.ts';
 import { openSteadyClock } from '../../src/billing/steady-clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { type AuditEntry, recordAudit } from '../../src/people/audit/audit.ts';
@@ -94,7 +94,7 @@ export async function metered(
     const monotonicMs = () => clock.now() - setBy;
     const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: boot });
     const record = (tx: Tx, entry: AuditEntry) => recordAudit(tx, { userId: '', through: 'system' }, entry);
-    sessions = createAwakeSessions({ clock, steady, prices, record });
+    sessions = new AwakeSessions({ clock, steady, prices, record });
     const rconPassword = () => 'secret';
     const { servers } = base;
     const baseUrl = 'http://panel.example';
