@@ -4,7 +4,7 @@ import { type Allowance, type Measures, billingFeature } from './billing/open.ts
 import type { Checkout } from './billing/payments.ts';
 import type { ServerDatabases } from './databases/databases.ts';
 import type { Disks } from './disk/disks.ts';
-import { enforceDiskQuotas } from './disk/enforcement.ts';
+import { DiskEnforcement } from './disk/enforcement.ts';
 import type { Console } from './engines/console/console.ts';
 import type { Engine } from './engines/engine.ts';
 import type { LostGames } from './engines/lost-games.ts';
@@ -32,7 +32,7 @@ import type { Mods } from './mods/mods.ts';
 import { modpackOperations } from './mods/set-modpack.ts';
 import { operatorFeature } from './operators/feature.ts';
 import { openNodeDrain } from './operators/node-drain.ts';
-import { openOrphans } from './operators/orphans.ts';
+import { Orphans } from './operators/orphans.ts';
 import { openSuspensions } from './operators/suspensions.ts';
 import type { Grants } from './people/grants/grants.ts';
 import type { People } from './people/people.ts';
@@ -147,7 +147,7 @@ export async function openRooms(base: Foundation) {
   const talk = { engine, console, rconPassword, joined };
 
   const { usedBytes } = base;
-  const quotas = enforceDiskQuotas({
+  const quotas = new DiskEnforcement({
     ...common,
     disks,
     events: serverEvents,
@@ -174,7 +174,7 @@ export async function openRooms(base: Foundation) {
   ];
   for (const { check, commands } of wakeRules) servers.checkWakes(check, commands);
 
-  const orphans = await openOrphans({ store, engine, log, dataDir, databases, leftOver: backups.leftOver });
+  const orphans = await Orphans.open({ store, engine, log, dataDir, databases, leftOver: backups.leftOver });
   // Not before all that may refuse a start is there.
   const { accessChanges } = base;
   const schedules = await openSchedules({ ...common, ...talk, backups, accessChanges });

@@ -26,23 +26,6 @@ import { type RecordWriteOff, SILENT, recordWriteOff } from './write-off.ts';
 /** What a step of a server's machine says of its session. */
 type Step = Pick<ServerStep, 'at' | 'event' | 'from' | 'to' | 'cause'>;
 
-/** Keeps the awake sessions: they begin, become ready and end in the write of the server's step. */
-export interface AwakeSessions {
-  /** To be run in the write of every step of every server. */
-  onStep: (tx: Tx, now: ServerNow, step: Step) => Promise<void>;
-  /** Begins the session of a server that was found running without one. */
-  adopt: (tx: Tx, now: ServerNow) => Promise<void>;
-  /** What the engine has just shown of a server, before the server hears of it. */
-  observed: (serverId: string, game: Game | undefined) => void;
-  /**
-   * The engine answers: games of the `missing` servers do not run though they should; it will report the ends of the
-   * others. Nobody can reach those of the `lost` servers, since an instant of the steady clock.
-   */
-  inSight: (missing: readonly string[], lost: ReadonlyMap<string, number>) => void;
-  /** The engine reports nothing from now on. */
-  outOfSight: () => void;
-}
-
 export interface AwakeSessionsOptions {
   clock: Clock;
   steady: Pick<SteadyClock, 'now' | 'ofPast'>;
@@ -50,40 +33,72 @@ export interface AwakeSessionsOptions {
   record: RecordWriteOff;
 }
 
-export function createAwakeSessions({ clock, steady, prices, record }: AwakeSessionsOptions): AwakeSessions {
+/**
+ * Keeps the awake sessions: they begin, become ready and end in the write of the server's step. Its arrow functions are
+ * handed over as they are.
+ */
+export class AwakeSessions {
+  readonly #clock: Clock;
+  readonly #steady: Pick<SteadyClock, 'now' | 'ofPast'>;
+  readonly #prices: Prices;
+  readonly #record: RecordWriteOff;
   /** When a game ended, where the engine saw it. */
-  const exits = new Map<string, number>();
+  readonly #exits = new Map<string, number>();
   /** Until then a game whose end was not reported was up, on the steady clock; null: nobody has looked yet. */
-  let seenUntil: number | null = null;
-  let missing: ReadonlySet<string> = new Set();
-  let lost: ReadonlyMap<string, number> = new Map();
-  return {
-    onStep,
-    adopt,
-    observed,
-    inSight(ids, unreachable) {
-      seenUntil = Infinity;
-      missing = new Set(ids);
-      lost = unreachable;
-    },
-    outOfSight() {
-      if (seenUntil === Infinity) seenUntil = steady.now();
-    },
-  };
+  #seenUntil: number | null = null;
+  #missing: ReadonlySet<string> = new Set();
+  #lost: ReadonlyMap<string, number> = new Map();
 
-  async function onStep(tx: Tx, now: ServerNow, step: Step): Promise<void> {
+  constructor({ clock, steady, prices, record }: AwakeSessionsOptions) {
+    this.#clock = clock;
+    this.#steady = steady;
+    this.#prices = prices;
+    this.#record = record;
+  }
+
+  /** To be run in the write of every step of every server. */
+  readonly onStep = async (tx: Tx, now: ServerNow, step: Step): Promise<void> => {
     const { id } = now.row;
     const { from, to, at } = step;
     if (from === to) {
-      if (to === 'running' && (now.context.played || step.event === 'KEEP_AWAKE')) await bill(tx, id);
+      if (to === 'running' && (now.context.played || step.event === 'KEEP_AWAKE')) await this.#bill(tx, id);
       return;
     }
-    if (to === 'running') return ready(tx, now, at);
-    if (isTagged(from, 'awake')) await end(tx, now, step);
-    if (to === 'starting') await begin(tx, now.row, now.context.cause, at);
+    if (to === 'running') return this.#ready(tx, now, at);
+    if (isTagged(from, 'awake')) await this.#end(tx, now, step);
+    if (to === 'starting') await this.#begin(tx, now.row, now.context.cause, at);
+  };
+
+  /** What the engine has just shown of a server, before the server hears of it. */
+  readonly observed = (serverId: string, game: Game | undefined): void => {
+    if (game?.up || game?.exit?.at == null) this.#exits.delete(serverId);
+    else this.#exits.set(serverId, game.exit.at);
+  };
+
+  /** The engine reports nothing from now on. */
+  readonly outOfSight = (): void => {
+    if (this.#seenUntil === Infinity) this.#seenUntil = this.#steady.now();
+  };
+
+  /**
+   * The engine answers: games of the `missing` servers do not run though they should; it will report the ends of the
+   * others. Nobody can reach those of the `lost` servers, since an instant of the steady clock.
+   */
+  inSight(missing: readonly string[], lost: ReadonlyMap<string, number>): void {
+    this.#seenUntil = Infinity;
+    this.#missing = new Set(missing);
+    this.#lost = lost;
   }
 
-  async function begin(tx: Tx, row: ServerRow, cause: Cause, at: number): Promise<AwakeSessionRow> {
+  /** Begins the session of a server that was found running without one. */
+  async adopt(tx: Tx, { row, context, state }: ServerNow): Promise<void> {
+    if (state !== 'running' || (await openAwakeSession(tx, row.id)) !== undefined) return;
+    await this.#begin(tx, row, context.cause, this.#clock.now());
+    await markReady(tx, row.id, this.#clock.now(), this.#steady.now());
+    if (context.played) await this.#bill(tx, row.id);
+  }
+
+  async #begin(tx: Tx, row: ServerRow, cause: Cause, at: number): Promise<AwakeSessionRow> {
     await insertWallet(tx, row.accountId, at);
     const session: AwakeSessionRow = {
       id: `ses_${randomBase62(12)}`,
@@ -92,13 +107,13 @@ export function createAwakeSessions({ clock, steady, prices, record }: AwakeSess
       cause: JSON.stringify(cause),
       plan: row.plan,
       ramMb: row.ramMb,
-      rateMicros: row.plan === 'flat' ? 0 : prices.perGbHourMicros,
+      rateMicros: row.plan === 'flat' ? 0 : this.#prices.perGbHourMicros,
       startedAt: at,
       readyAt: null,
       endedAt: null,
       ending: '',
       billable: cause.kind === 'player' ? 0 : 1,
-      provenAt: steady.now(),
+      provenAt: this.#steady.now(),
       awakeMs: 0,
       ticks: 0,
       remainder: 0,
@@ -109,63 +124,52 @@ export function createAwakeSessions({ clock, steady, prices, record }: AwakeSess
     return session;
   }
 
-  async function ready(tx: Tx, { row, context }: ServerNow, at: number): Promise<void> {
+  async #ready(tx: Tx, { row, context }: ServerNow, at: number): Promise<void> {
     const readyAt = context.readyAt ?? at;
-    exits.delete(row.id);
-    if ((await openAwakeSession(tx, row.id)) === undefined) await begin(tx, row, context.cause, readyAt);
-    await markReady(tx, row.id, readyAt, steady.ofPast(readyAt));
+    this.#exits.delete(row.id);
+    if ((await openAwakeSession(tx, row.id)) === undefined) await this.#begin(tx, row, context.cause, readyAt);
+    await markReady(tx, row.id, readyAt, this.#steady.ofPast(readyAt));
     if (context.played) await markBillable(tx, row.id);
-    await payFlat(tx, row.id);
+    await this.#payFlat(tx, row.id);
   }
 
-  async function bill(tx: Tx, id: string): Promise<void> {
-    if (await markBillable(tx, id)) await payFlat(tx, id);
+  async #bill(tx: Tx, id: string): Promise<void> {
+    if (await markBillable(tx, id)) await this.#payFlat(tx, id);
   }
 
   /** What cannot be paid now is found by the next round of the meter. */
-  async function payFlat(tx: Tx, id: string): Promise<void> {
-    await chargeFlat(tx, await openAwakeSession(tx, id), prices, clock.now());
+  async #payFlat(tx: Tx, id: string): Promise<void> {
+    await chargeFlat(tx, await openAwakeSession(tx, id), this.#prices, this.#clock.now());
   }
 
-  async function end(tx: Tx, { row: { id }, context }: ServerNow, step: Step): Promise<void> {
+  async #end(tx: Tx, { row: { id }, context }: ServerNow, step: Step): Promise<void> {
     const session = await openAwakeSession(tx, id);
     if (session === undefined) return;
-    const exit = exits.get(id);
-    exits.delete(id);
-    const now = clock.now();
+    const exit = this.#exits.get(id);
+    this.#exits.delete(id);
+    const now = this.#clock.now();
+    const at = this.#steady.ofPast(step.at);
     const silentSince = step.from === 'running' ? (context.live.silentSince ?? null) : null;
-    const until = silentSince === null ? lost.get(id) : steady.ofPast(silentSince);
+    const until = silentSince === null ? this.#lost.get(id) : this.#steady.ofPast(silentSince);
     // An earlier run that was lost says nothing of this one.
-    if (until !== undefined && until > steady.ofPast(session.startedAt)) {
+    if (until !== undefined && until > this.#steady.ofPast(session.startedAt)) {
       await proveAwakeSession(tx, session.id, until);
-      await recordWriteOff(record, tx, session, { lostMs: steady.ofPast(step.at) - until, at: now, why: SILENT });
+      await recordWriteOff(this.#record, tx, session, { lostMs: at - until, at: now, why: SILENT });
     } else {
-      const seen = exit === undefined ? provenUntil(id, step) : steady.ofPast(exit);
+      const seen = exit === undefined ? this.#provenUntil(id, step) : this.#steady.ofPast(exit);
       if (seen !== undefined) await proveAwakeSession(tx, session.id, seen);
-      const lostMs = steady.ofPast(step.at) - Math.max(session.provenAt, seen ?? 0);
+      const lostMs = at - Math.max(session.provenAt, seen ?? 0);
       const isUnseen = exit === undefined && session.readyAt !== null;
-      if (isUnseen) await recordWriteOff(record, tx, session, { lostMs, at: now });
+      if (isUnseen) await recordWriteOff(this.#record, tx, session, { lostMs, at: now });
     }
     while ((await chargeNext(tx, now, monthOf(now), session.id)) > 0);
     await endAwakeSession(tx, session.id, Math.max(step.at, session.readyAt ?? session.startedAt), endingOf(step));
   }
 
   /** Until when a game whose end nobody saw is known to have been up; undefined: no longer than was known before. */
-  function provenUntil(id: string, { event, at }: Step): number | undefined {
-    if (event === 'DOWN' || seenUntil === null || missing.has(id)) return undefined;
-    return Math.min(steady.ofPast(at), seenUntil);
-  }
-
-  async function adopt(tx: Tx, { row, context, state }: ServerNow): Promise<void> {
-    if (state !== 'running' || (await openAwakeSession(tx, row.id)) !== undefined) return;
-    await begin(tx, row, context.cause, clock.now());
-    await markReady(tx, row.id, clock.now(), steady.now());
-    if (context.played) await bill(tx, row.id);
-  }
-
-  function observed(serverId: string, game: Game | undefined): void {
-    if (game?.up || game?.exit?.at == null) exits.delete(serverId);
-    else exits.set(serverId, game.exit.at);
+  #provenUntil(id: string, { event, at }: Step): number | undefined {
+    if (event === 'DOWN' || this.#seenUntil === null || this.#missing.has(id)) return undefined;
+    return Math.min(this.#steady.ofPast(at), this.#seenUntil);
   }
 }
 

@@ -7,7 +7,7 @@ import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import type { Mailer } from '../people/mail/mail.ts';
 import { listOwners } from '../people/rows.ts';
-import { createLastCalls } from '../servers/last-call.ts';
+import { type LastCalls, createLastCalls } from '../servers/last-call.ts';
 import type { LiveServers } from '../servers/live.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { ServerRow } from '../servers/rows.ts';
@@ -19,18 +19,6 @@ import { type End, capReached, shortOf, spentMicrosOf } from './rules.ts';
 import { type Prices, flatMicros, monthOf, tickCeilingMicros } from './prices.ts';
 import { openAwakeSession } from './awake-session-rows.ts';
 import { type SpendCapAction, type WalletRow, getWallet, listSpentWallets, markCapNotified } from './wallet-rows.ts';
-
-/** The balance check: nobody plays on an empty wallet, or beyond their spend cap. */
-export interface Funds {
-  /** Refuses a wake that the wallet cannot pay for: INSUFFICIENT_FUNDS, SPEND_CAP_REACHED. */
-  check: (row: ServerRow, look?: Look) => Promise<() => void>;
-  /**
-   * Warns, and after the grace stops, the metered servers of accounts that have come to their end, and the flat ones that a
-   * round of the meter has left unpaid. A flat server that is paid for goes on.
-   */
-  enforce: (unpaid: readonly UnpaidFlat[]) => Promise<void>;
-  close(): void;
-}
 
 export interface FundsOptions {
   store: Store;
@@ -63,81 +51,102 @@ const NOTES: Record<End, string> = {
   spend_cap: 'the spend cap of this month is reached',
 };
 
-export function createFunds(options: FundsOptions): Funds {
-  const { store, clock, servers, mailer, prices, baseUrl, log, record } = options;
+/** The balance check: nobody plays on an empty wallet, or beyond their spend cap. */
+export class Funds {
+  readonly #options: FundsOptions;
   /** By account, and those of flat servers by server. */
-  const lastCalls = createLastCalls(options);
+  readonly #lastCalls: LastCalls;
 
-  async function check(row: ServerRow, look?: Look): Promise<() => void> {
+  constructor(options: FundsOptions) {
+    this.#options = options;
+    this.#lastCalls = createLastCalls(options);
+  }
+
+  /** Refuses a wake that the wallet cannot pay for: INSUFFICIENT_FUNDS, SPEND_CAP_REACHED. */
+  async check(row: ServerRow, look?: Look): Promise<() => void> {
+    const { store, clock } = this.#options;
     const at = clock.now();
     // Before the wallet: a charge in between then counts twice, and only for this one look, where it else counted never.
-    const neededMicros = await needOf(row, at, look);
-    const duesMicros = await flatDues(row, at, look);
+    const neededMicros = await this.#needOf(row, at, look);
+    const duesMicros = await this.#flatDues(row, at, look);
     const read = () => getWallet(store, row.accountId);
     const wallet = await (look === undefined ? read() : look.once(getWallet, row.accountId, read));
     return () => {
       if (neededMicros === 0) return;
-      const short = shortOf(wallet, neededMicros + reservedMicros(row, duesMicros), at);
+      const short = shortOf(wallet, neededMicros + this.#reservedMicros(row, duesMicros), at);
       if (short === 'funds') throw insufficientFunds(row.accountId, wallet?.balanceMicros ?? 0, neededMicros);
       if (short === 'spend_cap') throw capRefusal(row.accountId, wallet?.spendCapMicros ?? 0);
     };
   }
 
+  /**
+   * Warns, and after the grace stops, the metered servers of accounts that have come to their end, and the flat ones that a
+   * round of the meter has left unpaid. A flat server that is paid for goes on.
+   */
+  async enforce(unpaid: readonly UnpaidFlat[]): Promise<void> {
+    const { store, clock } = this.#options;
+    const at = clock.now();
+    const calls = new Map<string, () => Promise<void>>();
+    for (const wallet of await listSpentWallets(store, monthOf(at))) {
+      if (capReached(wallet, at)) await this.#tellOfCap(wallet, at);
+      const end = endOf(wallet, at);
+      const { accountId } = wallet;
+      if (end !== undefined && wallet.metered > 0) calls.set(accountId, () => this.#warnMetered(accountId, end));
+    }
+    for (const { serverId, accountId, short } of unpaid) {
+      if (short === 'spend_cap') await this.#tellOfCap(await getWallet(store, accountId), at);
+      calls.set(`flat ${serverId}`, () => this.#warnFlat(serverId, short));
+    }
+    for (const key of this.#lastCalls.keys()) if (!calls.has(key)) this.#lastCalls.cancel(key);
+    // Warned once: servers that start and players who join meanwhile are stopped with the others.
+    for (const [key, warn] of calls) if (!this.#lastCalls.has(key)) await warn();
+  }
+
+  close(): void {
+    this.#lastCalls.close();
+  }
+
   /** A tick, or the flat period that the start would begin. */
-  async function needOf(row: ServerRow, at: number, look?: Look): Promise<number> {
+  async #needOf(row: ServerRow, at: number, look?: Look): Promise<number> {
+    const { store, prices } = this.#options;
     if (row.plan === 'flat') return (await flatDue(store, row, prices, at, look)).amountMicros;
     return prices.perGbHourMicros === 0 ? 0 : tickCeilingMicros(prices.perGbHourMicros, row.ramMb);
   }
 
   /** The account's other servers that are awake or on their way. */
-  function othersOf({ id, accountId }: ServerRow): ServerRow[] {
-    return servers
+  #othersOf({ id, accountId }: ServerRow): ServerRow[] {
+    return this.#options.servers
       .live()
       .filter(({ row, state, context }) => row.accountId === accountId && (isTagged(state, 'awake') || context.queued))
       .flatMap(({ row }) => (row.id === id ? [] : [row]));
   }
 
   /** What each flat one among them has yet to pay: one that runs already may not have been charged. */
-  async function flatDues(row: ServerRow, at: number, look?: Look): Promise<Map<string, number>> {
+  async #flatDues(row: ServerRow, at: number, look?: Look): Promise<Map<string, number>> {
+    const { store, prices } = this.#options;
     const dues = new Map<string, number>();
-    for (const other of othersOf(row)) {
+    for (const other of this.#othersOf(row)) {
       if (other.plan === 'flat') dues.set(other.id, (await flatDue(store, other, prices, at, look)).amountMicros);
     }
     return dues;
   }
 
   /** What they will have to pay next together; a flat one that has come since the dues were read, as much as it can be. */
-  function reservedMicros(row: ServerRow, duesMicros: Map<string, number>): number {
-    return othersOf(row).reduce((sum, { id, plan, ramMb }) => {
+  #reservedMicros(row: ServerRow, duesMicros: Map<string, number>): number {
+    const { prices } = this.#options;
+    return this.#othersOf(row).reduce((sum, { id, plan, ramMb }) => {
       if (plan === 'metered') return sum + tickCeilingMicros(prices.perGbHourMicros, ramMb);
       return sum + (duesMicros.get(id) ?? flatMicros(prices.perGbMonthMicros, ramMb));
     }, 0);
   }
 
-  async function enforce(unpaid: readonly UnpaidFlat[]): Promise<void> {
-    const at = clock.now();
-    const calls = new Map<string, () => Promise<void>>();
-    for (const wallet of await listSpentWallets(store, monthOf(at))) {
-      if (capReached(wallet, at)) await tellOfCap(wallet, at);
-      const end = endOf(wallet, at);
-      const { accountId } = wallet;
-      if (end !== undefined && wallet.metered > 0) calls.set(accountId, () => warnMetered(accountId, end));
-    }
-    for (const { serverId, accountId, short } of unpaid) {
-      if (short === 'spend_cap') await tellOfCap(await getWallet(store, accountId), at);
-      calls.set(`flat ${serverId}`, () => warnFlat(serverId, short));
-    }
-    for (const key of lastCalls.keys()) if (!calls.has(key)) lastCalls.cancel(key);
-    // Warned once: servers that start and players who join meanwhile are stopped with the others.
-    for (const [key, warn] of calls) if (!lastCalls.has(key)) await warn();
-  }
-
-  async function warnMetered(accountId: string, end: End): Promise<void> {
+  async #warnMetered(accountId: string, end: End): Promise<void> {
+    const { store, clock, log } = this.#options;
     log.info({ account: accountId, why: end }, 'servers of this account stop in a minute');
-    await lastCalls.begin(accountId, {
+    await this.#lastCalls.begin(accountId, {
       graceMs: GRACE_MS,
       warning: WARNINGS[end],
-      servers: () => awake(({ row }) => row.accountId === accountId && row.plan === 'metered'),
+      servers: () => this.#awake(({ row }) => row.accountId === accountId && row.plan === 'metered'),
       // Money may have come in meanwhile.
       cause: async () => {
         const wallet = await getWallet(store, accountId);
@@ -146,12 +155,13 @@ export function createFunds(options: FundsOptions): Funds {
     });
   }
 
-  async function warnFlat(serverId: string, short: End): Promise<void> {
+  async #warnFlat(serverId: string, short: End): Promise<void> {
+    const { store, clock, prices, log } = this.#options;
     log.info({ server: serverId, why: short }, 'this server cannot be paid for, and stops in a minute');
-    await lastCalls.begin(`flat ${serverId}`, {
+    await this.#lastCalls.begin(`flat ${serverId}`, {
       graceMs: GRACE_MS,
       warning: WARNINGS[short],
-      servers: () => awake(({ row }) => row.id === serverId),
+      servers: () => this.#awake(({ row }) => row.id === serverId),
       cause: async () =>
         causeOf(
           await store.write(async (tx) => chargeFlat(tx, await openAwakeSession(tx, serverId), prices, clock.now())),
@@ -159,19 +169,20 @@ export function createFunds(options: FundsOptions): Funds {
     });
   }
 
-  function awake(which: (server: ServerNow) => boolean): ServerNow[] {
-    return servers.live().filter((server) => isTagged(server.state, 'awake') && which(server));
+  #awake(which: (server: ServerNow) => boolean): ServerNow[] {
+    return this.#options.servers.live().filter((server) => isTagged(server.state, 'awake') && which(server));
   }
 
   /** Once a month, whatever is to follow. */
-  async function tellOfCap(wallet: WalletRow | undefined, at: number): Promise<void> {
+  async #tellOfCap(wallet: WalletRow | undefined, at: number): Promise<void> {
     if (wallet === undefined) return;
+    const { store, mailer, baseUrl, log, record, onCapReached } = this.#options;
     const { accountId, spendCapMicros, spendCapAction } = wallet;
     const detail = `${spentMicrosOf(wallet, at)} of ${spendCapMicros} micros spent in ${monthOf(at)}; ${spendCapAction}`;
     const owners = await store.write(async (tx) => {
       if (!(await markCapNotified(tx, accountId, monthOf(at)))) return [];
       await record(tx, { action: 'account.spendCapReached', accountId, detail, at });
-      await options.onCapReached?.(tx, { accountId, capMicros: spendCapMicros, action: spendCapAction, at });
+      await onCapReached?.(tx, { accountId, capMicros: spendCapMicros, action: spendCapAction, at });
       return listOwners(tx, accountId);
     });
     for (const { email } of owners) {
@@ -182,12 +193,6 @@ export function createFunds(options: FundsOptions): Funds {
         .catch((error: unknown) => log.warn({ account: accountId, err: error }, 'the letter could not be sent'));
     }
   }
-
-  return {
-    check,
-    enforce,
-    close: () => lastCalls.close(),
-  };
 }
 
 function endOf(wallet: WalletRow, at: number): End | undefined {

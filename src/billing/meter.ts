@@ -41,15 +41,6 @@ export interface MeterOptions {
   atOnceMs?: number;
 }
 
-export interface Meter {
-  /** Proves and charges what is due now; the one a minute is such a round. Rejects where it could not be stored. */
-  round(): Promise<void>;
-  /** How long ago the last round that was stored ended, or the meter began. Rounds are a minute apart while all is well. */
-  ageMs(): number;
-  /** Ends the rounds; what is due meanwhile is charged by the next process. */
-  close(): Promise<void>;
-}
-
 /** Without a stored round for this long an operator is told. No minute is lost meanwhile. */
 const LATE_MS = 180_000;
 /**
@@ -67,53 +58,87 @@ const INSPECTIONS = 16;
  * the engine proves to have lasted, and written off for the others. The wallets are held against the ledger at the start and
  * every hour.
  */
-export async function startMeter(options: MeterOptions): Promise<Meter> {
-  const { store, clock, steady, engine, servers, sessions, prices, log, record, afterRound = async () => {} } = options;
-  const { atOnceMs = AT_ONCE_MS } = options;
-  let provenAt = -Infinity;
-  let endedAt = steady.now();
+export class Meter {
+  readonly #options: MeterOptions;
   /** Rounds one by one, so that none reads what another is about to change. */
-  const withLock = createMutex();
-  let cancel = () => {};
-  let closed = false;
-  let rounds = 0;
+  readonly #withLock = createMutex();
+  #provenAt = -Infinity;
+  #endedAt: number;
+  #cancel = () => {};
+  #closed = false;
+  #rounds = 0;
   /** Games that did not answer at the last round, and since when. */
-  let wasSilent: ReadonlyMap<string, number> = new Map();
+  #wasSilent: ReadonlyMap<string, number> = new Map();
 
-  async function round(): Promise<void> {
+  private constructor(options: MeterOptions) {
+    this.#options = options;
+    this.#endedAt = options.steady.now();
+  }
+
+  /** Resolves after the first round. */
+  static async start(options: MeterOptions): Promise<Meter> {
+    const { store, servers, sessions } = options;
+    const meter = new Meter(options);
+    await store.write(async (tx) => {
+      for (const now of servers.live()) await sessions.adopt(tx, now);
+    });
+    await meter.#withLock(() => meter.#minute());
+    return meter;
+  }
+
+  /** Proves and charges what is due now; the one a minute is such a round. Rejects where it could not be stored. */
+  round(): Promise<void> {
+    return this.#withLock(() => this.#round());
+  }
+
+  /** How long ago the last round that was stored ended, or the meter began. Rounds are a minute apart while all is well. */
+  ageMs(): number {
+    return this.#options.steady.now() - this.#endedAt;
+  }
+
+  /** Ends the rounds; what is due meanwhile is charged by the next process. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancel();
+    await this.#withLock(async () => {});
+  }
+
+  async #round(): Promise<void> {
+    const { store, steady, engine, sessions, log, afterRound } = this.#options;
     const until = steady.now();
     const games = await engine.list().catch((error: unknown) => {
       log.warn({ err: error }, 'the engine cannot be asked; what is awake is charged once it can');
     });
     const up =
       games && new Map(games.filter((game) => game.up && !game.installer).map((game) => [game.serverId, game]));
-    const missing = up ? missingIn(up, until) : [];
+    const missing = up ? this.#missingIn(up, until) : [];
     // On nodes that do not answer: they may run, and nobody can play them.
-    const lost = sinceIn(until, ({ row }) => lostGame(engine.nodes, row.id)?.since);
+    const lost = this.#sinceIn(until, ({ row }) => lostGame(engine.nodes, row.id)?.since);
     if (up) sessions.inSight(missing, lost);
     else sessions.outOfSight();
-    const gap = until - provenAt > GAP_MS;
-    const doubts = up && gap ? await doubtful(up, until) : [];
-    const silent = new Map([...lost, ...sinceIn(until, ({ context }) => context.live.silentSince)]);
+    const gap = until - this.#provenAt > GAP_MS;
+    const doubts = up && gap ? await this.#doubtful(up, until) : [];
+    const silent = new Map([...lost, ...this.#sinceIn(until, ({ context }) => context.live.silentSince)]);
     let unpaid = await store.write(async (tx) => {
-      if (up && gap) await bridge(tx, doubts, until);
+      if (up && gap) await this.#bridge(tx, doubts, until);
       else if (up) await proveAwakeSessions(tx, until, [...missing, ...silent.keys()]);
-      if (up && !gap) await leaveOut(tx, silent, until);
-      await tellRecovered(tx, silent, until);
-      return await charge(tx);
+      if (up && !gap) await this.#leaveOut(tx, silent, until);
+      await this.#tellRecovered(tx, silent, until);
+      return await this.#charge(tx);
     });
-    if (up) provenAt = until;
-    wasSilent = silent;
+    if (up) this.#provenAt = until;
+    this.#wasSilent = silent;
     while (unpaid === undefined) {
-      if (closed) return;
-      unpaid = await store.write(charge);
+      if (this.#closed) return;
+      unpaid = await store.write((tx) => this.#charge(tx));
     }
-    await afterRound(unpaid);
-    endedAt = steady.now();
+    await afterRound?.(unpaid);
+    this.#endedAt = steady.now();
   }
 
   /** Charges what is due, in their order; undefined where more is left than one write may do. */
-  async function charge(tx: Tx): Promise<UnpaidFlat[] | undefined> {
+  async #charge(tx: Tx): Promise<UnpaidFlat[] | undefined> {
+    const { clock, prices, atOnceMs = AT_ONCE_MS } = this.#options;
     const at = clock.now();
     for (const end = performance.now() + atOnceMs; ;) {
       if ((await chargeNext(tx, at, monthOf(at))) === 0) return await chargeAllFlat(tx, prices, at);
@@ -122,7 +147,8 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   }
 
   /** Games that should run, and did not at that instant: their servers are about to hear of it, with that of their end. */
-  function missingIn(up: Map<string, Game>, at: number): string[] {
+  #missingIn(up: Map<string, Game>, at: number): string[] {
+    const { servers, steady } = this.#options;
     const shouldRun = servers
       .live()
       .filter(({ state, context }) => isTagged(state, 'billed') && steady.ofPast(context.readyAt ?? 0) < at);
@@ -130,7 +156,8 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   }
 
   /** Billed servers of whose games something is so since an instant of the wall clock; that instant on the steady clock. */
-  function sinceIn(until: number, sinceOf: (now: ServerNow) => number | null | undefined): Map<string, number> {
+  #sinceIn(until: number, sinceOf: (now: ServerNow) => number | null | undefined): Map<string, number> {
+    const { servers, steady } = this.#options;
     const found = servers.live().flatMap((now) => {
       const since = isTagged(now.state, 'billed') ? (sinceOf(now) ?? null) : null;
       return since === null ? [] : [[now.row.id, Math.min(steady.ofPast(since), until)] as const];
@@ -139,7 +166,7 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   }
 
   /** They were up until they fell silent; what came after is free. */
-  async function leaveOut(tx: Tx, silent: ReadonlyMap<string, number>, until: number): Promise<void> {
+  async #leaveOut(tx: Tx, silent: ReadonlyMap<string, number>, until: number): Promise<void> {
     for (const [serverId, since] of silent) {
       const session = await openAwakeSession(tx, serverId);
       if (session !== undefined) await proveAwakeSession(tx, session.id, since);
@@ -148,8 +175,9 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   }
 
   /** Of a game that is ended while it is silent, the end of its session says so. */
-  async function tellRecovered(tx: Tx, silent: ReadonlyMap<string, number>, until: number): Promise<void> {
-    for (const [serverId, since] of wasSilent) {
+  async #tellRecovered(tx: Tx, silent: ReadonlyMap<string, number>, until: number): Promise<void> {
+    const { steady, clock, record } = this.#options;
+    for (const [serverId, since] of this.#wasSilent) {
       const session = silent.has(serverId) ? undefined : await openAwakeSession(tx, serverId);
       const isSameRun = session !== undefined && steady.ofPast(session.startedAt) < since;
       const lost = { lostMs: until - since, at: clock.now(), why: SILENT };
@@ -158,7 +186,8 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   }
 
   /** Sessions whose game is up now, with whether it is still the run of which the session knows. */
-  async function doubtful(up: Map<string, Game>, until: number): Promise<{ session: MeteredSession; same: boolean }[]> {
+  async #doubtful(up: Map<string, Game>, until: number): Promise<{ session: MeteredSession; same: boolean }[]> {
+    const { store, engine } = this.#options;
     const found: { session: MeteredSession; same: boolean }[] = [];
     const waiting = (await listMetered(store)).filter(({ serverId, provenAt: at }) => up.has(serverId) && at < until);
     const inspect = async () => {
@@ -172,49 +201,35 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
     return found;
   }
 
-  async function bridge(tx: Tx, found: { session: MeteredSession; same: boolean }[], until: number): Promise<void> {
+  async #bridge(tx: Tx, found: { session: MeteredSession; same: boolean }[], until: number): Promise<void> {
+    const { clock, log, record } = this.#options;
     for (const { session, same } of found) if (same) await proveAwakeSession(tx, session.id, until);
     const lost = found.flatMap(({ session, same }) => (same ? [] : [session]));
     if (lost.length > 0) log.warn({ servers: lost.length }, 'nobody knows whether these games were up; not charged');
-    await writeOff(
-      tx,
-      until,
-      lost.map(({ serverId }) => serverId),
-    );
+    const ids = lost.map(({ serverId }) => serverId);
+    await writeOff(tx, until, ids);
     const at = clock.now();
     for (const session of lost) await recordWriteOff(record, tx, session, { lostMs: until - session.provenAt, at });
   }
 
-  async function minute(): Promise<void> {
-    if (closed) return;
-    cancel = clock.at(clock.now() + TICK_MS, () => void withLock(minute));
+  async #minute(): Promise<void> {
+    if (this.#closed) return;
+    const { clock, log } = this.#options;
+    this.#cancel = clock.at(clock.now() + TICK_MS, () => void this.#withLock(() => this.#minute()));
     try {
-      await round();
-      if (rounds++ % (HOUR_MS / TICK_MS) === 0) await hourly();
+      await this.#round();
+      if (this.#rounds++ % (HOUR_MS / TICK_MS) === 0) await this.#hourly();
     } catch (error) {
       log.error({ err: error }, 'a minute could not be charged; it will be with the next');
     }
   }
 
-  async function hourly(): Promise<void> {
+  async #hourly(): Promise<void> {
+    const { store, clock, log } = this.#options;
     for (const account of await listUnbalanced(store)) logUnbalanced(log, account);
     const before = clock.now() - DAY_MS;
     while ((await store.write((tx) => purgeTicks(tx, before, PURGED_AT_ONCE))) === PURGED_AT_ONCE);
   }
-
-  await store.write(async (tx) => {
-    for (const now of servers.live()) await sessions.adopt(tx, now);
-  });
-  await withLock(minute);
-  return {
-    round: () => withLock(round),
-    ageMs: () => steady.now() - endedAt,
-    async close() {
-      closed = true;
-      cancel();
-      await withLock(async () => {});
-    },
-  };
 }
 
 /** Throws where no minute has been charged for some: the meter hangs, or fails each time. */

@@ -19,15 +19,15 @@ import type { Feature } from '../web/feature.ts';
 import { type AccountLimits, openAccountLimits } from './account-limits.ts';
 import { createAdmission } from './admission.ts';
 import { ledgerOperations, spendCapOperations, walletOperations } from './api.ts';
-import { type AwakeSessions, createAwakeSessions } from './awake-sessions.ts';
+import { AwakeSessions } from './awake-sessions.ts';
 import { capacityOperations } from './capacity-api.ts';
 import { type Capacity, createCapacity } from './capacity.ts';
 import { checkoutCallbackOperations, checkoutOperations } from './checkout-api.ts';
 import { type Checkouts, createCheckouts } from './checkout.ts';
-import { type Funds, type FundsOptions, createFunds } from './funds.ts';
+import { Funds, type FundsOptions } from './funds.ts';
 import { limitOperations } from './limits-api.ts';
 import type { MachineProbe } from './machine.ts';
-import { type Meter, startMeter } from './meter.ts';
+import { Meter } from './meter.ts';
 import { mountBill } from './pages/bill.ts';
 import { mountCheckout } from './pages/checkout.ts';
 import { mountServerBill } from './pages/server-bill.ts';
@@ -63,7 +63,7 @@ export async function openMeasures(options: MeasuresOptions): Promise<Measures> 
     perGbHourMicros: settings.pricePerGbHourMicros,
     perGbMonthMicros: settings.pricePerGbMonthMicros,
   };
-  const sessions = createAwakeSessions({ clock, steady, prices, record: recordThrough('system') });
+  const sessions = new AwakeSessions({ clock, steady, prices, record: recordThrough('system') });
   const capacity = await createCapacity({ probe, live: () => servers.live(), nodes, region: settings.region, clock });
   onClose(() => capacity.close());
   return { prices, sessions, capacity };
@@ -99,7 +99,7 @@ export async function openAllowance(options: AllowanceOptions): Promise<Allowanc
   const { store, servers, capacity, prices, console, rconPassword, mailer, onCapReached, clock, log, onClose } =
     options;
   const { baseUrl, maxRamMb, maxServersPerAccount: maxServers, nodeLabel, region } = options.settings;
-  const funds = createFunds({
+  const funds = new Funds({
     store,
     clock,
     servers,
@@ -123,7 +123,7 @@ export async function openAllowance(options: AllowanceOptions): Promise<Allowanc
     nodes: options.nodes,
   });
   const wakeRules: WakeRule[] = [
-    { check: funds.check },
+    { check: (row, look) => funds.check(row, look) },
     { check: async () => (now) => admission.admit(now), commands: WAKES_AND_INSTALLS },
   ];
   return { funds, accountLimits, wakeRules };
@@ -144,7 +144,11 @@ export interface MeterOptions {
 
 /** Begins to charge for what runs. */
 export async function openMeter({ funds, onClose, ...billing }: MeterOptions): Promise<Meter> {
-  const meter = await startMeter({ ...billing, record: recordThrough('system'), afterRound: funds.enforce });
+  const meter = await Meter.start({
+    ...billing,
+    record: recordThrough('system'),
+    afterRound: (unpaid) => funds.enforce(unpaid),
+  });
   onClose(() => meter.close());
   return meter;
 }

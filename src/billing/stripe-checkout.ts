@@ -75,51 +75,61 @@ export function createStripeCheckout({ secretKey, webhookSecret, ...options }: S
           cause,
         });
       }
-      return eventOf(event);
+      return eventOf(stripe, event);
     },
   };
+}
 
-  /** A payment method that takes days says `completed` unpaid first, and `async_payment_succeeded` once the money is there. */
-  async function eventOf(event: Stripe.Event): Promise<CheckoutEvent> {
-    const { id, type } = event;
-    if (type === 'checkout.session.completed' || type === 'checkout.session.async_payment_succeeded') {
-      const session = event.data.object;
-      return about(session.payment_status === 'paid' ? 'paid' : 'other', id, session);
-    }
-    if (type === 'checkout.session.expired' || type === 'checkout.session.async_payment_failed') {
-      return about('expired', id, event.data.object);
-    }
-    if (type === 'charge.refunded') {
-      const charge = event.data.object;
-      return { ...(await aboutPayment('refunded', id, paymentOf(charge))), backCents: charge.amount_refunded };
-    }
-    if (type === 'charge.dispute.created' || type === 'charge.dispute.funds_withdrawn') {
-      return aboutDispute('disputed', id, event.data.object);
-    }
-    if (type === 'charge.dispute.funds_reinstated') return aboutDispute('reinstated', id, event.data.object);
-    return other(id);
+/** A payment method that takes days says `completed` unpaid first, and `async_payment_succeeded` once the money is there. */
+async function eventOf(stripe: Stripe, event: Stripe.Event): Promise<CheckoutEvent> {
+  const { id, type } = event;
+  if (type === 'checkout.session.completed' || type === 'checkout.session.async_payment_succeeded') {
+    const session = event.data.object;
+    return about(session.payment_status === 'paid' ? 'paid' : 'other', id, session);
   }
-
-  /** A mere question of the bank moves no money. */
-  async function aboutDispute(
-    type: CheckoutEvent['type'],
-    id: string,
-    dispute: Stripe.Dispute,
-  ): Promise<CheckoutEvent> {
-    if (dispute.status.startsWith('warning_')) return other(id);
-    return { ...(await aboutPayment(type, id, paymentOf(dispute))), backCents: dispute.amount, disputeId: dispute.id };
+  if (type === 'checkout.session.expired' || type === 'checkout.session.async_payment_failed') {
+    return about('expired', id, event.data.object);
   }
+  if (type === 'charge.refunded') {
+    const charge = event.data.object;
+    return { ...(await aboutPayment(stripe, 'refunded', id, paymentOf(charge))), backCents: charge.amount_refunded };
+  }
+  if (type === 'charge.dispute.created' || type === 'charge.dispute.funds_withdrawn') {
+    return aboutDispute(stripe, 'disputed', id, event.data.object);
+  }
+  if (type === 'charge.dispute.funds_reinstated') return aboutDispute(stripe, 'reinstated', id, event.data.object);
+  return other(id);
+}
 
-  /** Asked rather than kept: a refund may be told of before the payment. */
-  async function aboutPayment(type: CheckoutEvent['type'], id: string, payment: string): Promise<CheckoutEvent> {
-    if (payment === '') return other(id);
-    try {
-      const { data } = await stripe.checkout.sessions.list({ payment_intent: payment, limit: 1 });
-      // The account may sell other things too.
-      return data[0]?.client_reference_id ? about(type, id, data[0]) : other(id);
-    } catch (cause) {
-      throw unavailable('The payment provider cannot be asked what this is about; tell it again later.', cause);
-    }
+/** A mere question of the bank moves no money. */
+async function aboutDispute(
+  stripe: Stripe,
+  type: CheckoutEvent['type'],
+  id: string,
+  dispute: Stripe.Dispute,
+): Promise<CheckoutEvent> {
+  if (dispute.status.startsWith('warning_')) return other(id);
+  return {
+    ...(await aboutPayment(stripe, type, id, paymentOf(dispute))),
+    backCents: dispute.amount,
+    disputeId: dispute.id,
+  };
+}
+
+/** Asked rather than kept: a refund may be told of before the payment. */
+async function aboutPayment(
+  stripe: Stripe,
+  type: CheckoutEvent['type'],
+  id: string,
+  payment: string,
+): Promise<CheckoutEvent> {
+  if (payment === '') return other(id);
+  try {
+    const { data } = await stripe.checkout.sessions.list({ payment_intent: payment, limit: 1 });
+    // The account may sell other things too.
+    return data[0]?.client_reference_id ? about(type, id, data[0]) : other(id);
+  } catch (cause) {
+    throw unavailable('The payment provider cannot be asked what this is about; tell it again later.', cause);
   }
 }
 

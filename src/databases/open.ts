@@ -12,7 +12,7 @@ import type { Store } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
 import { databaseOperations } from './api.ts';
 import type { Databases } from './database-server.ts';
-import { type ServerDatabases, createServerDatabases } from './databases.ts';
+import { ServerDatabases } from './databases.ts';
 import type { MysqlOptions } from './mysql.ts';
 import { mountDatabase } from './pages.ts';
 
@@ -51,7 +51,7 @@ export function openDatabases(options: OpenDatabasesOptions): {
   feature: Feature;
 } {
   const { store, secret, port, serverOperation, mysqlAddress, clock, log, onClose } = options;
-  const databases = port && createServerDatabases({ store, clock, databases: port, secret, log });
+  const databases = port && new ServerDatabases({ store, clock, databases: port, secret, log });
   onClose(() => databases?.close());
   const config = { mysqlAddress };
   const operations = databaseOperations({ databases, serverOperation, clock, config });

@@ -5,27 +5,9 @@ import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
 import { isOperatorAccount } from '../people/rows.ts';
 import type { Store } from '../store/store.ts';
+import { HeldBytes } from './held-bytes.ts';
 import { listAccountDisk, listFullAccounts } from './rows.ts';
 import type { DiskUsage } from './usage.ts';
-
-/** What all servers of an account take together, with their backups: however many there are, the account has an end. */
-export interface AccountDisk {
-  /** Reserves bytes of the server's account. RESOURCE_EXHAUSTED ACCOUNT_DISK_EXCEEDED. Their holder releases them. */
-  hold(serverId: string, bytes: number): Promise<AccountHold>;
-  /**
-   * Gives a check that throws FAILED_PRECONDITION ACCOUNT_DISK_EXCEEDED for an account that takes more than it may. `measures`
-   * false: it goes by what was measured before.
-   */
-  check(accountId: string, measures?: boolean): Promise<() => void>;
-  /** By how much it takes more than it may, with what was read of it last; negative: it does not. −∞: no limit, or not read yet. */
-  overBytes(accountId: string): number;
-  /** Reads it, where that is some time ago, for `overBytes`. */
-  look(accountId: string): Promise<void>;
-  /** Calls when an account has come to take more than it may, or does so no longer. Returns the cancellation. */
-  observe(listener: (account: AccountChange) => void): () => void;
-  /** In bytes; 0: no limit. */
-  limitBytes: number;
-}
 
 /** An account that takes more than it may, or does so no longer. */
 export interface AccountChange {
@@ -65,21 +47,89 @@ const READ_MS = 5_000;
 const PATIENCE_MS = 10_000;
 const MOST_REMEMBERED = 10_000;
 
-/** Finds those that take more than they may by what is stored of them: they do so before anything is measured. */
-export async function openAccountDisk(options: AccountDiskOptions): Promise<AccountDisk> {
-  const { store, clock, usage, limitMb, accountOf } = options;
-  const accounts = new Map<string, Account>();
-  const held = new Map<string, number>();
-  const listeners = new Set<(account: AccountChange) => void>();
+/** What all servers of an account take together, with their backups: however many there are, the account has an end. */
+export class AccountDisk {
+  /** In bytes; 0: no limit. */
+  readonly limitBytes: number;
+  readonly #options: AccountDiskOptions;
+  readonly #accounts = new Map<string, Account>();
+  readonly #held = new HeldBytes();
+  readonly #listeners = new Set<(account: AccountChange) => void>();
   /** Those that were over their limit when that was last looked at. */
-  const full = new Set<string>();
-  const limit = limitMb * MIB;
-  for (const accountId of limit === 0 ? [] : await listFullAccounts(store, limit)) {
-    accounts.set(accountId, { ...(await read(accountId, false)), readAt: -Infinity });
-    if (overBytes(accountId) > 0) full.add(accountId);
+  readonly #full = new Set<string>();
+
+  private constructor(options: AccountDiskOptions) {
+    this.#options = options;
+    this.limitBytes = options.limitMb * MIB;
   }
 
-  async function read(accountId: string, measures = true): Promise<Account> {
+  /** Finds those that take more than they may by what is stored of them: they do so before anything is measured. */
+  static async open(options: AccountDiskOptions): Promise<AccountDisk> {
+    const disk = new AccountDisk(options);
+    for (const accountId of disk.limitBytes === 0 ? [] : await listFullAccounts(options.store, disk.limitBytes)) {
+      disk.#accounts.set(accountId, { ...(await disk.#read(accountId, false)), readAt: -Infinity });
+      if (disk.#overBytes(accountId) > 0) disk.#full.add(accountId);
+    }
+    return disk;
+  }
+
+  /** Reserves bytes of the server's account. RESOURCE_EXHAUSTED ACCOUNT_DISK_EXCEEDED. Their holder releases them. */
+  async hold(serverId: string, bytes: number): Promise<AccountHold> {
+    const accountId = this.limitBytes === 0 ? undefined : await this.#options.accountOf(serverId);
+    let holding = 0;
+    const grow = async (more: number): Promise<void> => {
+      if (accountId === undefined || more <= 0) return;
+      await this.#take(accountId, serverId, more);
+      holding += more;
+    };
+    const release = () => {
+      if (accountId !== undefined) this.#held.add(accountId, -holding);
+      holding = 0;
+    };
+    await grow(bytes);
+    return { grow, release };
+  }
+
+  /**
+   * Gives a check that throws FAILED_PRECONDITION ACCOUNT_DISK_EXCEEDED for an account that takes more than it may. `measures`
+   * false: it goes by what was measured before.
+   */
+  async check(accountId: string, measures = true): Promise<() => void> {
+    if (this.limitBytes === 0) return () => {};
+    const isOver = (account: Account) => !account.unlimited && this.#usedBytes(accountId, account) > this.limitBytes;
+    let account = await (measures ? this.#known(accountId) : this.#read(accountId, measures));
+    if (measures && isOver(account)) account = await this.#read(accountId);
+    return () => {
+      if (isOver(account))
+        throw this.#refused('FAILED_PRECONDITION', accountId, account, 'Delete something, then start it.');
+    };
+  }
+
+  /** By how much it takes more than it may, with what was read of it last; negative: it does not. −∞: no limit, or not read yet. */
+  overBytes(accountId: string): number {
+    const { clock } = this.#options;
+    const account = this.#accounts.get(accountId);
+    // Backups that were deleted since show when somebody looks again.
+    if (account !== undefined && this.#full.has(accountId) && clock.now() - account.readAt > READ_MS) {
+      account.readAt = clock.now();
+      void this.#read(accountId).catch(() => {});
+    }
+    return this.#overBytes(accountId);
+  }
+
+  /** Reads it, where that is some time ago, for `overBytes`. */
+  async look(accountId: string): Promise<void> {
+    if (this.limitBytes > 0) this.#note(accountId, await this.#known(accountId));
+  }
+
+  /** Calls when an account has come to take more than it may, or does so no longer. Returns the cancellation. */
+  observe(listener: (account: AccountChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async #read(accountId: string, measures = true): Promise<Account> {
+    const { store, clock, usage } = this.#options;
     const [servers, unlimited] = await Promise.all([
       listAccountDisk(store, accountId),
       isOperatorAccount(store, accountId),
@@ -94,52 +144,56 @@ export async function openAccountDisk(options: AccountDiskOptions): Promise<Acco
     }
     // Nobody may take for measured what was not.
     if (!measures) return account;
-    if (accounts.size >= MOST_REMEMBERED) accounts.clear();
-    accounts.set(accountId, account);
-    note(accountId, account);
+    if (this.#accounts.size >= MOST_REMEMBERED) this.#accounts.clear();
+    this.#accounts.set(accountId, account);
+    this.#note(accountId, account);
     return account;
   }
 
-  function note(accountId: string, account: Account): void {
-    const over = overBytes(accountId) > 0;
-    if (over === full.has(accountId)) return;
-    if (over) full.add(accountId);
-    else full.delete(accountId);
+  #note(accountId: string, account: Account): void {
+    const over = this.#overBytes(accountId) > 0;
+    if (over === this.#full.has(accountId)) return;
+    if (over) this.#full.add(accountId);
+    else this.#full.delete(accountId);
     const { serverIds } = account;
-    for (const listener of listeners)
-      listener({ accountId, serverIds, over, usedBytes: usedBytes(accountId, account) });
+    for (const listener of this.#listeners)
+      listener({ accountId, serverIds, over, usedBytes: this.#usedBytes(accountId, account) });
   }
 
-  function overBytes(accountId: string): number {
-    const account = accounts.get(accountId);
-    return limit === 0 || !account || account.unlimited ? -Infinity : usedBytes(accountId, account) - limit;
+  #overBytes(accountId: string): number {
+    const account = this.#accounts.get(accountId);
+    if (this.limitBytes === 0 || account === undefined || account.unlimited) return -Infinity;
+    return this.#usedBytes(accountId, account) - this.limitBytes;
   }
 
-  async function known(accountId: string): Promise<Account> {
-    const account = accounts.get(accountId);
-    return account && clock.now() - account.readAt <= READ_MS ? account : await read(accountId);
+  async #known(accountId: string): Promise<Account> {
+    const account = this.#accounts.get(accountId);
+    const isRecent = account !== undefined && this.#options.clock.now() - account.readAt <= READ_MS;
+    return isRecent ? account : await this.#read(accountId);
   }
 
-  function usedBytes(accountId: string, { serverIds, backupBytes }: Account): number {
-    const files = serverIds.reduce((sum, id) => sum + (usage.of(id)?.bytes ?? 0), 0);
-    return files + backupBytes + (held.get(accountId) ?? 0);
+  #usedBytes(accountId: string, { serverIds, backupBytes }: Account): number {
+    const files = serverIds.reduce((sum, id) => sum + (this.#options.usage.of(id)?.bytes ?? 0), 0);
+    return files + backupBytes + this.#held.of(accountId);
   }
 
   /** Reserves bytes synchronously once they are found to fit; what seems too much is looked at anew first. */
-  async function take(accountId: string, serverId: string, bytes: number): Promise<void> {
+  async #take(accountId: string, serverId: string, bytes: number): Promise<void> {
     const taken = (account: Account): boolean => {
-      if (!account.unlimited && usedBytes(accountId, account) + bytes > limit) return false;
-      add(accountId, bytes);
+      if (!account.unlimited && this.#usedBytes(accountId, account) + bytes > this.limitBytes) return false;
+      this.#held.add(accountId, bytes);
       return true;
     };
-    if (taken(await known(accountId))) return;
-    await usage.measure(serverId).catch(() => {});
-    const account = await read(accountId);
-    if (!taken(account)) throw refused('RESOURCE_EXHAUSTED', accountId, account, 'Delete files or backups first.');
+    if (taken(await this.#known(accountId))) return;
+    await this.#options.usage.measure(serverId).catch(() => {});
+    const account = await this.#read(accountId);
+    if (!taken(account))
+      throw this.#refused('RESOURCE_EXHAUSTED', accountId, account, 'Delete files or backups first.');
   }
 
-  function refused(code: 'RESOURCE_EXHAUSTED' | 'FAILED_PRECONDITION', id: string, account: Account, advice: string) {
-    const usedMb = Math.ceil(usedBytes(id, account) / MIB);
+  #refused(code: 'RESOURCE_EXHAUSTED' | 'FAILED_PRECONDITION', id: string, account: Account, advice: string) {
+    const { limitMb } = this.#options;
+    const usedMb = Math.ceil(this.#usedBytes(id, account) / MIB);
     const message = `The servers of this account may take ${limitMb} MB of the disk together with their backups, and take ${usedMb} MB. ${advice}`;
     const metadata = { account: id, usedMb: String(usedMb), limitMb: String(limitMb) };
     const subject = `account:${id}`;
@@ -149,59 +203,6 @@ export async function openAccountDisk(options: AccountDiskOptions): Promise<Acco
         : preconditionFailure('ACCOUNT_DISK', subject, message);
     return new StatusError(code, 'ACCOUNT_DISK_EXCEEDED', message, { metadata, details: [details] });
   }
-
-  function add(accountId: string, bytes: number): void {
-    const sum = (held.get(accountId) ?? 0) + bytes;
-    if (sum > 0) held.set(accountId, sum);
-    else held.delete(accountId);
-  }
-
-  return {
-    async hold(serverId, bytes) {
-      const accountId = limit === 0 ? undefined : await accountOf(serverId);
-      let holding = 0;
-      const grow = async (more: number): Promise<void> => {
-        if (accountId === undefined || more <= 0) return;
-        await take(accountId, serverId, more);
-        holding += more;
-      };
-      await grow(bytes);
-      return {
-        grow,
-        release() {
-          if (accountId !== undefined) add(accountId, -holding);
-          holding = 0;
-        },
-      };
-    },
-    async check(accountId, measures = true) {
-      if (limit === 0) return () => {};
-      const isOver = (account: Account) => !account.unlimited && usedBytes(accountId, account) > limit;
-      let account = await (measures ? known(accountId) : read(accountId, measures));
-      if (measures && isOver(account)) account = await read(accountId);
-      return () => {
-        if (isOver(account))
-          throw refused('FAILED_PRECONDITION', accountId, account, 'Delete something, then start it.');
-      };
-    },
-    limitBytes: limit,
-    overBytes(accountId) {
-      const account = accounts.get(accountId);
-      // Backups that were deleted since show when somebody looks again.
-      if (account !== undefined && full.has(accountId) && clock.now() - account.readAt > READ_MS) {
-        account.readAt = clock.now();
-        void read(accountId).catch(() => {});
-      }
-      return overBytes(accountId);
-    },
-    async look(accountId) {
-      if (limit > 0) note(accountId, await known(accountId));
-    },
-    observe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
 }
 
 /** A disk on which nothing is set aside beyond what the server's account may take. */

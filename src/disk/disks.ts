@@ -8,10 +8,10 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
-import { type AccountDisk, openAccountDisk, withinAccount } from './account-disk.ts';
+import { AccountDisk, withinAccount } from './account-disk.ts';
 import { type FreeDisk, createFreeDisk, withinFree } from './free.ts';
 import { type DiskQuota, type QuotaTier, openDiskQuota } from './quota.ts';
-import { type DiskUsage, openDiskUsage } from './usage.ts';
+import { DiskUsage } from './usage.ts';
 
 /** What the servers take of the disk, and what they may. */
 export interface Disks {
@@ -39,11 +39,11 @@ export interface DisksOptions {
 export async function openDisks(options: DisksOptions): Promise<Disks> {
   const find = async (id: string) => (await options.servers.get(id))?.row;
   const tenantOf = async (id: string) => (await find(id))?.accountId ?? id;
-  const usage = await openDiskUsage({ ...options, tenantOf });
+  const usage = await DiskUsage.open({ ...options, tenantOf });
   const quota = await openDiskQuota({ ...options, usage, find });
   const free = createFreeDisk(options);
   const accountOf = async (id: string) => (await find(id))?.accountId;
-  const accounts = await openAccountDisk({ ...options, usage, limitMb: options.accountDiskMb ?? 0, accountOf });
+  const accounts = await AccountDisk.open({ ...options, usage, limitMb: options.accountDiskMb ?? 0, accountOf });
   const bounded = withinFree(withinAccount(quota, accounts), free, join(options.dataDir, 'servers'));
   const view: DiskQuota['view'] = (server) => {
     const own = quota.view(server);

@@ -8,13 +8,13 @@ import type { ServerNow } from '../servers/server-now.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';
 import { type Look, WAKES_AND_INSTALLS, type WakeRule } from '../servers/wake-checks.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
 import type { AccountChange } from './account-disk.ts';
 import type { Disks } from './disks.ts';
-import { createDiskGuard } from './guard.ts';
+import { type DiskGuard, createDiskGuard } from './guard.ts';
 import type { DiskQuota, DiskView } from './quota.ts';
 import type { Usage } from './usage.ts';
-import { bytesInUse, watchDisks } from './watch.ts';
+import { type Watched, bytesInUse, watchDisks } from './watch.ts';
 
 export interface DiskEnforcementOptions extends Omit<LastCallOptions, 'servers'> {
   store: Store;
@@ -31,101 +31,147 @@ export interface DiskEnforcementOptions extends Omit<LastCallOptions, 'servers'>
 /** What a game may still write where its account has no space left: its log, and what it changes as it runs. */
 const GROWN_BYTES = MIB;
 
-/** The disk quotas, in force. */
-export interface DiskEnforcement {
-  /** A quota that is set through this one holds for a running server at once. */
-  quota: DiskQuota;
-  /** Refuse what would wake or install beyond the server's quota, then beyond its account's disk. */
-  wakeRules: readonly WakeRule[];
-  close(): Promise<void>;
-}
-
 /**
  * Holds the servers to their disk quotas, and to what their account may take, until closed: what is awake is measured as it
  * grows, and stopped where it grows too far; `wakeRules` refuse wakes and installs.
  */
-export function enforceDiskQuotas(options: DiskEnforcementOptions): DiskEnforcement {
-  const { store, clock, log, dataDir, disks, servers, events } = options;
-  const { usage, quota, accounts } = disks;
+export class DiskEnforcement {
+  /** A quota that is set through this one holds for a running server at once. */
+  readonly quota: DiskQuota;
+  /** Refuse what would wake or install beyond the server's quota, then beyond its account's disk. */
+  readonly wakeRules: readonly WakeRule[];
+  readonly #options: DiskEnforcementOptions;
+  readonly #guard: DiskGuard;
   /** What servers took before their accounts took more than they may, for as long as these do. */
-  const sizes = new Map<string, number>();
-  const guard = createDiskGuard({ ...options, quota, accounts, changed: tellOfQuota });
-  const unobserve = usage.observe((id, before) => {
-    void looked(id, before).catch((error: unknown) =>
-      log.warn({ server: id, err: error }, 'a disk quota could not be enforced yet'),
-    );
-  });
-  const unfollow = accounts.observe((change) => void tellOfAccount(change));
-  const awake = () => servers.live().filter(({ state }) => isTagged(state, 'holds-place'));
-  const watch = watchDisks({
-    clock,
-    usage,
-    usedBytes: options.usedBytes ?? (() => bytesInUse(join(dataDir, 'servers'))),
-    watched: () =>
-      awake().map(({ row }) => {
-        const [own, account] = [-quota.overBytes(row), -accounts.overBytes(row.accountId)];
-        return { serverId: row.id, leftBytes: Math.min(own, account), seldom: own === Infinity };
-      }),
-  });
-  const growing = new Set(awake().map(({ row }) => row.id));
-  const unwatch = servers.observe((id, now) => {
-    if (now === null || now.state === 'deleting') forget(id);
-    else if (isTagged(now.state, 'holds-place')) growing.add(id);
-    else if (growing.delete(id)) quota.freed(id);
-  });
-  const checkAccount = ({ accountId }: ServerRow, look?: Look) =>
-    look === undefined
-      ? accounts.check(accountId)
-      : look.once(accounts, accountId, () => accounts.check(accountId, false));
+  readonly #sizes = new Map<string, number>();
+  readonly #growing: Set<string>;
+  readonly #cancellations: (() => void)[];
 
-  function forget(id: string): void {
-    usage.forget(id);
-    sizes.delete(id);
+  constructor(options: DiskEnforcementOptions) {
+    this.#options = options;
+    const { clock, dataDir, disks, servers } = options;
+    const { usage, quota, accounts } = disks;
+    this.quota = { ...quota, setOverride: (id, quotaMb, also) => this.#setOverride(id, quotaMb, also) };
+    this.wakeRules = [
+      { check: (row, look) => quota.check(row, look === undefined), commands: WAKES_AND_INSTALLS },
+      { check: (row, look) => this.#checkAccount(row, look), commands: WAKES_AND_INSTALLS },
+    ];
+    this.#guard = createDiskGuard({
+      ...options,
+      quota,
+      accounts,
+      changed: (now, over) => this.#tellOfQuota(now, over),
+    });
+    const { usedBytes = () => bytesInUse(join(dataDir, 'servers')) } = options;
+    const watch = watchDisks({ clock, usage, usedBytes, watched: () => this.#watched() });
+    this.#growing = new Set(this.#awake().map(({ id }) => id));
+    this.#cancellations = [
+      () => watch.close(),
+      usage.observe((id, before) => void this.#measured(id, before)),
+      accounts.observe((change) => void this.#tellOfAccount(change)),
+      servers.observe((id, now) => this.#follow(id, now)),
+    ];
   }
 
-  async function looked(id: string, before: Usage | undefined): Promise<void> {
-    const row = (await servers.get(id))?.row;
-    if (row === undefined) return;
-    await accounts.look(row.accountId);
-    await guard.look(id, { wasOver: quota.isOver(row, before), grew: hasGrown(row, before?.bytes ?? 0) });
+  async close(): Promise<void> {
+    for (const cancel of this.#cancellations) cancel();
+    this.#guard.close();
+    await this.#options.disks.usage.close();
   }
 
-  function hasGrown({ id, accountId }: ServerRow, beforeBytes: number): boolean {
+  #awake(): ServerRow[] {
+    const awake = this.#options.servers.live().filter(({ state }) => isTagged(state, 'holds-place'));
+    return awake.map(({ row }) => row);
+  }
+
+  #watched(): Watched[] {
+    const { quota, accounts } = this.#options.disks;
+    return this.#awake().map((row) => {
+      const [own, account] = [-quota.overBytes(row), -accounts.overBytes(row.accountId)];
+      return { serverId: row.id, leftBytes: Math.min(own, account), seldom: own === Infinity };
+    });
+  }
+
+  #follow(id: string, now: ServerNow | null): void {
+    const { usage, quota } = this.#options.disks;
+    if (now === null || now.state === 'deleting') {
+      usage.forget(id);
+      this.#sizes.delete(id);
+    } else if (isTagged(now.state, 'holds-place')) this.#growing.add(id);
+    else if (this.#growing.delete(id)) quota.freed(id);
+  }
+
+  #checkAccount({ accountId }: ServerRow, look?: Look): Promise<() => void> {
+    const { accounts } = this.#options.disks;
+    if (look === undefined) return accounts.check(accountId);
+    return look.once(accounts, accountId, () => accounts.check(accountId, false));
+  }
+
+  async #measured(id: string, before: Usage | undefined): Promise<void> {
+    const { servers, disks, log } = this.#options;
+    try {
+      const row = (await servers.get(id))?.row;
+      if (row === undefined) return;
+      await disks.accounts.look(row.accountId);
+      const grew = this.#hasGrown(row, before?.bytes ?? 0);
+      await this.#guard.look(id, { wasOver: disks.quota.isOver(row, before), grew });
+    } catch (error) {
+      log.warn({ server: id, err: error }, 'a disk quota could not be enforced yet');
+    }
+  }
+
+  #hasGrown({ id, accountId }: ServerRow, beforeBytes: number): boolean {
+    const { usage, accounts } = this.#options.disks;
     if (accounts.overBytes(accountId) <= 0) {
-      sizes.delete(id);
+      this.#sizes.delete(id);
       return false;
     }
-    const sizeBytes = sizes.get(id) ?? beforeBytes;
-    sizes.set(id, sizeBytes);
+    const sizeBytes = this.#sizes.get(id) ?? beforeBytes;
+    this.#sizes.set(id, sizeBytes);
     return (usage.of(id)?.bytes ?? 0) - sizeBytes >= GROWN_BYTES;
   }
 
-  async function tellOfQuota({ row }: ServerNow, over: boolean): Promise<void> {
-    const { diskUsageMb, diskQuotaEffectiveMb } = publish(row);
+  async #setOverride(id: string, quotaMb: number, also: (tx: Tx) => Promise<void>): Promise<void> {
+    const { servers, disks } = this.#options;
+    const { quota } = disks;
+    // A dormant server may never have been measured; a new quota is held against what is there.
+    if (quotaMb > 0) await quota.refresh(id);
+    const row = (await servers.get(id))?.row;
+    const wasOver = row !== undefined && quota.overBytes(row) > 0;
+    await quota.setOverride(id, quotaMb, also);
+    await this.#guard.look(id, { wasOver, grew: false });
+  }
+
+  async #tellOfQuota({ row }: ServerNow, over: boolean): Promise<void> {
+    const { diskUsageMb, diskQuotaEffectiveMb } = this.#publish(row);
     const { id: serverId, accountId } = row;
     const action = over ? 'server.quotaExceeded' : 'server.quotaFreed';
-    await record({ action, accountId, serverId, detail: `${diskUsageMb} MB of ${diskQuotaEffectiveMb} MB` });
+    await this.#record({ action, accountId, serverId, detail: `${diskUsageMb} MB of ${diskQuotaEffectiveMb} MB` });
   }
 
   /** Each of its servers starts no more, or does so again. */
-  async function tellOfAccount({ accountId, serverIds, over, usedBytes }: AccountChange): Promise<void> {
+  async #tellOfAccount({ accountId, serverIds, over, usedBytes }: AccountChange): Promise<void> {
     for (const id of serverIds) {
-      const row = (await servers.get(id).catch(() => undefined))?.row;
-      if (row !== undefined) publish(row);
+      const row = (await this.#options.servers.get(id).catch(() => undefined))?.row;
+      if (row !== undefined) this.#publish(row);
     }
     const action = over ? 'account.diskExceeded' : 'account.diskFreed';
-    const [usedMb, limitMb] = [usedBytes, accounts.limitBytes].map((bytes) => Math.ceil(bytes / MIB));
-    await record({ action, accountId, detail: `${usedMb} MB of ${limitMb} MB` });
+    const [usedMb, limitMb] = [usedBytes, this.#options.disks.accounts.limitBytes].map((bytes) =>
+      Math.ceil(bytes / MIB),
+    );
+    await this.#record({ action, accountId, detail: `${usedMb} MB of ${limitMb} MB` });
   }
 
-  function publish(row: ServerRow): DiskView {
-    const view = quota.view(row);
+  #publish(row: ServerRow): DiskView {
+    const { disks, events } = this.#options;
+    const view = disks.quota.view(row);
     const { diskUsageMb, diskQuotaEffectiveMb, quotaExceeded } = view;
     events.publish(row.id, 'quota', { diskUsageMb, diskQuotaEffectiveMb, quotaExceeded });
     return view;
   }
 
-  async function record(entry: { action: string; accountId: string; serverId?: string; detail: string }) {
+  async #record(entry: { action: string; accountId: string; serverId?: string; detail: string }) {
+    const { store, clock, log } = this.#options;
     try {
       const written = { ...entry, at: clock.now() };
       await store.write((tx) => recordAudit(tx, { userId: '', through: 'system quota' }, written));
@@ -134,34 +180,4 @@ export function enforceDiskQuotas(options: DiskEnforcementOptions): DiskEnforcem
       log.warn({ ...entry, err: error }, 'that a disk quota is exceeded, or no longer, was not recorded');
     }
   }
-
-  async function isOver(id: string): Promise<boolean> {
-    const row = (await servers.get(id))?.row;
-    return row !== undefined && quota.overBytes(row) > 0;
-  }
-
-  return {
-    quota: {
-      ...quota,
-      async setOverride(id, quotaMb, also) {
-        // A dormant server may never have been measured; a new quota is held against what is there.
-        if (quotaMb > 0) await quota.refresh(id);
-        const wasOver = await isOver(id);
-        await quota.setOverride(id, quotaMb, also);
-        await guard.look(id, { wasOver, grew: false });
-      },
-    },
-    wakeRules: [
-      { check: (row, look) => quota.check(row, look === undefined), commands: WAKES_AND_INSTALLS },
-      { check: checkAccount, commands: WAKES_AND_INSTALLS },
-    ],
-    async close() {
-      watch.close();
-      unobserve();
-      unfollow();
-      unwatch();
-      guard.close();
-      await usage.close();
-    },
-  };
 }

@@ -21,28 +21,6 @@ export interface Usage {
   measuredAt: number;
 }
 
-/** What the files of all servers take, as last measured. */
-export interface DiskUsage {
-  /** Undefined: never measured. What was measured by an earlier run of the service is known, but not fresh. */
-  of(serverId: string): Usage | undefined;
-  /** Whether it was measured in this run, and nothing is being measured or waiting to be. */
-  isFresh(serverId: string): boolean;
-  /**
-   * Measures by a walk that begins after this call; those who ask while one waits share it. At most two servers are
-   * walked at once, and tenants take turns every few milliseconds, so that nobody waits for another's tree. Rejects where the
-   * files cannot be read, with NOT_FOUND once the server is gone, or when closed.
-   */
-  measure(serverId: string): Promise<Usage>;
-  /** Counts what has just been written, or removed, until it is measured. */
-  add(serverId: string, bytes: number): void;
-  /** Calls after each measurement, with what was known before. Returns the cancellation. */
-  observe(listener: (serverId: string, before: Usage | undefined) => void): () => void;
-  /** The server is gone. */
-  forget(serverId: string): void;
-  /** Stops all walks. */
-  close(): Promise<void>;
-}
-
 export interface DiskUsageOptions {
   store: Store;
   clock: Clock;
@@ -73,137 +51,171 @@ interface Walk {
   done: Promise<void>;
 }
 
-/** Reads what earlier runs have measured; files are looked at when somebody asks. */
-export async function openDiskUsage(options: DiskUsageOptions): Promise<DiskUsage> {
-  const { store, clock, log, dataDir, openFiles, tenantOf } = options;
-  const known = new Map<string, Usage>();
-  const stored = new Map<string, number>();
-  const fresh = new Set<string>();
+/** What the files of all servers take, as last measured. */
+export class DiskUsage {
+  readonly #options: DiskUsageOptions;
+  readonly #known = new Map<string, Usage>();
+  readonly #stored = new Map<string, number>();
+  readonly #fresh = new Set<string>();
   /** In the order in which they were asked for. */
-  const waiting = new Map<string, Asked>();
-  const walking = new Map<string, Walk>();
-  const listeners = new Set<(serverId: string, before: Usage | undefined) => void>();
-  const walks = createSemaphore({ atOnce: WALKS, mostWaiting: Infinity });
-  let closed = false;
-  for (const { serverId, realBytes, logicalBytes, measuredAt } of await listServerDisks(store)) {
-    if (realBytes === null || logicalBytes === null || measuredAt === null) continue;
-    const usage = usageOf(realBytes, logicalBytes, measuredAt);
-    known.set(serverId, usage);
-    stored.set(serverId, usage.bytes);
+  readonly #waiting = new Map<string, Asked>();
+  readonly #walking = new Map<string, Walk>();
+  readonly #listeners = new Set<(serverId: string, before: Usage | undefined) => void>();
+  readonly #walks = createSemaphore({ atOnce: WALKS, mostWaiting: Infinity });
+  #closed = false;
+
+  private constructor(options: DiskUsageOptions) {
+    this.#options = options;
   }
 
-  function measure(serverId: string): Promise<Usage> {
-    if (closed) return Promise.reject(new StatusError('UNAVAILABLE', 'UNAVAILABLE', 'The service is shutting down.'));
-    let asked = waiting.get(serverId);
+  /** Reads what earlier runs have measured; files are looked at when somebody asks. */
+  static async open(options: DiskUsageOptions): Promise<DiskUsage> {
+    const disk = new DiskUsage(options);
+    for (const { serverId, realBytes, logicalBytes, measuredAt } of await listServerDisks(options.store)) {
+      if (realBytes === null || logicalBytes === null || measuredAt === null) continue;
+      const usage = usageOf(realBytes, logicalBytes, measuredAt);
+      disk.#known.set(serverId, usage);
+      disk.#stored.set(serverId, usage.bytes);
+    }
+    return disk;
+  }
+
+  /** Undefined: never measured. What was measured by an earlier run of the service is known, but not fresh. */
+  of(serverId: string): Usage | undefined {
+    return this.#known.get(serverId);
+  }
+
+  /** Whether it was measured in this run, and nothing is being measured or waiting to be. */
+  isFresh(serverId: string): boolean {
+    return this.#fresh.has(serverId) && !this.#walking.has(serverId) && !this.#waiting.has(serverId);
+  }
+
+  /**
+   * Measures by a walk that begins after this call; those who ask while one waits share it. At most two servers are
+   * walked at once, and tenants take turns every few milliseconds, so that nobody waits for another's tree. Rejects where the
+   * files cannot be read, with NOT_FOUND once the server is gone, or when closed.
+   */
+  measure(serverId: string): Promise<Usage> {
+    if (this.#closed) return Promise.reject(shuttingDown());
+    const { tenantOf } = this.#options;
+    let asked = this.#waiting.get(serverId);
     if (asked === undefined) {
       asked = { ...Promise.withResolvers<Usage>(), tenant: tenantOf ? undefined : serverId };
       // A caller may ask without awaiting the answer.
       asked.promise.catch(() => {});
-      waiting.set(serverId, asked);
-      if (tenantOf) void learnTenant(asked, tenantOf(serverId));
-      else begin();
+      this.#waiting.set(serverId, asked);
+      if (tenantOf) void this.#learnTenant(asked, tenantOf(serverId));
+      else this.#begin();
     }
     return asked.promise;
   }
 
-  async function learnTenant(asked: Asked, tenant: Promise<string>): Promise<void> {
-    // Servers of unknown tenants share one.
-    asked.tenant = await tenant.catch(() => '');
-    begin();
+  /** Counts what has just been written, or removed, until it is measured. */
+  add(serverId: string, bytes: number): void {
+    const before = this.#known.get(serverId);
+    if (before !== undefined) {
+      const { realBytes, logicalBytes, measuredAt } = before;
+      this.#known.set(serverId, usageOf(realBytes + bytes, logicalBytes + bytes, measuredAt));
+    }
+    const walk = this.#walking.get(serverId);
+    // What went away during a walk may have gone before it was seen.
+    if (walk !== undefined) walk.added += Math.max(0, bytes);
   }
 
-  function begin(): void {
-    if (closed) return;
-    for (const [serverId, { tenant, ...asked }] of waiting) {
-      if (tenant === undefined || walking.has(serverId) || walksOf(tenant) >= WALKS_PER_TENANT) continue;
-      waiting.delete(serverId);
+  /** Calls after each measurement, with what was known before. Returns the cancellation. */
+  observe(listener: (serverId: string, before: Usage | undefined) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The server is gone. */
+  forget(serverId: string): void {
+    const gone = serverNotFound(serverId);
+    this.#waiting.get(serverId)?.reject(gone);
+    this.#waiting.delete(serverId);
+    this.#walking.get(serverId)?.abort.abort(gone);
+    for (const memory of [this.#known, this.#stored, this.#fresh]) memory.delete(serverId);
+  }
+
+  /** Stops all walks. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const reason = shuttingDown();
+    for (const { reject } of this.#waiting.values()) reject(reason);
+    this.#waiting.clear();
+    const walks = [...this.#walking.values()];
+    for (const { abort } of walks) abort.abort(reason);
+    await Promise.all(walks.map(({ done }) => done));
+  }
+
+  async #learnTenant(asked: Asked, tenant: Promise<string>): Promise<void> {
+    // Servers of unknown tenants share one.
+    asked.tenant = await tenant.catch(() => '');
+    this.#begin();
+  }
+
+  #begin(): void {
+    if (this.#closed) return;
+    for (const [serverId, { tenant, ...asked }] of this.#waiting) {
+      if (tenant === undefined || this.#walking.has(serverId) || this.#walksOf(tenant) >= WALKS_PER_TENANT) continue;
+      this.#waiting.delete(serverId);
       const walk: Walk = { tenant, abort: new AbortController(), added: 0, done: Promise.resolve() };
-      walking.set(serverId, walk);
-      walk.done = run(serverId, walk).then(asked.resolve, asked.reject);
+      this.#walking.set(serverId, walk);
+      walk.done = this.#run(serverId, walk).then(asked.resolve, asked.reject);
     }
   }
 
-  function walksOf(tenant: string): number {
-    return [...walking.values()].filter((walk) => walk.tenant === tenant).length;
+  #walksOf(tenant: string): number {
+    return [...this.#walking.values()].filter((walk) => walk.tenant === tenant).length;
   }
 
-  async function run(serverId: string, walk: Walk): Promise<Usage> {
+  async #run(serverId: string, walk: Walk): Promise<Usage> {
+    const { clock, log, dataDir, openFiles } = this.#options;
     try {
       const root = join(dataDir, 'servers', serverId);
       const { signal } = walk.abort;
-      const acquire = () => walks.enter({ key: walk.tenant }, signal);
+      const acquire = () => this.#walks.enter({ key: walk.tenant }, signal);
       const { realBytes, logicalBytes, entries, unread } = await measureTree(root, signal, acquire);
       if (unread > 0) log.warn({ server: serverId, unread }, 'some files of a server could not be measured');
       // Behind the walk: what is deleted during it is counted once too often, and then measured again.
-      const deleted = (await openFiles?.deletedBytes(serverId, () => again(serverId))) ?? 0;
+      const deleted = (await openFiles?.deletedBytes(serverId, () => this.#again(serverId))) ?? 0;
       const { added } = walk;
       const taken = Math.max(realBytes, entries * ENTRY_BYTES);
       const usage = usageOf(taken + deleted + added, logicalBytes + deleted + added, clock.now());
-      const before = known.get(serverId);
-      known.set(serverId, usage);
-      fresh.add(serverId);
-      keep(serverId, usage);
-      if (added !== 0) again(serverId);
-      for (const listener of listeners) listener(serverId, before);
+      const before = this.#known.get(serverId);
+      this.#known.set(serverId, usage);
+      this.#fresh.add(serverId);
+      this.#keep(serverId, usage);
+      if (added !== 0) this.#again(serverId);
+      for (const listener of this.#listeners) listener(serverId, before);
       return usage;
     } finally {
-      walking.delete(serverId);
-      begin();
+      this.#walking.delete(serverId);
+      this.#begin();
     }
   }
 
   /** Unless the server is gone. */
-  function again(serverId: string): void {
-    if (known.has(serverId)) void measure(serverId).catch(() => {});
+  #again(serverId: string): void {
+    if (this.#known.has(serverId)) void this.measure(serverId).catch(() => {});
   }
 
-  function keep(serverId: string, usage: Usage): void {
-    const last = stored.get(serverId);
+  #keep(serverId: string, usage: Usage): void {
+    const last = this.#stored.get(serverId);
     if (last !== undefined && Math.abs(last - usage.bytes) < WORTH_BYTES) return;
-    stored.set(serverId, usage.bytes);
+    this.#stored.set(serverId, usage.bytes);
+    const { store, log } = this.#options;
     store
       .write((tx) => saveDiskUsage(tx, serverId, usage))
       .catch((error: unknown) => {
-        stored.delete(serverId);
+        this.#stored.delete(serverId);
         log.debug({ server: serverId, err: error }, 'what a server takes of the disk could not be stored');
       });
   }
+}
 
-  return {
-    of: (serverId) => known.get(serverId),
-    isFresh: (serverId) => fresh.has(serverId) && !walking.has(serverId) && !waiting.has(serverId),
-    measure,
-    add(serverId, bytes) {
-      const before = known.get(serverId);
-      if (before !== undefined) {
-        const { realBytes, logicalBytes, measuredAt } = before;
-        known.set(serverId, usageOf(realBytes + bytes, logicalBytes + bytes, measuredAt));
-      }
-      const walk = walking.get(serverId);
-      // What went away during a walk may have gone before it was seen.
-      if (walk !== undefined) walk.added += Math.max(0, bytes);
-    },
-    observe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    forget(serverId) {
-      const gone = serverNotFound(serverId);
-      waiting.get(serverId)?.reject(gone);
-      waiting.delete(serverId);
-      walking.get(serverId)?.abort.abort(gone);
-      for (const memory of [known, stored, fresh]) memory.delete(serverId);
-    },
-    async close() {
-      closed = true;
-      const reason = new StatusError('UNAVAILABLE', 'UNAVAILABLE', 'The service is shutting down.');
-      for (const { reject } of waiting.values()) reject(reason);
-      waiting.clear();
-      const walks = [...walking.values()];
-      for (const { abort } of walks) abort.abort(reason);
-      await Promise.all(walks.map(({ done }) => done));
-    },
-  };
+function shuttingDown(): StatusError {
+  return new StatusError('UNAVAILABLE', 'UNAVAILABLE', 'The service is shutting down.');
 }
 
 function usageOf(realBytes: number, logicalBytes: number, measuredAt: number): Usage {

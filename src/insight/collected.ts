@@ -45,138 +45,144 @@ interface Collected {
   name: string;
   help: string;
   labelNames?: string[];
-  read: () => Reading[] | Promise<Reading[]>;
+  read: (sources: TelemetrySources) => Reading[] | Promise<Reading[]>;
 }
+
+const GAUGES: readonly Collected[] = [
+  {
+    name: 'dormouse_servers',
+    help: 'Servers by state.',
+    labelNames: ['state'],
+    read: async (sources) => {
+      const counts = new Map((await sources.serversByState()).map(({ state, count }) => [state, count]));
+      return SERVER_STATES.map((state) => [counts.get(state) ?? 0, { state }]);
+    },
+  },
+  {
+    name: 'dormouse_players_online',
+    help: 'Players that running games count.',
+    read: (sources) => [[sources.playersOnline()]],
+  },
+  {
+    name: 'dormouse_proxy_sockets',
+    help: 'Connections at the proxy now: not yet routed, held while a server wakes, piped to a game.',
+    labelNames: ['phase'],
+    read: (sources) => {
+      const { unrouted, held, piped } = sources.proxy();
+      return Object.entries({ unrouted, held, piped }).map(([phase, value]) => [value, { phase }]);
+    },
+  },
+  {
+    name: 'dormouse_proxy_players',
+    help: 'Players joined to a game, by proxy; a draining proxy takes no new ones.',
+    labelNames: ['proxy', 'id', 'version', 'draining'],
+    read: (sources) =>
+      sources
+        .proxies()
+        .map(({ name: proxy, id, version, draining, players }) => [
+          players,
+          { proxy, id, version, draining: String(draining) },
+        ]),
+  },
+  {
+    name: 'dormouse_proxy_linked',
+    help: 'Whether a proxy is linked to the service: 1, or 0 while it is missing.',
+    labelNames: ['proxy', 'id'],
+    read: (sources) => sources.proxies().map(({ name: proxy, id, connected }) => [Number(connected), { proxy, id }]),
+  },
+  {
+    name: 'dormouse_proxy_lag_seconds',
+    help: 'Round trip from the service to a proxy, with the time that either is busy.',
+    labelNames: ['proxy', 'id'],
+    read: (sources) => sources.proxies().map(({ name: proxy, id, lagMs }) => [(lagMs ?? 0) / 1_000, { proxy, id }]),
+  },
+  {
+    name: 'dormouse_queue_depth',
+    help: 'What waits: writes for the store, messages for webhooks, backups to be brought off site.',
+    labelNames: ['queue'],
+    read: async (sources) => [
+      [sources.storeWrites(), { queue: 'store' }],
+      [await sources.webhookMessages(), { queue: 'webhooks' }],
+      [(await sources.uploads()).count, { queue: 'backups' }],
+    ],
+  },
+  {
+    name: 'dormouse_backup_wait_seconds',
+    help: 'Since the oldest backup that is still to be brought off site was made; 0 where none is.',
+    read: async (sources) => [[(await sources.uploads()).oldestMs / 1_000]],
+  },
+  {
+    name: 'dormouse_standby',
+    help: 'Whether this service waits to take another one over.',
+    // One that waits says so by itself, before it has a registry (`http/standby.ts`).
+    read: () => [[0]],
+  },
+  {
+    name: 'dormouse_meter_age_seconds',
+    help: 'Since the meter last charged a minute; above 60 it is late.',
+    read: (sources) => [[sources.meterAgeMs() / 1_000]],
+  },
+];
+
+const COUNTERS: readonly Collected[] = [
+  {
+    name: 'dormouse_proxy_connections_total',
+    help: 'Connections the proxy has taken.',
+    read: (sources) => [[sources.proxy().accepted]],
+  },
+  {
+    name: 'dormouse_proxy_status_answers_total',
+    help: 'Server-list requests answered.',
+    read: (sources) => [[sources.proxy().statusAnswers]],
+  },
+  {
+    name: 'dormouse_proxy_joins_total',
+    help: 'Players who came in.',
+    read: (sources) => [[sources.proxy().joins]],
+  },
+  {
+    name: 'dormouse_proxy_kicks_total',
+    help: 'Joins that were refused, by rule.',
+    labelNames: ['rule'],
+    read: (sources) => Object.entries(sources.proxy().kicks).map(([rule, value]) => [value, { rule }]),
+  },
+  {
+    name: 'dormouse_relay_bytes_total',
+    help: 'Bytes relayed: up from players to games, down from games to players.',
+    labelNames: ['direction'],
+    read: (sources) => {
+      const { bytesUp: up, bytesDown: down } = sources.proxy();
+      return Object.entries({ up, down }).map(([direction, value]) => [value, { direction }]);
+    },
+  },
+  {
+    name: 'dormouse_ticks_total',
+    help: 'Minutes charged to metered servers.',
+    read: async (sources) => [[(await sources.charged()).ticks]],
+  },
+  {
+    name: 'dormouse_charged_micros_total',
+    help: 'What these minutes cost, in millionths of the currency.',
+    read: async (sources) => [[(await sources.charged()).micros]],
+  },
+];
 
 /** Adds the figures that are read at each scrape. One that cannot be read is missing from that answer. */
 export function registerCollected(registry: Registry, sources: TelemetrySources): void {
-  const { proxy } = sources;
-  const gauges: Collected[] = [
-    {
-      name: 'dormouse_servers',
-      help: 'Servers by state.',
-      labelNames: ['state'],
-      read: async () => {
-        const counts = new Map((await sources.serversByState()).map(({ state, count }) => [state, count]));
-        return SERVER_STATES.map((state) => [counts.get(state) ?? 0, { state }]);
-      },
-    },
-    {
-      name: 'dormouse_players_online',
-      help: 'Players that running games count.',
-      read: () => [[sources.playersOnline()]],
-    },
-    {
-      name: 'dormouse_proxy_sockets',
-      help: 'Connections at the proxy now: not yet routed, held while a server wakes, piped to a game.',
-      labelNames: ['phase'],
-      read: () => {
-        const { unrouted, held, piped } = proxy();
-        return Object.entries({ unrouted, held, piped }).map(([phase, value]) => [value, { phase }]);
-      },
-    },
-    {
-      name: 'dormouse_proxy_players',
-      help: 'Players joined to a game, by proxy; a draining proxy takes no new ones.',
-      labelNames: ['proxy', 'id', 'version', 'draining'],
-      read: () =>
-        sources
-          .proxies()
-          .map(({ name: proxy, id, version, draining, players }) => [
-            players,
-            { proxy, id, version, draining: String(draining) },
-          ]),
-    },
-    {
-      name: 'dormouse_proxy_linked',
-      help: 'Whether a proxy is linked to the service: 1, or 0 while it is missing.',
-      labelNames: ['proxy', 'id'],
-      read: () => sources.proxies().map(({ name: proxy, id, connected }) => [Number(connected), { proxy, id }]),
-    },
-    {
-      name: 'dormouse_proxy_lag_seconds',
-      help: 'Round trip from the service to a proxy, with the time that either is busy.',
-      labelNames: ['proxy', 'id'],
-      read: () => sources.proxies().map(({ name: proxy, id, lagMs }) => [(lagMs ?? 0) / 1_000, { proxy, id }]),
-    },
-    {
-      name: 'dormouse_queue_depth',
-      help: 'What waits: writes for the store, messages for webhooks, backups to be brought off site.',
-      labelNames: ['queue'],
-      read: async () => [
-        [sources.storeWrites(), { queue: 'store' }],
-        [await sources.webhookMessages(), { queue: 'webhooks' }],
-        [(await sources.uploads()).count, { queue: 'backups' }],
-      ],
-    },
-    {
-      name: 'dormouse_backup_wait_seconds',
-      help: 'Since the oldest backup that is still to be brought off site was made; 0 where none is.',
-      read: async () => [[(await sources.uploads()).oldestMs / 1_000]],
-    },
-    {
-      name: 'dormouse_standby',
-      help: 'Whether this service waits to take another one over.',
-      // One that waits says so by itself, before it has a registry (`http/standby.ts`).
-      read: () => [[0]],
-    },
-    {
-      name: 'dormouse_meter_age_seconds',
-      help: 'Since the meter last charged a minute; above 60 it is late.',
-      read: () => [[sources.meterAgeMs() / 1_000]],
-    },
-  ];
-  const counters: Collected[] = [
-    {
-      name: 'dormouse_proxy_connections_total',
-      help: 'Connections the proxy has taken.',
-      read: () => [[proxy().accepted]],
-    },
-    {
-      name: 'dormouse_proxy_status_answers_total',
-      help: 'Server-list requests answered.',
-      read: () => [[proxy().statusAnswers]],
-    },
-    {
-      name: 'dormouse_proxy_joins_total',
-      help: 'Players who came in.',
-      read: () => [[proxy().joins]],
-    },
-    {
-      name: 'dormouse_proxy_kicks_total',
-      help: 'Joins that were refused, by rule.',
-      labelNames: ['rule'],
-      read: () => Object.entries(proxy().kicks).map(([rule, value]) => [value, { rule }]),
-    },
-    {
-      name: 'dormouse_relay_bytes_total',
-      help: 'Bytes relayed: up from players to games, down from games to players.',
-      labelNames: ['direction'],
-      read: () => {
-        const { bytesUp: up, bytesDown: down } = proxy();
-        return Object.entries({ up, down }).map(([direction, value]) => [value, { direction }]);
-      },
-    },
-    {
-      name: 'dormouse_ticks_total',
-      help: 'Minutes charged to metered servers.',
-      read: async () => [[(await sources.charged()).ticks]],
-    },
-    {
-      name: 'dormouse_charged_micros_total',
-      help: 'What these minutes cost, in millionths of the currency.',
-      read: async () => [[(await sources.charged()).micros]],
-    },
-  ];
-  for (const each of gauges) register(Gauge, registry, each);
-  for (const each of counters) register(Counter, registry, each);
+  for (const each of GAUGES) register(Gauge, registry, each, sources);
+  for (const each of COUNTERS) register(Counter, registry, each, sources);
 }
 
-function register(Kind: typeof Gauge | typeof Counter, registry: Registry, collected: Collected): void {
+function register(
+  Kind: typeof Gauge | typeof Counter,
+  registry: Registry,
+  collected: Collected,
+  sources: TelemetrySources,
+): void {
   const { name, help, labelNames = [], read } = collected;
   const readOrNone = async () => {
     try {
-      return await read();
+      return await read(sources);
     } catch {
       return undefined;
     }

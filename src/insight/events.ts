@@ -30,26 +30,6 @@ interface Suspended {
   at: number;
 }
 
-/** The events of servers, live and kept for a while for watchers who come back. In memory only. */
-export interface ServerEvents {
-  /** Publishes an event that does not come from the machine. */
-  publish(serverId: string, type: ServerEventType, data: object): void;
-  /** Tells from now on of each server whether an operator has suspended it; to be called once. */
-  heedSuspensions(suspensions: Told<Suspended>): void;
-  /**
-   * Replays what came after the event of that id or, where that id is unknown, a `gap` and the server's state with
-   * `besides`; then tells everything new, and null once the server is gone. `now` and `besides` may be a moment old.
-   * Returns the cancellation.
-   */
-  follow(
-    now: ServerNow,
-    besides: Besides,
-    lastEventId: string,
-    listener: (event: TypedEvent | null) => void,
-  ): () => void;
-  close(): void;
-}
-
 const KEPT_EVENTS = 200;
 const KEPT_SERVERS = 2_000;
 
@@ -73,34 +53,95 @@ export interface ServerEventsOptions {
   clock: Clock;
 }
 
-/** The events of all servers. Ids are of this run of the service: one from an earlier run is not known. */
-export function createServerEvents({ servers, lostGames, clock }: ServerEventsOptions): ServerEvents {
-  const run = clock.now().toString(36);
-  const histories = new Map<string, History>();
-  const listeners = new Map<string, Set<Listener>>();
-  let newest = 0;
+/**
+ * The events of servers, live and kept for a while for watchers who come back. In memory only: ids are of this run of the
+ * service, and one from an earlier run is not known.
+ */
+export class ServerEvents {
+  readonly #servers: ServerEventsOptions['servers'];
+  readonly #lostGames: LostGames | undefined;
+  readonly #clock: Clock;
+  readonly #run: string;
+  readonly #histories = new Map<string, History>();
+  readonly #listeners = new Map<string, Set<Listener>>();
+  #newest = 0;
   /** The newest event of all dropped histories. */
-  let forgotten = 0;
-  const unobserve = servers.observe((id, now) =>
-    now === null || now.state === 'deleting' ? remove(id) : compare(now),
-  );
-  const unfollow = lostGames?.follow(tellAgain);
-  let suspensions: Told<Suspended> | undefined;
-  let ignoreSuspensions: (() => void) | undefined;
+  #forgotten = 0;
+  #suspensions: Told<Suspended> | undefined;
+  readonly #cancellations: ((() => void) | undefined)[];
+
+  constructor({ servers, lostGames, clock }: ServerEventsOptions) {
+    this.#servers = servers;
+    this.#lostGames = lostGames;
+    this.#clock = clock;
+    this.#run = clock.now().toString(36);
+    this.#cancellations = [
+      servers.observe((id, now) => (now === null || now.state === 'deleting' ? this.#remove(id) : this.#compare(now))),
+      lostGames?.follow(this.#tellAgain),
+    ];
+  }
+
+  /** Publishes an event that does not come from the machine. */
+  publish(id: string, type: ServerEventType, data: object): void {
+    const history = this.#historyOf(id);
+    this.#newest += 1;
+    const event = { id: `${this.#run}.${this.#newest}`, type, data: { at: instant(this.#clock.now()), ...data } };
+    // Only the newest tick is kept; hours of them would push out other events.
+    if (type === 'tick') history.events = history.events.filter((kept) => kept.event.type !== 'tick');
+    if (type === 'alert') history.alert = openAlert(event.data);
+    history.events.push({ nth: this.#newest, event });
+    if (history.events.length > KEPT_EVENTS) history.floor = history.events.shift()!.nth;
+    for (const listener of this.#listeners.get(id) ?? []) listener(event);
+  }
+
+  /** Tells from now on of each server whether an operator has suspended it; to be called once. */
+  heedSuspensions(suspensions: Told<Suspended>): void {
+    this.#suspensions = suspensions;
+    this.#cancellations.push(suspensions.follow(this.#tellAgain));
+  }
+
+  /**
+   * Replays what came after the event of that id or, where that id is unknown, a `gap` and the server's state with
+   * `besides`; then tells everything new, and null once the server is gone. `given` and `besides` may be a moment old.
+   * Returns the cancellation.
+   */
+  follow(given: ServerNow, besides: Besides, lastEventId: string, listener: Listener): () => void {
+    const { id } = given.row;
+    const history = this.#historyOf(id);
+    const now = (history.now ??= given);
+    // An alert published since `besides` was read is newer.
+    const { alert = besides.alert } = history;
+    const data = { at: instant(this.#clock.now()), ...this.#stateNow(now), quota: besides.quota, alert };
+    const whole = [{ id: `${this.#run}.${this.#newest}`, type: 'state' as const, data }];
+    const first =
+      this.#after(id, lastEventId) ??
+      (lastEventId === '' ? whole : [{ id: '', type: 'gap' as const, data: { at: data.at } }, ...whole]);
+    for (const event of first) listener(event);
+    const ofServer = this.#listeners.get(id) ?? new Set();
+    this.#listeners.set(id, ofServer.add(listener));
+    return () => {
+      ofServer.delete(listener);
+      if (ofServer.size === 0 && this.#listeners.get(id) === ofServer) this.#listeners.delete(id);
+    };
+  }
+
+  close(): void {
+    for (const cancel of this.#cancellations) cancel?.();
+  }
 
   /** Of a server for which something has changed that its machine does not know. */
-  function tellAgain(id: string): void {
-    servers.get(id).then(
-      (now) => now && publish(id, 'state', stateNow(histories.get(id)?.now ?? now)),
+  readonly #tellAgain = (id: string): void => {
+    this.#servers.get(id).then(
+      (now) => now && this.publish(id, 'state', this.#stateNow(this.#histories.get(id)?.now ?? now)),
       // Its watchers read it with the next change.
       () => {},
     );
-  }
+  };
 
   /** With what the machine does not know: whether its game can be reached at all, and whether it may wake. */
-  function stateNow(now: ServerNow): object {
-    const lost = lostGames?.of(now.row.id);
-    const suspended = suspensions?.of(now.row.id);
+  #stateNow(now: ServerNow): object {
+    const lost = this.#lostGames?.of(now.row.id);
+    const suspended = this.#suspensions?.of(now.row.id);
     return {
       ...stateOf(now),
       waits: lost === undefined ? null : { node: lost.node, since: instant(lost.since) },
@@ -109,89 +150,46 @@ export function createServerEvents({ servers, lostGames, clock }: ServerEventsOp
   }
 
   /** The history of a server. The one unused for longest is dropped first. */
-  function historyOf(id: string): History {
-    const history = histories.get(id) ?? { events: [], floor: forgotten, now: undefined, alert: undefined };
-    histories.delete(id);
-    histories.set(id, history);
-    const [oldest] = histories.keys();
-    if (oldest !== undefined && histories.size > KEPT_SERVERS) forget(oldest);
+  #historyOf(id: string): History {
+    const history = this.#histories.get(id) ?? { events: [], floor: this.#forgotten, now: undefined, alert: undefined };
+    this.#histories.delete(id);
+    this.#histories.set(id, history);
+    const [oldest] = this.#histories.keys();
+    if (oldest !== undefined && this.#histories.size > KEPT_SERVERS) this.#forget(oldest);
     return history;
   }
 
-  function forget(id: string): void {
-    forgotten = Math.max(forgotten, histories.get(id)?.events.at(-1)?.nth ?? 0);
-    histories.delete(id);
+  #forget(id: string): void {
+    this.#forgotten = Math.max(this.#forgotten, this.#histories.get(id)?.events.at(-1)?.nth ?? 0);
+    this.#histories.delete(id);
   }
 
-  function publish(id: string, type: ServerEventType, data: object): void {
-    const history = historyOf(id);
-    newest += 1;
-    const event = { id: `${run}.${newest}`, type, data: { at: instant(clock.now()), ...data } };
-    // Only the newest tick is kept; hours of them would push out other events.
-    if (type === 'tick') history.events = history.events.filter((kept) => kept.event.type !== 'tick');
-    if (type === 'alert') history.alert = openAlert(event.data);
-    history.events.push({ nth: newest, event });
-    if (history.events.length > KEPT_EVENTS) history.floor = history.events.shift()!.nth;
-    for (const listener of listeners.get(id) ?? []) listener(event);
-  }
-
-  function compare(now: ServerNow): void {
+  #compare(now: ServerNow): void {
     const { id } = now.row;
-    const history = historyOf(id);
+    const history = this.#historyOf(id);
     const before = history.now;
     history.now = now;
     const { phase, percent, players } = now.context.live;
     const seen = before?.context.live;
-    if (before?.state !== now.state || failureOf(before) !== failureOf(now)) publish(id, 'state', stateNow(now));
-    else if (seen?.phase !== phase || seen.percent !== percent) publish(id, 'progress', { phase, percent });
-    if (seen?.players !== players && players !== null) publish(id, 'players', { online: players });
+    if (before?.state !== now.state || failureOf(before) !== failureOf(now))
+      this.publish(id, 'state', this.#stateNow(now));
+    else if (seen?.phase !== phase || seen.percent !== percent) this.publish(id, 'progress', { phase, percent });
+    if (seen?.players !== players && players !== null) this.publish(id, 'players', { online: players });
   }
 
-  function remove(id: string): void {
-    forget(id);
-    for (const listener of listeners.get(id) ?? []) listener(null);
+  #remove(id: string): void {
+    this.#forget(id);
+    for (const listener of this.#listeners.get(id) ?? []) listener(null);
   }
 
   /** The events after one; undefined where some may be missing. */
-  function after(id: string, lastEventId: string): TypedEvent[] | undefined {
+  #after(id: string, lastEventId: string): TypedEvent[] | undefined {
     const [, ofRun, number] = EVENT_ID.exec(lastEventId) ?? [];
-    const history = histories.get(id);
+    const history = this.#histories.get(id);
     const last = Number(number);
-    if (ofRun !== run || last > newest || last < (history?.floor ?? forgotten)) return undefined;
+    if (ofRun !== this.#run || last > this.#newest || last < (history?.floor ?? this.#forgotten)) return undefined;
     return (history?.events ?? []).filter(({ nth }) => nth > last).map(({ event }) => event);
   }
-
-  return {
-    publish,
-    heedSuspensions(given) {
-      suspensions = given;
-      ignoreSuspensions = given.follow(tellAgain);
-    },
-    follow(given, besides, lastEventId, listener) {
-      const { id } = given.row;
-      const history = historyOf(id);
-      const now = (history.now ??= given);
-      // An alert published since `besides` was read is newer.
-      const { alert = besides.alert } = history;
-      const data = { at: instant(clock.now()), ...stateNow(now), quota: besides.quota, alert };
-      const whole = [{ id: `${run}.${newest}`, type: 'state' as const, data }];
-      const first =
-        after(id, lastEventId) ??
-        (lastEventId === '' ? whole : [{ id: '', type: 'gap' as const, data: { at: data.at } }, ...whole]);
-      for (const event of first) listener(event);
-      const ofServer = listeners.get(id) ?? new Set();
-      listeners.set(id, ofServer.add(listener));
-      return () => {
-        ofServer.delete(listener);
-        if (ofServer.size === 0 && listeners.get(id) === ofServer) listeners.delete(id);
-      };
-    },
-    close() {
-      unobserve();
-      unfollow?.();
-      ignoreSuspensions?.();
-    },
-  };
 }
 
 const EVENT_ID = /^(\w{1,16})\.(\d{1,15})$/;

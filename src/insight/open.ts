@@ -27,7 +27,7 @@ import { alertStep, followAlerts } from './alerts/step-alerts.ts';
 import { consoleOperations } from './console-api.ts';
 import { diagnosticOperations } from './diagnostics-api.ts';
 import { eventOperations } from './events-api.ts';
-import { type ServerEvents, createServerEvents } from './events.ts';
+import { ServerEvents } from './events.ts';
 import { type LogStreams, createLogStreams } from './log-streams.ts';
 import { logOperations } from './logs-api.ts';
 import { metricOperations } from './metrics-api.ts';
@@ -111,7 +111,7 @@ export interface InsightOptions {
 export function openInsight(options: InsightOptions): Insight {
   const { store, servers, engine, console, rconPassword, outbox, serverOperation, clock, log, onClose } = options;
   const { typed, joined, disk, lostGames, telemetry, transferSlots } = options;
-  const serverEvents = createServerEvents({ servers, lostGames, clock });
+  const serverEvents = new ServerEvents({ servers, lostGames, clock });
   onClose(() => serverEvents.close());
   onClose(followAlerts(servers, serverEvents));
   const alerts = createAlerts({ outbox, serverEvents, log });

@@ -52,54 +52,137 @@ export interface Changing {
  * open, and loads the new ones at its next start. Rejects with StatusError as `ModRegistry`, `resolveMods` and
  * `placeMods` do, and then nothing has changed.
  */
-export interface Mods {
+export class Mods {
+  readonly #options: ModsOptions;
+  readonly #withFilesLock: WithKeyLock;
+  readonly #withLock = createKeyedMutex();
+  readonly #inFlight = new Map<string, Set<AbortController>>();
+
+  constructor(options: ModsOptions) {
+    this.#options = options;
+    this.#withFilesLock = options.withFilesLock ?? createKeyedMutex();
+  }
+
   /** UNIMPLEMENTED for a registry that is not set up here. */
-  search(source: string, query: ModQuery, signal: AbortSignal): Promise<ModProject[]>;
+  async search(source: string, query: ModQuery, signal: AbortSignal): Promise<ModProject[]> {
+    return await this.#registry(source).search(query, signal);
+  }
+
   /**
    * The fields that a pack sets in a server's row; for a platform that is not asked here, only those given. Rejects as
    * `findPack` does.
    */
-  pack(platform: string, pack: PackRef, signal: AbortSignal): Promise<Partial<ServerRow>>;
+  async pack(platform: string, pack: PackRef, signal: AbortSignal): Promise<Partial<ServerRow>> {
+    const from = this.#options.registries.find(({ source }) => source === platform);
+    if (from === undefined) return { modpackPlatform: platform, ...pack };
+    const { project, version } = await findPack(from, pack, signal);
+    return { modpackPlatform: platform, ...softwareOfPack(project, version) };
+  }
+
   /** All mods of a server, with those that others need. */
-  list(serverId: string): Promise<ServerModRow[]>;
+  list(serverId: string): Promise<ServerModRow[]> {
+    return listMods(this.#options.store, serverId);
+  }
+
   /** Adds a mod with what it needs; one that is there gets the new `versionSpec`. A dry run only tells. */
-  add(server: Host, asked: Wish & { dryRun: boolean }, changing: Changing): Promise<ModChange[]>;
+  add(
+    server: Host,
+    { dryRun, ...wish }: Wish & { dryRun: boolean },
+    { signal: caller, record }: Changing,
+  ): Promise<ModChange[]> {
+    return this.#changing(server.id, caller, async (signal) => {
+      if (!dryRun) this.#options.lock.require(server.id);
+      const kinds = foldersOf(server).map(({ path }) => (path === 'plugins' ? 'plugin' : 'mod'));
+      const rows = await listMods(this.#options.store, server.id);
+      const { projectId, title } = await this.#registry(wish.source).project(wish.projectId, signal, kinds);
+      const named = { ...wish, projectId, name: wish.name || title };
+      const others = rows.filter((row) => keyOf(row) !== keyOf(named));
+      const wishes = [named, ...others.filter(({ wished }) => wished)];
+      const next = await resolveMods({ server, wishes, kept: others, registry: this.#registry, signal });
+      if (!dryRun) await this.#apply(server, next, { signal, record });
+      return changesBetween(rows, next);
+    });
+  }
+
   /**
    * Removes a mod with what only it needed. NOT_FOUND MOD_NOT_INSTALLED; FAILED_PRECONDITION MOD_REQUIRED while another
    * needs it.
    */
-  remove(server: Host, mod: { source: string; projectId: string }, changing: Changing): Promise<void>;
+  remove(
+    server: Host,
+    mod: { source: string; projectId: string },
+    { signal: caller, record }: Changing,
+  ): Promise<void> {
+    return this.#changing(server.id, caller, async (signal) => {
+      this.#options.lock.require(server.id);
+      const rows = await listMods(this.#options.store, server.id);
+      const row = rows.find(
+        (each) => each.source === mod.source && (each.projectId === mod.projectId || each.slug === mod.projectId),
+      );
+      if (row === undefined) throw notInstalled(mod);
+      const wishes = rows.filter((each) => each.wished && each !== row);
+      const next = await resolveMods({ server, wishes, kept: rows, registry: this.#registry, signal });
+      const needed = next.find((each) => keyOf(each) === keyOf(row));
+      if (needed && !row.wished) throw required(row, next);
+      await this.#apply(server, next, { signal, record });
+    });
+  }
+
   /** Chooses versions again, for all or some projects (and all that they need). A dry run changes nothing. */
   update(
     server: Host,
-    asked: { projectIds: readonly string[]; dryRun: boolean },
-    changing: Changing,
-  ): Promise<ModChange[]>;
+    { projectIds, dryRun }: { projectIds: readonly string[]; dryRun: boolean },
+    { signal: caller, record }: Changing,
+  ): Promise<ModChange[]> {
+    return this.#changing(server.id, caller, async (signal) => {
+      if (!dryRun) this.#options.lock.require(server.id);
+      const rows = await listMods(this.#options.store, server.id);
+      const meant = (row: ServerModRow) =>
+        projectIds.length === 0 || projectIds.includes(row.projectId) || projectIds.includes(row.slug);
+      for (const projectId of projectIds) {
+        if (!rows.some((row) => row.projectId === projectId || row.slug === projectId))
+          throw notInstalled({ projectId });
+      }
+      if (rows.length === 0) return [];
+      const kept = rows.filter((row) => !meant(row));
+      const wishes = rows.filter(({ wished }) => wished);
+      const next = await resolveMods({ server, wishes, kept, registry: this.#registry, signal });
+      const changes = changesBetween(rows, next);
+      if (!dryRun && changes.length > 0) await this.#apply(server, next, { signal, record });
+      return changes;
+    });
+  }
+
   /** Before a start: finishes an interrupted change, and restores missing files. */
-  settle(serverId: string, signal: AbortSignal): Promise<void>;
+  settle(serverId: string, signal: AbortSignal): Promise<void> {
+    return this.#withFilesLock(serverId, async () => {
+      const { store, dataDir, owner, disk } = this.#options;
+      const rows = await listMods(store, serverId);
+      await using jail = await openJail(dataRoot(dataDir, serverId), { owner, secrets: 'open' });
+      await placeMods({ serverId, jail, rows, disk, registry: this.#registry, signal });
+    });
+  }
+
   /** Cancels changes in flight of a server that is deleted. */
-  end(serverId: string): Promise<void>;
-}
+  async end(serverId: string): Promise<void> {
+    for (const each of this.#inFlight.get(serverId) ?? []) each.abort();
+    await this.#withLock(serverId, async () => {});
+  }
 
-export function createMods(options: ModsOptions): Mods {
-  const { store, registries, disk, dataDir, owner, lock, withFilesLock = createKeyedMutex() } = options;
-  const withLock = createKeyedMutex();
-  const inFlight = new Map<string, Set<AbortController>>();
-
-  function registry(source: string): ModRegistry {
-    const found = registries.find((each) => each.source === source);
+  readonly #registry = (source: string): ModRegistry => {
+    const found = this.#options.registries.find((each) => each.source === source);
     if (found) return found;
     const sentence = `Mods from ${source} are not available here: the operator has to set an API key for that.`;
     throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', sentence, { metadata: { source } });
-  }
+  };
 
   /** Runs a server's changes one after the other; each ends when its caller or the server goes away. */
-  async function changing<T>(id: string, caller: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #changing<T>(id: string, caller: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const end = new AbortController();
     const signal = AbortSignal.any([caller, end.signal]);
-    inFlight.set(id, (inFlight.get(id) ?? new Set()).add(end));
+    this.#inFlight.set(id, (this.#inFlight.get(id) ?? new Set()).add(end));
     try {
-      return await withLock(id, async () => {
+      return await this.#withLock(id, async () => {
         signal.throwIfAborted();
         return await work(signal);
       });
@@ -109,12 +192,13 @@ export function createMods(options: ModsOptions): Mods {
         cause: error,
       });
     } finally {
-      inFlight.get(id)?.delete(end);
-      if (inFlight.get(id)?.size === 0) inFlight.delete(id);
+      this.#inFlight.get(id)?.delete(end);
+      if (this.#inFlight.get(id)?.size === 0) this.#inFlight.delete(id);
     }
   }
 
-  async function apply(server: Host, rows: readonly ServerModRow[], { signal, record }: Changing): Promise<void> {
+  async #apply(server: Host, rows: readonly ServerModRow[], { signal, record }: Changing): Promise<void> {
+    const { store, dataDir, owner, disk, lock } = this.#options;
     const change = lock.of(server.id);
     const before = await listMods(store, server.id);
     const root = dataRoot(dataDir, server.id);
@@ -135,75 +219,9 @@ export function createMods(options: ModsOptions): Mods {
       }
     };
     // A start waits for files being put in place, not for downloads.
-    const decide = (put: () => Promise<void>) => withFilesLock(server.id, () => change(() => replace(put)));
-    await placeMods({ serverId: server.id, jail, rows, disk, registry, signal, decide });
+    const decide = (put: () => Promise<void>) => this.#withFilesLock(server.id, () => change(() => replace(put)));
+    await placeMods({ serverId: server.id, jail, rows, disk, registry: this.#registry, signal, decide });
   }
-
-  return {
-    search: async (source, query, signal) => await registry(source).search(query, signal),
-    async pack(platform, pack, signal) {
-      const from = registries.find(({ source }) => source === platform);
-      if (from === undefined) return { modpackPlatform: platform, ...pack };
-      const { project, version } = await findPack(from, pack, signal);
-      return { modpackPlatform: platform, ...softwareOfPack(project, version) };
-    },
-    list: (serverId) => listMods(store, serverId),
-    add: (server, { dryRun, ...wish }, { signal: caller, record }) =>
-      changing(server.id, caller, async (signal) => {
-        if (!dryRun) lock.require(server.id);
-        const kinds = foldersOf(server).map(({ path }) => (path === 'plugins' ? 'plugin' : 'mod'));
-        const rows = await listMods(store, server.id);
-        const { projectId, title } = await registry(wish.source).project(wish.projectId, signal, kinds);
-        const named = { ...wish, projectId, name: wish.name || title };
-        const others = rows.filter((row) => keyOf(row) !== keyOf(named));
-        const wishes = [named, ...others.filter(({ wished }) => wished)];
-        const next = await resolveMods({ server, wishes, kept: others, registry, signal });
-        if (!dryRun) await apply(server, next, { signal, record });
-        return changesBetween(rows, next);
-      }),
-    remove: (server, mod, { signal: caller, record }) =>
-      changing(server.id, caller, async (signal) => {
-        lock.require(server.id);
-        const rows = await listMods(store, server.id);
-        const row = rows.find(
-          (each) => each.source === mod.source && (each.projectId === mod.projectId || each.slug === mod.projectId),
-        );
-        if (row === undefined) throw notInstalled(mod);
-        const wishes = rows.filter((each) => each.wished && each !== row);
-        const next = await resolveMods({ server, wishes, kept: rows, registry, signal });
-        const needed = next.find((each) => keyOf(each) === keyOf(row));
-        if (needed && !row.wished) throw required(row, next);
-        await apply(server, next, { signal, record });
-      }),
-    update: (server, { projectIds, dryRun }, { signal: caller, record }) =>
-      changing(server.id, caller, async (signal) => {
-        if (!dryRun) lock.require(server.id);
-        const rows = await listMods(store, server.id);
-        const meant = (row: ServerModRow) =>
-          projectIds.length === 0 || projectIds.includes(row.projectId) || projectIds.includes(row.slug);
-        for (const projectId of projectIds) {
-          if (!rows.some((row) => row.projectId === projectId || row.slug === projectId))
-            throw notInstalled({ projectId });
-        }
-        if (rows.length === 0) return [];
-        const kept = rows.filter((row) => !meant(row));
-        const wishes = rows.filter(({ wished }) => wished);
-        const next = await resolveMods({ server, wishes, kept, registry, signal });
-        const changes = changesBetween(rows, next);
-        if (!dryRun && changes.length > 0) await apply(server, next, { signal, record });
-        return changes;
-      }),
-    settle: (serverId, signal) =>
-      withFilesLock(serverId, async () => {
-        const rows = await listMods(store, serverId);
-        await using jail = await openJail(dataRoot(dataDir, serverId), { owner, secrets: 'open' });
-        await placeMods({ serverId, jail, rows, disk, registry, signal });
-      }),
-    async end(serverId) {
-      for (const each of inFlight.get(serverId) ?? []) each.abort();
-      await withLock(serverId, async () => {});
-    },
-  };
 }
 
 function changesBetween(before: readonly ServerModRow[], after: readonly ServerModRow[]): ModChange[] {

@@ -9,7 +9,7 @@ import type { ServerOperation } from '../servers/api/operation.ts';
 import type { InstallPack } from '../servers/effect-host.ts';
 import type { Feature } from '../web/feature.ts';
 import { modOperations } from './api.ts';
-import { type Mods, type ModsOptions, createMods } from './mods.ts';
+import { Mods, type ModsOptions } from './mods.ts';
 import { createPackInstaller } from './packs.ts';
 import { mountModPages } from './pages/mods-page.ts';
 
@@ -30,7 +30,7 @@ export interface ModsRoom {
 /** Servers' mods and packs, from the registries that are set up. A pack that takes another's place: `packFeature`. */
 export function openMods({ workers, serverOperation, clock, ...options }: OpenModsOptions): ModsRoom {
   const { registries, disk, dataDir, owner } = options;
-  const mods = createMods(options);
+  const mods = new Mods(options);
   return {
     mods,
     installPack: createPackInstaller({ registries, disk, dataDir, owner, ...(workers && { workers }) }),

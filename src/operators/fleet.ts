@@ -112,62 +112,15 @@ function fleetOfOne({ capacity, reachability, drain, config }: FleetOptions): Fl
 }
 
 function fleetOfNodes(options: FleetOptions & { nodes: EngineNodes }): Fleet {
-  const { store, nodes, capacity, reachability, drain, clock, config } = options;
-
-  function find(name: string): EngineNode {
-    const all = nodes.list();
-    const byId = all.find(({ id }) => id === name);
-    if (byId) return byId;
-    const [found, ...others] = all.filter((node) => node.name === name);
-    if (found === undefined) throw notFound(name);
-    if (others.length === 0) return found;
-    const ids = [found, ...others].map(({ id }) => id).join(', ');
-    const message = `Several nodes are called ${name}: name one by its id (${ids}).`;
-    throw new StatusError('FAILED_PRECONDITION', 'NODE_AMBIGUOUS', message, { metadata: { node: name } });
-  }
+  const { store, nodes, capacity, reachability, drain, clock } = options;
+  const { maxServersPerAccount: maxServers } = options.config;
 
   async function list(): Promise<NodeView[]> {
     const reachable = await reachability.reachable();
     const now = await capacity.read();
     const rooms = new Map(capacity.rooms()?.map((room) => [room.id, room]));
     const sorted = nodes.list().toSorted((one, other) => (one.name < other.name ? -1 : 1));
-    return sorted.map((node) => view(node, { reachable, now, room: rooms.get(node.id) }));
-  }
-
-  function view(
-    node: EngineNode,
-    { reachable, now, room }: { reachable: boolean; now: CapacityNow; room: NodeRoom | undefined },
-  ): NodeView {
-    const { id, name, address, region, trouble, waitsSince, fencedAt, drained, ramMb, cores } = node;
-    const said = drained ? drain.of(id) : undefined;
-    const used = room?.used ?? { servers: 0, ramMb: 0, cpus: 0 };
-    const ramUsableMb = room?.ramUsableMb ?? 0;
-    const ofNode = {
-      ...now,
-      used,
-      ramUsableMb,
-      ramPerServerMb: ramUsableMb,
-      machine: { ...now.machine, cores, ramMb },
-    };
-    return {
-      node: name,
-      id,
-      address,
-      region,
-      trouble,
-      fencedAt,
-      drained,
-      state: stateOf(node),
-      lostSince: waitsSince,
-      reachable: reachable && node.state === 'ready',
-      drainReason: said?.reason,
-      drainedAt: said?.at,
-      ramTotalMb: ramMb,
-      capacity: capacityView(ofNode, {
-        maxServers: config.maxServersPerAccount,
-        available: reachable && node.takesStarts,
-      }),
-    };
+    return sorted.map((node) => showNode(node, { reachable, now, room: rooms.get(node.id), drain, maxServers }));
   }
 
   async function viewOf({ id, name }: EngineNode): Promise<NodeView> {
@@ -180,24 +133,24 @@ function fleetOfNodes(options: FleetOptions & { nodes: EngineNodes }): Fleet {
   async function viewOfFenced(node: EngineNode): Promise<NodeView> {
     if (nodes.list().some(({ id }) => id === node.id)) return viewOf(node);
     const off = { ...node, waitsSince: null, fencedAt: clock.now() };
-    return view(off, { reachable: false, now: await capacity.read(), room: undefined });
+    const now = await capacity.read();
+    return showNode(off, { reachable: false, now, room: undefined, drain, maxServers });
   }
 
   return {
     list,
     async setDrained(name, drained, audit) {
-      const node = find(name);
+      const node = findNode(nodes.list(), name);
       if (node.state === 'gone') throw notFound(name);
-      try {
-        await drain.set(node.id, drained, (tx) => audit(tx, node.name));
-      } catch (cause) {
-        if (cause instanceof StatusError) throw cause;
-        throw unreachable(node.name, cause);
-      }
+      await drain
+        .set(node.id, drained, (tx) => audit(tx, node.name))
+        .catch((cause: unknown) => {
+          throw cause instanceof StatusError ? cause : unreachable(node.name, cause);
+        });
       return viewOf(node);
     },
     async fence(name, audit) {
-      const node = find(name);
+      const node = findNode(nodes.list(), name);
       if (node.state === 'ready') throw answers(node.name);
       if (node.fencedAt !== null) return viewOf(node);
       await store.write((tx) => audit(tx, node.name));
@@ -208,7 +161,7 @@ function fleetOfNodes(options: FleetOptions & { nodes: EngineNodes }): Fleet {
       return viewOfFenced(node);
     },
     async setRegion(name, region, audit) {
-      const node = find(name);
+      const node = findNode(nodes.list(), name);
       if (node.state === 'gone') throw notFound(name);
       await store.write((tx) => audit(tx, node.name));
       await nodes.setRegion(node.id, region).catch((cause: unknown) => {
@@ -216,6 +169,51 @@ function fleetOfNodes(options: FleetOptions & { nodes: EngineNodes }): Fleet {
       });
       return viewOf(node);
     },
+  };
+}
+
+/** By its id, or by its name where only one has that. */
+function findNode(all: readonly EngineNode[], name: string): EngineNode {
+  const byId = all.find(({ id }) => id === name);
+  if (byId) return byId;
+  const [found, ...others] = all.filter((node) => node.name === name);
+  if (found === undefined) throw notFound(name);
+  if (others.length === 0) return found;
+  const ids = [found, ...others].map(({ id }) => id).join(', ');
+  const message = `Several nodes are called ${name}: name one by its id (${ids}).`;
+  throw new StatusError('FAILED_PRECONDITION', 'NODE_AMBIGUOUS', message, { metadata: { node: name } });
+}
+
+/** What a node is shown with, besides what the engine says of it. */
+interface Seen {
+  reachable: boolean;
+  now: CapacityNow;
+  room: NodeRoom | undefined;
+  drain: NodeDrain;
+  maxServers: number;
+}
+
+function showNode(node: EngineNode, { reachable, now, room, drain, maxServers }: Seen): NodeView {
+  const { id, name, address, region, trouble, waitsSince, fencedAt, drained, ramMb, cores } = node;
+  const said = drained ? drain.of(id) : undefined;
+  const used = room?.used ?? { servers: 0, ramMb: 0, cpus: 0 };
+  const ramUsableMb = room?.ramUsableMb ?? 0;
+  const ofNode = { ...now, used, ramUsableMb, ramPerServerMb: ramUsableMb, machine: { ...now.machine, cores, ramMb } };
+  return {
+    node: name,
+    id,
+    address,
+    region,
+    trouble,
+    fencedAt,
+    drained,
+    state: stateOf(node),
+    lostSince: waitsSince,
+    reachable: reachable && node.state === 'ready',
+    drainReason: said?.reason,
+    drainedAt: said?.at,
+    ramTotalMb: ramMb,
+    capacity: capacityView(ofNode, { maxServers, available: reachable && node.takesStarts }),
   };
 }
 

@@ -23,20 +23,6 @@ export interface Orphan {
   at: number | null;
 }
 
-/**
- * Finds and removes leftovers of servers: after a lost database, a removal by hand, or an engine that was unreachable.
- */
-export interface Orphans {
-  /** `unread`: kinds that cannot be listed now. */
-  list(): Promise<{ orphans: Orphan[]; unread: string[] }>;
-  /**
-   * Removes one that `list` names; `also` runs in the write of the decision, and a folder is then gone for good even if
-   * this process dies. NOT_FOUND ORPHAN_NOT_FOUND; FAILED_PRECONDITION ORPHAN_IN_USE for the files of a game that runs,
-   * ORPHAN_GOES for a database; UNAVAILABLE NODE_UNREACHABLE, or BACKUP_STORE_AWAY off site.
-   */
-  remove(kind: string, id: string, also: (tx: Tx) => Promise<void>): Promise<void>;
-}
-
 export interface OrphansOptions {
   store: Store;
   engine: Pick<Engine, 'list' | 'kill' | 'erase'>;
@@ -54,25 +40,94 @@ const OFF_SITE = 'offsite';
 /** No server's id begins with this. */
 const REMOVING = '.removing-';
 
-/** Opens the orphans, and finishes removals that an earlier run had begun. */
-export async function openOrphans({ store, engine, log, dataDir, ...from }: OrphansOptions): Promise<Orphans> {
-  const { databases, leftOver } = from;
+/**
+ * Finds and removes leftovers of servers: after a lost database, a removal by hand, or an engine that was unreachable.
+ */
+export class Orphans {
+  readonly #options: OrphansOptions;
   /** By kind: the directory in which each server has a folder named after its id. */
-  const folders: Record<string, string> = { data: join(dataDir, 'servers'), backups: join(dataDir, 'backups') };
+  readonly #folders: Record<string, string>;
+  readonly #kinds: ReadonlyMap<string, () => Promise<Orphan[]>>;
 
-  /** Asked after the engine and the folders, because a server has its row before it has either. */
-  const knownServers = async () => new Set(await listServerIds(store));
+  private constructor(options: OrphansOptions) {
+    const { dataDir } = options;
+    this.#options = options;
+    this.#folders = { data: join(dataDir, 'servers'), backups: join(dataDir, 'backups') };
+    this.#kinds = new Map([
+      [GAME, () => this.#games()],
+      [DATABASE, () => this.#databases()],
+      [OFF_SITE, () => this.#offSite()],
+      ...Object.entries(this.#folders).map(([kind, dir]) => [kind, () => this.#foldersIn(kind, dir)] as const),
+    ]);
+  }
 
-  async function listGames(): Promise<Orphan[]> {
-    const games = await engine.list();
-    const known = await knownServers();
+  /** Finishes removals that an earlier run had begun. */
+  static async open(options: OrphansOptions): Promise<Orphans> {
+    const orphans = new Orphans(options);
+    for (const dir of Object.values(orphans.#folders)) {
+      for (const { name } of await entriesOf(dir)) if (name.startsWith(REMOVING)) orphans.#clear(join(dir, name));
+    }
+    return orphans;
+  }
+
+  /** `unread`: kinds that cannot be listed now. */
+  list(): Promise<{ orphans: Orphan[]; unread: string[] }> {
+    return this.#list([...this.#kinds.keys()]);
+  }
+
+  /**
+   * Removes one that `list` names; `also` runs in the write of the decision, and a folder is then gone for good even if
+   * this process dies. NOT_FOUND ORPHAN_NOT_FOUND; FAILED_PRECONDITION ORPHAN_IN_USE for the files of a game that runs,
+   * ORPHAN_GOES for a database; UNAVAILABLE NODE_UNREACHABLE, or BACKUP_STORE_AWAY off site.
+   */
+  async remove(kind: string, id: string, also: (tx: Tx) => Promise<void>): Promise<void> {
+    const { store, engine, leftOver } = this.#options;
+    // A game may run on what lies here. Nothing else is looked for: a store that is away takes long to say so.
+    const { orphans, unread } = await this.#list(kind === OFF_SITE ? [kind] : [...new Set([GAME, kind])]);
+    if (unread.length > 0) throw kind === OFF_SITE ? storeIsAway() : nodeIsAway();
+    const found = orphans.find((orphan) => orphan.kind === kind && orphan.id === id);
+    if (found === undefined) throw notFound();
+    if (kind === DATABASE) throw goes();
+    if (kind === OFF_SITE) {
+      if (!(await leftOver?.remove(id, also))) throw notFound();
+      return;
+    }
+    const dir = this.#folders[kind];
+    if (dir === undefined) {
+      await store.write(also);
+      return removeGame(engine, id);
+    }
+    if (orphans.some((orphan) => orphan.kind === GAME && orphan.id === serverOf(id) && orphan.up)) {
+      const message = 'A game runs on these files: remove that first.';
+      throw new StatusError('FAILED_PRECONDITION', 'ORPHAN_IN_USE', message, { metadata: { id } });
+    }
+    await this.#removeFolder(dir, id, also);
+  }
+
+  async #list(of: readonly string[]): Promise<{ orphans: Orphan[]; unread: string[] }> {
+    const unread: string[] = [];
+    const parts = of.map(async (kind) => {
+      try {
+        return (await this.#kinds.get(kind)?.()) ?? [];
+      } catch (error) {
+        this.#options.log.warn({ kind, err: error }, 'orphans cannot be listed now');
+        unread.push(kind);
+        return [];
+      }
+    });
+    return { orphans: (await Promise.all(parts)).flat(), unread };
+  }
+
+  async #games(): Promise<Orphan[]> {
+    const games = await this.#options.engine.list();
+    const known = await this.#knownServers();
     const orphaned = games.filter(({ serverId }) => !known.has(serverId));
     return orphaned.map(({ serverId, up, startedAt }) => ({ kind: GAME, id: serverId, up, at: startedAt }));
   }
 
-  async function listFolders(kind: string, dir: string): Promise<Orphan[]> {
+  async #foldersIn(kind: string, dir: string): Promise<Orphan[]> {
     const entries = await entriesOf(dir);
-    const known = await knownServers();
+    const known = await this.#knownServers();
     const orphaned = entries.filter(({ name }) => !name.startsWith('.') && !known.has(serverOf(name)));
     const found = orphaned.map(async ({ name: id }) => {
       const at = await stat(join(dir, id)).then(
@@ -84,84 +139,39 @@ export async function openOrphans({ store, engine, log, dataDir, ...from }: Orph
     return Promise.all(found);
   }
 
-  async function listDatabases(): Promise<Orphan[]> {
-    const waiting = (await databases?.orphans()) ?? [];
+  async #databases(): Promise<Orphan[]> {
+    const waiting = (await this.#options.databases?.orphans()) ?? [];
     return waiting.map(({ name, createdAt }) => ({ kind: DATABASE, id: name, up: false, at: createdAt }));
   }
 
-  async function listOffSite(): Promise<Orphan[]> {
-    const found = (await leftOver?.list()) ?? [];
+  async #offSite(): Promise<Orphan[]> {
+    const found = (await this.#options.leftOver?.list()) ?? [];
     return found.map(({ id, at }) => ({ kind: OFF_SITE, id, up: false, at }));
   }
 
-  const kinds = new Map([
-    [GAME, listGames],
-    [DATABASE, listDatabases],
-    [OFF_SITE, listOffSite],
-    ...Object.entries(folders).map(([kind, dir]) => [kind, () => listFolders(kind, dir)] as const),
-  ]);
-
-  async function list(of: readonly string[] = [...kinds.keys()]): Promise<{ orphans: Orphan[]; unread: string[] }> {
-    const unread: string[] = [];
-    const parts = of.map(async (kind) => {
-      try {
-        return (await kinds.get(kind)?.()) ?? [];
-      } catch (error) {
-        log.warn({ kind, err: error }, 'orphans cannot be listed now');
-        unread.push(kind);
-        return [];
-      }
-    });
-    return { orphans: (await Promise.all(parts)).flat(), unread };
+  /** Asked after the engine and the folders, because a server has its row before it has either. */
+  async #knownServers(): Promise<Set<string>> {
+    return new Set(await listServerIds(this.#options.store));
   }
 
   /** Within the write no server of this id can be created. */
-  async function removeFolder(dir: string, id: string, also: (tx: Tx) => Promise<void>): Promise<void> {
+  async #removeFolder(dir: string, id: string, also: (tx: Tx) => Promise<void>): Promise<void> {
     const removing = join(dir, `${REMOVING}${id}-${randomBase62(8)}`);
-    await store.write(async (tx) => {
+    await this.#options.store.write(async (tx) => {
       const rows = await tx.query('SELECT "id" FROM "servers" WHERE "id" = $1', [serverOf(id)]);
       if (rows.length > 0) throw notFound();
       await also(tx);
       await rename(join(dir, id), removing);
     });
-    clear(removing);
+    this.#clear(removing);
   }
 
-  function clear(removing: string): void {
+  #clear(removing: string): void {
+    const { log } = this.#options;
     removeTree(removing).catch((error: unknown) => {
       log.warn({ folder: removing, err: error }, 'an orphan could not be removed yet; the next start tries again');
     });
   }
-
-  for (const dir of Object.values(folders)) {
-    for (const { name } of await entriesOf(dir)) if (name.startsWith(REMOVING)) clear(join(dir, name));
-  }
-
-  return {
-    list: () => list(),
-    async remove(kind, id, also) {
-      // A game may run on what lies here. Nothing else is looked for: a store that is away takes long to say so.
-      const { orphans, unread } = await list(kind === OFF_SITE ? [kind] : [...new Set([GAME, kind])]);
-      if (unread.length > 0) throw kind === OFF_SITE ? storeIsAway() : nodeIsAway();
-      const found = orphans.find((orphan) => orphan.kind === kind && orphan.id === id);
-      if (found === undefined) throw notFound();
-      if (kind === DATABASE) throw goes();
-      if (kind === OFF_SITE) {
-        if (!(await leftOver?.remove(id, also))) throw notFound();
-        return;
-      }
-      const dir = folders[kind];
-      if (dir === undefined) {
-        await store.write(also);
-        return removeGame(engine, id);
-      }
-      if (orphans.some((orphan) => orphan.kind === GAME && orphan.id === serverOf(id) && orphan.up)) {
-        const message = 'A game runs on these files: remove that first.';
-        throw new StatusError('FAILED_PRECONDITION', 'ORPHAN_IN_USE', message, { metadata: { id } });
-      }
-      await removeFolder(dir, id, also);
-    },
-  };
 }
 
 async function entriesOf(dir: string) {

@@ -1,12 +1,12 @@
 import type { ExecutionContext } from 'ava';
 import type { Cause } from '../../machines/server-types.ts';
-import { createFunds } from '../../src/billing/funds.ts';
+import { Funds } from '../../src/billing/funds.ts';
 import { type LedgerRow, listLedger } from '../../src/billing/ledger-rows.ts';
 import { balance, openWallet } from '../../src/billing/ledger.ts';
-import { type Meter, startMeter } from '../../src/billing/meter.ts';
+import { Meter } from '../../src/billing/meter.ts';
 import type { Prices } from '../../src/billing/prices.ts';
 import type { AwakeSessionRow } from '../../src/billing/awake-session-rows.ts';
-import { type AwakeSessions, createAwakeSessions } from '../../src/billing/awake-sessions.ts';
+import { AwakeSessions } from '../../src/billing/awake-sessions.ts';
 import { openSteadyClock } from '../../src/billing/steady-clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { type AuditEntry, recordAudit } from '../../src/people/audit/audit.ts';
@@ -20,7 +20,7 @@ export const PRICES: Prices = { perGbHourMicros: 10_000, perGbMonthMicros: 3_000
 /** Servers on a fake engine, with the meter running and money in the wallet. */
 export interface Metered extends Omit<World, 'servers'> {
   readonly servers: World['servers'];
-  readonly meter: Meter;
+  readonly meter: Pick<Meter, keyof Meter>;
   letters: Mail[];
   /** Spend caps of which somebody was to be told. */
   caps: object[];
@@ -90,15 +90,15 @@ export async function metered(
   await store.write((tx) => openWallet(tx, ACCOUNT, clock.now(), creditMicros));
   t.teardown(() => meter.close());
 
-  async function startAll(): Promise<Meter> {
+  async function startAll(): Promise<Pick<Meter, keyof Meter>> {
     const monotonicMs = () => clock.now() - setBy;
     const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: boot });
     const record = (tx: Tx, entry: AuditEntry) => recordAudit(tx, { userId: '', through: 'system' }, entry);
-    sessions = createAwakeSessions({ clock, steady, prices, record });
+    sessions = new AwakeSessions({ clock, steady, prices, record });
     const rconPassword = () => 'secret';
     const { servers } = base;
     const baseUrl = 'http://panel.example';
-    const funds = createFunds({
+    const funds = new Funds({
       store,
       clock,
       servers,
@@ -111,11 +111,11 @@ export async function metered(
       record,
       onCapReached: async (_, cap) => void caps.push(cap),
     });
-    const uncheck = servers.checkWakes(funds.check);
+    const uncheck = servers.checkWakes((row, look) => funds.check(row, look));
     const parts = { store, clock, steady, engine, servers, sessions, prices, log, record };
-    const started = await startMeter({
+    const started = await Meter.start({
       ...parts,
-      afterRound: funds.enforce,
+      afterRound: (unpaid) => funds.enforce(unpaid),
       ...(atOnceMs !== undefined && { atOnceMs }),
     });
     return {

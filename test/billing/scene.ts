@@ -1,5 +1,5 @@
 import { markBillable, proveAwakeSessions } from '../../src/billing/awake-session-rows.ts';
-import { createAwakeSessions } from '../../src/billing/awake-sessions.ts';
+import { AwakeSessions } from '../../src/billing/awake-sessions.ts';
 import { openWallet } from '../../src/billing/ledger.ts';
 import { chargeNext } from '../../src/billing/tick-rows.ts';
 import type { ApiUnderTest } from '../support/api-harness.ts';
@@ -14,7 +14,7 @@ export async function scene(it: ApiUnderTest): Promise<void> {
   const { row, context } = (await it.servers.get('abc'))!;
   const clock = { ...it.clock, now: () => AT };
   const steady = { now: () => AT, ofPast: () => AT };
-  const sessions = createAwakeSessions({ clock, steady, prices: it.services.prices, record: async () => {} });
+  const sessions = new AwakeSessions({ clock, steady, prices: it.services.prices, record: async () => {} });
   await it.store.write(async (tx) => {
     await openWallet(tx, 'acc_test', AT, 5_000_000);
     const now = { row, context: { ...context, cause: STEVE, readyAt: AT }, state: 'running' as const };

@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { type Connection, type QueryError, type RowDataPacket, createConnection } from 'mysql2/promise';
 import type { Databases } from '../../src/databases/database-server.ts';
-import { type ServerDatabases, createServerDatabases } from '../../src/databases/databases.ts';
+import { ServerDatabases } from '../../src/databases/databases.ts';
 import { createMysqlDatabases } from '../../src/databases/mysql.ts';
 import { databaseOf } from '../../src/databases/rows.ts';
 import { createLog } from '../../src/kernel/log.ts';
@@ -128,7 +128,7 @@ async function kept(t: ExecutionContext): Promise<Kept> {
   const port = fakeDatabases();
   const secret = { derive: (purpose: string, id: string) => `${purpose}-${id}` };
   const log = createLog({ level: 'silent' });
-  return { store, clock, port, open: () => createServerDatabases({ store, clock, databases: port, secret, log }) };
+  return { store, clock, port, open: () => new ServerDatabases({ store, clock, databases: port, secret, log }) };
 }
 
 const nothing = async () => {};

@@ -9,7 +9,7 @@ import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import { createFreeDisk, withinFree } from '../../src/disk/free.ts';
 import { type QuotaTier, openDiskQuota } from '../../src/disk/quota.ts';
-import { openDiskUsage } from '../../src/disk/usage.ts';
+import { DiskUsage } from '../../src/disk/usage.ts';
 import { measureTree } from '../../src/disk/walk.ts';
 import { BEAT_MS, watchDisks } from '../../src/disk/watch.ts';
 import { createFiles } from '../../src/files/files.ts';
@@ -46,7 +46,7 @@ async function disks(
   const find = async (id: string) => (id === 'abc' ? ABC : undefined);
   const openFiles = createOpenFiles();
   const again = async () => {
-    const usage = await openDiskUsage({ store, clock, log, dataDir, openFiles });
+    const usage = await DiskUsage.open({ store, clock, log, dataDir, openFiles });
     t.teardown(() => usage.close());
     return { usage, quota: await openDiskQuota({ store, clock, usage, tiers, find }) };
   };
@@ -181,7 +181,7 @@ test('a service that ends while a tree is measured again ends in peace', async (
   const deleted = Promise.withResolvers<number>();
   const openFiles = { deletedBytes: () => (looks.resolve(), deleted.promise) };
   await fill(join(dataDir, 'servers', 'abc'), 'one', 1);
-  const usage = await openDiskUsage({ store, clock: fakeClock(), log, dataDir, openFiles });
+  const usage = await DiskUsage.open({ store, clock: fakeClock(), log, dataDir, openFiles });
   const measured = usage.measure('abc');
   await looks.promise;
   // An upload ends meanwhile, so that it is to be measured once more; and the service is told to end. A rejection that nobody
@@ -198,7 +198,7 @@ test('one tenant’s huge trees hold up nobody else’s measurements', async (t)
   const store = await freshStore(t);
   const log = createLog({ level: 'silent' });
   const tenantOf = async (id: string) => id.split('-')[0]!;
-  const usage = await openDiskUsage({ store, clock: fakeClock(), log, dataDir, tenantOf });
+  const usage = await DiskUsage.open({ store, clock: fakeClock(), log, dataDir, tenantOf });
   t.teardown(() => usage.close());
   for (let huge = 0; huge < 4; huge++) {
     const root = join(dataDir, 'servers', `huge-${huge}`);

@@ -5,7 +5,7 @@ import { type Notice, webhookBody } from '../../src/insight/alerts/body.ts';
 import { createWebhookOutbox } from '../../src/insight/alerts/outbox.ts';
 import { incidentStep } from '../../src/insight/alerts/tps-incident.ts';
 import { type Webhook, type WebhookAnswer, type WebhookCall, WebhookError } from '../../src/insight/alerts/webhook.ts';
-import { type TypedEvent, createServerEvents } from '../../src/insight/events.ts';
+import { ServerEvents, type TypedEvent } from '../../src/insight/events.ts';
 import { createMetrics } from '../../src/insight/metrics.ts';
 import { atMost, createSlidingLog } from '../../src/kernel/limits/sliding-log.ts';
 import { createLog } from '../../src/kernel/log.ts';
@@ -315,7 +315,7 @@ test('alerts: one slow spell of a running server is one alert and one recovery n
       ? run(address, password, command)
       : `TPS from last 1m, 5m, 15m: ${tps}, 20, 20\nServer tick times (avg/min/max) from last 5s, 10s, 1m:\n◴ 50/2/3, 4/5/6`;
   games.players.set('abc', 2);
-  const serverEvents = createServerEvents({ servers: it.servers, clock });
+  const serverEvents = new ServerEvents({ servers: it.servers, clock });
   const alerts = createAlerts({ outbox: it.outbox, serverEvents, log });
   const measure = () =>
     createMetrics({

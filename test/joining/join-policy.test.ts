@@ -2,7 +2,7 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { Player, Route } from '../../proxy/ports.ts';
-import { createAwakeSessions } from '../../src/billing/awake-sessions.ts';
+import { AwakeSessions } from '../../src/billing/awake-sessions.ts';
 import { openSteadyClock } from '../../src/billing/steady-clock.ts';
 import { createPlayerFiles } from '../../src/game/players/files.ts';
 import { createJoinPolicy } from '../../src/joining/join-policy.ts';
@@ -24,7 +24,7 @@ async function joinPolicy(t: ExecutionContext) {
   const it = await world(t, { onStep: (...step) => onStep?.(...step) ?? Promise.resolve() });
   const { store, clock, servers, dataDir } = it;
   const steady = await openSteadyClock(store, { clock, monotonicMs: () => clock.now(), epoch: 'test' });
-  ({ onStep } = createAwakeSessions({
+  ({ onStep } = new AwakeSessions({
     clock,
     steady,
     prices: { perGbHourMicros: 0, perGbMonthMicros: 0 },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ExecutionContext } from 'ava';
 import { type Disk, unlimitedDisk } from '../../src/jail/space.ts';
-import { type Mods, createMods } from '../../src/mods/mods.ts';
+import { Mods } from '../../src/mods/mods.ts';
 import { createPackInstaller } from '../../src/mods/packs.ts';
 import { openModRegistries } from '../../src/mods/registries/registries.ts';
 import type { ServerNow } from '../../src/servers/server-now.ts';
@@ -34,7 +34,7 @@ export async function modService(
     const settings = { modrinthUrl: registry.url, curseforgeUrl: registry.url, curseforgeApiKey: '' };
     const registries = openModRegistries(settings, clock);
     const options = { registries, disk, dataDir, owner: undefined };
-    opened = createMods({ ...options, store, lock });
+    opened = new Mods({ ...options, store, lock });
     return byImage ? { mods: opened } : { mods: opened, installPack: createPackInstaller(options) };
   };
   return { registry, mods, options: { world: { content }, mods } };

@@ -5,7 +5,7 @@ import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import type { TypedEvent } from '../../src/insight/events.ts';
 import { createRouting } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import { openOrphans } from '../../src/operators/orphans.ts';
+import { Orphans } from '../../src/operators/orphans.ts';
 import { openSuspensions } from '../../src/operators/suspensions.ts';
 import { insertServer } from '../../src/servers/rows.ts';
 import { type Answer, type ApiTestOptions, type ApiUnderTest, api } from '../support/api-harness.ts';
@@ -417,7 +417,7 @@ test('a folder is an orphan’s no more once a server of its name is made, and a
   const { orphans } = it.services;
   const late = orphans.remove('data', 'lost', async () => {});
   await t.throwsAsync(late, { message: /no such orphan/ });
-  await openOrphans({ ...it, log: it.services.log });
+  await Orphans.open({ ...it, log: it.services.log });
   await it.until(async () => (await readdir(join(it.dataDir, 'servers'))).join() === 'lost');
   t.pass();
 });

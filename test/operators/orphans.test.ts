@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { openOrphans } from '../../src/operators/orphans.ts';
+import { Orphans } from '../../src/operators/orphans.ts';
 import { insertServer } from '../../src/servers/rows.ts';
 import { api } from '../support/api-harness.ts';
 import { serverRow } from '../support/world.ts';
@@ -15,7 +15,7 @@ test('a server that is created while orphans are listed is none', async (t) => {
     const game = { serverId: 'fresh', up: true, installer: false, game: null, rcon: null, management: null };
     return [{ ...game, startedAt: 0, exit: null }];
   };
-  const orphans = await openOrphans({
+  const orphans = await Orphans.open({
     store,
     dataDir,
     log: it.services.log,

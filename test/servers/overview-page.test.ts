@@ -1,6 +1,6 @@
 import test from 'ava';
 import { insertAwakeSession, markBillable, proveAwakeSessions } from '../../src/billing/awake-session-rows.ts';
-import { createAwakeSessions } from '../../src/billing/awake-sessions.ts';
+import { AwakeSessions } from '../../src/billing/awake-sessions.ts';
 import { openWallet } from '../../src/billing/ledger.ts';
 import { chargeNext } from '../../src/billing/tick-rows.ts';
 import { addToSpent, setSpendCap } from '../../src/billing/wallet-rows.ts';
@@ -34,7 +34,7 @@ test('its owner reads how long it was awake, who woke it, and what that cost', a
   const { row, context } = await it.create('castle');
   const at = it.clock.now();
   const steady = { now: () => at, ofPast: () => at };
-  const sessions = createAwakeSessions({ clock: it.clock, steady, prices: it.services.prices, record: async () => {} });
+  const sessions = new AwakeSessions({ clock: it.clock, steady, prices: it.services.prices, record: async () => {} });
   await it.store.write(async (tx) => {
     await openWallet(tx, 'acc_test', at, 5_000_000);
     const now = { row, context: { ...context, cause: STEVE, readyAt: at }, state: 'running' as const };

@@ -18,19 +18,6 @@ export interface RegistryHttpOptions {
   fetch?: typeof globalThis.fetch;
 }
 
-/** Questions to a registry that may be asked again. */
-export interface RegistryAsk {
-  /**
-   * The answer, with status 2xx or 404. One that was asked too often is left alone by everybody until it has had its rest,
-   * and no more than some questions wait for an answer at once.
-   */
-  ask(url: URL, signal: AbortSignal | undefined, accept: string): Promise<Response>;
-  /** How long it takes until the registry takes questions again that nothing depends on: it counts them. In ms. */
-  sparesMs(): number;
-  /** UNAVAILABLE REGISTRY_UNAVAILABLE. */
-  unavailable(why: string, pauseMs: number, cause?: unknown): StatusError;
-}
-
 const ANSWER_MS = 15_000;
 /** All tries of one question together. */
 const PATIENCE_MS = 30_000;
@@ -44,68 +31,82 @@ const MOST_WAITING = 512;
 const KEPT = 1 / 3;
 const BUSY = 'is asked too often';
 
-export function createRegistryAsk(options: RegistryHttpOptions): RegistryAsk {
-  const { name, clock, headers, fetch = globalThis.fetch } = options;
-  const base = new URL(options.baseUrl);
+/** Questions to a registry that may be asked again. */
+export class RegistryAsk {
+  readonly #options: RegistryHttpOptions;
+  readonly #clock: Clock;
+  readonly #base: URL;
   /** By origin: its files may come from elsewhere than its answers. */
-  const busyUntil = new Map<string, number>();
-  const questions = createSemaphore({
+  readonly #busyUntil = new Map<string, number>();
+  readonly #questions = createSemaphore({
     atOnce: AT_ONCE,
     mostWaiting: MOST_WAITING,
-    full: () => unavailable('has too many questions waiting', FIRST_PAUSE_MS),
+    full: () => this.unavailable('has too many questions waiting', FIRST_PAUSE_MS),
   });
-  let sparesFrom = -Infinity;
+  #sparesFrom = -Infinity;
 
-  /** Keys and the like go to the registry alone. */
-  function headersFor(url: URL): Record<string, string> {
-    return url.origin === base.origin ? { ...headers } : { 'user-agent': headers['user-agent'] ?? 'dormouse' };
+  constructor(options: RegistryHttpOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#base = new URL(options.baseUrl);
   }
 
-  function isAllowed(url: URL): boolean {
-    if (url.username !== '' || url.password !== '') return false;
-    if (url.origin === base.origin) return true;
-    return url.protocol === 'https:' && url.port === '' && options.fileHosts.includes(url.hostname);
-  }
-
-  async function ask(url: URL, signal: AbortSignal | undefined, accept: string): Promise<Response> {
-    const end = clock.now() + PATIENCE_MS;
+  /**
+   * The answer, with status 2xx or 404. One that was asked too often is left alone by everybody until it has had its rest,
+   * and no more than some questions wait for an answer at once.
+   */
+  async ask(url: URL, signal: AbortSignal | undefined, accept: string): Promise<Response> {
+    const end = this.#clock.now() + PATIENCE_MS;
     for (let tries = 1; ; tries++) {
-      await rest(url, end, signal);
-      const answer = await attempt(url, signal, accept);
+      await this.#rest(url, end, signal);
+      const answer = await this.#attempt(url, signal, accept);
       if (answer instanceof Response) return answer;
       const pauseMs = Math.max(answer.pauseMs, FIRST_PAUSE_MS * 2 ** (tries - 1) * (0.75 + Math.random() / 2));
-      if (answer.busy) busyUntil.set(url.origin, Math.max(clock.now() + pauseMs, busyUntil.get(url.origin) ?? 0));
-      if (tries === TRIES || clock.now() + pauseMs > end) throw unavailable(answer.why, pauseMs, answer.cause);
-      await sleep(clock, pauseMs, signal);
+      const again = this.#clock.now() + pauseMs;
+      if (answer.busy) this.#busyUntil.set(url.origin, Math.max(again, this.#busyUntil.get(url.origin) ?? 0));
+      if (tries === TRIES || again > end) throw this.unavailable(answer.why, pauseMs, answer.cause);
+      await sleep(this.#clock, pauseMs, signal);
     }
   }
 
-  function busyMs({ origin }: URL): number {
-    return (busyUntil.get(origin) ?? 0) - clock.now();
+  /** How long it takes until the registry takes questions again that nothing depends on: it counts them. In ms. */
+  sparesMs(): number {
+    return Math.max(0, this.#sparesFrom - this.#clock.now());
+  }
+
+  /** UNAVAILABLE REGISTRY_UNAVAILABLE. */
+  unavailable(why: string, pauseMs: number, cause?: unknown): StatusError {
+    const sentence = `${this.#options.name} ${why}. Try again later.`;
+    const retryAfterSeconds = Math.max(1, Math.ceil(pauseMs / 1_000));
+    return new StatusError('UNAVAILABLE', 'REGISTRY_UNAVAILABLE', sentence, { retryAfterSeconds, cause });
+  }
+
+  #busyMs({ origin }: URL): number {
+    return (this.#busyUntil.get(origin) ?? 0) - this.#clock.now();
   }
 
   /** Waits while the registry, by an earlier answer, wants no calls. */
-  async function rest(url: URL, end: number, signal: AbortSignal | undefined): Promise<void> {
+  async #rest(url: URL, end: number, signal: AbortSignal | undefined): Promise<void> {
     for (;;) {
       signal?.throwIfAborted();
-      const ms = busyMs(url);
+      const ms = this.#busyMs(url);
       if (ms <= 0) return;
-      if (clock.now() + ms > end) throw unavailable(BUSY, ms);
-      await sleep(clock, ms, signal);
+      if (this.#clock.now() + ms > end) throw this.unavailable(BUSY, ms);
+      await sleep(this.#clock, ms, signal);
     }
   }
 
-  async function attempt(
+  async #attempt(
     url: URL,
     signal: AbortSignal | undefined,
     accept: string,
   ): Promise<Response | { why: string; pauseMs: number; busy?: boolean; cause?: unknown }> {
     let response: Response;
-    const leave = await questions.enter({ key: '' }, signal);
+    const leave = await this.#questions.enter({ key: '' }, signal);
     try {
       // Somebody further ahead in the line has been told to wait.
-      if (busyMs(url) > 0) return { why: BUSY, pauseMs: busyMs(url) };
-      response = await follow(url, signal, accept);
+      if (this.#busyMs(url) > 0) return { why: BUSY, pauseMs: this.#busyMs(url) };
+      response = await this.#follow(url, signal, accept);
     } catch (cause) {
       signal?.throwIfAborted();
       if (cause instanceof StatusError) throw cause;
@@ -114,34 +115,35 @@ export function createRegistryAsk(options: RegistryHttpOptions): RegistryAsk {
       leave();
     }
     const { status } = response;
-    if (url.origin === base.origin) count(response);
+    if (url.origin === this.#base.origin) this.#count(response);
     if (response.ok || status === 404) return response;
     await response.body?.cancel();
     if (status === 429) return { why: BUSY, pauseMs: retryAfterMs(response), busy: true };
     if (status >= 500) return { why: `answers with status ${status}`, pauseMs: retryAfterMs(response) };
-    throw refused(`${name} refuses the question with status ${status}.`, url);
+    throw refused(`${this.#options.name} refuses the question with status ${status}.`, url);
   }
 
   /** Modrinth's own headers (https://docs.modrinth.com/api/#ratelimits). */
-  function count({ headers }: Response): void {
+  #count({ headers }: Response): void {
     const [limit, left, resetSeconds] = ['limit', 'remaining', 'reset'].map((each) => {
       return Number(headers.get(`x-ratelimit-${each}`) ?? Number.NaN);
     }) as [number, number, number];
-    if (left < limit * KEPT) sparesFrom = clock.now() + Math.min(resetSeconds || 0, 600) * 1_000;
+    if (left < limit * KEPT) this.#sparesFrom = this.#clock.now() + Math.min(resetSeconds || 0, 600) * 1_000;
   }
 
   /** Redirects only to where a file may come from. */
-  async function follow(from: URL, signal: AbortSignal | undefined, accept: string): Promise<Response> {
+  async #follow(from: URL, signal: AbortSignal | undefined, accept: string): Promise<Response> {
+    const { name, fetch = globalThis.fetch } = this.#options;
     let url = from;
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
-      if (!isAllowed(url)) throw refused(`${name} names a host that is none of its own: ${url.host}.`, url);
+      if (!this.#isAllowed(url)) throw refused(`${name} names a host that is none of its own: ${url.host}.`, url);
       const waiting = withLimit(signal);
       let response: Response;
       try {
         response = await fetch(url, {
           signal: waiting.signal,
           redirect: 'manual',
-          headers: { ...headersFor(url), accept },
+          headers: { ...this.#headersFor(url), accept },
         });
       } finally {
         waiting.end();
@@ -155,20 +157,24 @@ export function createRegistryAsk(options: RegistryHttpOptions): RegistryAsk {
     throw refused(`${name} redirects too often.`, from);
   }
 
-  /** Bounds the time until an answer begins; its body has a bound of its own. */
-  function withLimit(signal: AbortSignal | undefined): { signal: AbortSignal; end: () => void } {
-    const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(new Error('no answer in time')), ANSWER_MS);
-    return { signal: signal ? AbortSignal.any([signal, limit.signal]) : limit.signal, end: () => clearTimeout(timer) };
+  /** Keys and the like go to the registry alone. */
+  #headersFor(url: URL): Record<string, string> {
+    const { headers } = this.#options;
+    return url.origin === this.#base.origin ? { ...headers } : { 'user-agent': headers['user-agent'] ?? 'dormouse' };
   }
 
-  function unavailable(why: string, pauseMs: number, cause?: unknown): StatusError {
-    const sentence = `${name} ${why}. Try again later.`;
-    const retryAfterSeconds = Math.max(1, Math.ceil(pauseMs / 1_000));
-    return new StatusError('UNAVAILABLE', 'REGISTRY_UNAVAILABLE', sentence, { retryAfterSeconds, cause });
+  #isAllowed(url: URL): boolean {
+    if (url.username !== '' || url.password !== '') return false;
+    if (url.origin === this.#base.origin) return true;
+    return url.protocol === 'https:' && url.port === '' && this.#options.fileHosts.includes(url.hostname);
   }
+}
 
-  return { ask, sparesMs: () => Math.max(0, sparesFrom - clock.now()), unavailable };
+/** Bounds the time until an answer begins; its body has a bound of its own. */
+function withLimit(signal: AbortSignal | undefined): { signal: AbortSignal; end: () => void } {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(new Error('no answer in time')), ANSWER_MS);
+  return { signal: signal ? AbortSignal.any([signal, limit.signal]) : limit.signal, end: () => clearTimeout(timer) };
 }
 
 export function refused(sentence: string, url?: URL): StatusError {

@@ -4,7 +4,7 @@ import { bytesWithin } from '../bytes-within.ts';
 import { StatusError } from '../status.ts';
 import { withTimeout } from '../timeout.ts';
 import { GIB, MIB } from '../units.ts';
-import { type RegistryHttpOptions, createRegistryAsk, refused } from './ask.ts';
+import { RegistryAsk, type RegistryHttpOptions, refused } from './ask.ts';
 
 /** A file that a registry vouches for. At least one of its sums is there, in lower-case hex; '' for none. */
 export interface RegistryFile {
@@ -43,7 +43,7 @@ const MAX_FILE_BYTES = 2 * GIB;
 const IDLE_MS = 30_000;
 
 export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
-  const registry = createRegistryAsk(options);
+  const registry = new RegistryAsk(options);
   const prefix = new URL(options.baseUrl).href.replace(/\/$/, '');
 
   async function read<T>(

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { type RegistryAsk, createRegistryAsk } from '../../../src/kernel/registry/ask.ts';
+import { RegistryAsk } from '../../../src/kernel/registry/ask.ts';
 import type { StatusError } from '../../../src/kernel/status.ts';
 import { type FakeClock, fakeClock } from '../../fakes/clock.ts';
 
@@ -27,7 +27,7 @@ function registry(answers: readonly Answer[] = []) {
       init.signal.addEventListener('abort', () => reject(init.signal.reason as Error)),
     );
   }) as unknown as typeof globalThis.fetch;
-  const it = createRegistryAsk({
+  const it = new RegistryAsk({
     name: 'Things',
     baseUrl: 'https://api.example.com/v1',
     fileHosts: ['files.example.net'],
@@ -36,7 +36,7 @@ function registry(answers: readonly Answer[] = []) {
     clock,
     fetch,
   });
-  return { ...it, clock, asked };
+  return Object.assign(it, { clock, asked });
 }
 
 const ask = (it: RegistryAsk, url = API, signal?: AbortSignal) => it.ask(new URL(url), signal, 'application/json');

@@ -1,0 +1,114 @@
+import type { Disk } from '../jail/space.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { StatusError, quotaExceeded } from '../kernel/status.ts';
+import { MIB } from '../kernel/units.ts';
+import { serverNotFound } from '../people/members/owned-servers.ts';
+import type { ServerRow } from '../servers/rows.ts';
+import { HeldBytes } from './held-bytes.ts';
+import type { DiskUsage } from './usage.ts';
+
+/** As much of a server as its quota depends on. */
+export type Quoted = Pick<ServerRow, 'id' | 'accountId' | 'ramMb'>;
+
+export interface ReservationsOptions {
+  clock: Clock;
+  usage: DiskUsage;
+  /** Undefined: there is no such server. */
+  find: (serverId: string) => Promise<Quoted | undefined>;
+  /** A server's quota; 0: none. */
+  limitMb: (server: Quoted) => number;
+}
+
+/** A refused write has the files measured anew, but not more often than this. */
+const AGAIN_MS = 5_000;
+
+/** Holds what is to be written against the quota of its server, together with all that is being written. */
+export function createReservations({ clock, usage, find, limitMb }: ReservationsOptions): Disk {
+  const reserved = new HeldBytes();
+
+  /** Never measured is not empty. */
+  function fits(server: Quoted, bytes: number): boolean {
+    const limit = limitMb(server) * MIB;
+    if (limit === 0) return true;
+    const found = usage.of(server.id);
+    return found !== undefined && found.bytes + reserved.of(server.id) + bytes <= limit;
+  }
+
+  async function take(server: Quoted, bytes: number): Promise<void> {
+    const { id } = server;
+    if (!fits(server, bytes)) {
+      const at = usage.of(id)?.measuredAt ?? -Infinity;
+      if (!usage.isFresh(id) || clock.now() - at >= AGAIN_MS) await measured(usage, id);
+      if (!fits(server, bytes)) throw noRoom(id, usage.of(id)?.bytes ?? 0, limitMb(server));
+    }
+    reserved.add(id, bytes);
+  }
+
+  return {
+    async reserve(serverId, bytes) {
+      const server = await find(serverId);
+      if (server === undefined) throw serverNotFound(serverId);
+      // What an earlier run has measured may have changed since.
+      if (limitMb(server) > 0 && usage.of(serverId) !== undefined && !usage.isFresh(serverId))
+        await measured(usage, serverId);
+      await take(server, bytes);
+      let held = bytes;
+      let settled = false;
+      return {
+        async grow(more) {
+          if (settled) throw new Error('a settled reservation cannot grow');
+          await take(server, more);
+          held += more;
+        },
+        settle(addedBytes) {
+          if (settled) return;
+          settled = true;
+          reserved.add(serverId, -held);
+          usage.add(serverId, addedBytes);
+        },
+      };
+    },
+
+    async room(serverId) {
+      const server = await find(serverId);
+      const totalBytes = server === undefined ? 0 : limitMb(server) * MIB;
+      if (totalBytes === 0) return undefined;
+      const usedBytes = (usage.of(serverId)?.bytes ?? 0) + reserved.of(serverId);
+      return { totalBytes, freeBytes: Math.max(0, totalBytes - usedBytes) };
+    },
+
+    freed(serverId) {
+      void usage.measure(serverId).catch(() => {});
+    },
+  };
+}
+
+/** Measures a server's files for a call that cannot do without. UNAVAILABLE DISK_UNREADABLE. */
+export async function measured(usage: DiskUsage, serverId: string): Promise<void> {
+  try {
+    await usage.measure(serverId);
+  } catch (cause) {
+    if (cause instanceof StatusError) throw cause;
+    const message = 'The files of the server cannot be read now. Try again.';
+    throw new StatusError('UNAVAILABLE', 'DISK_UNREADABLE', message, { cause });
+  }
+}
+
+/** What the call asks for is more than is left. */
+function noRoom(serverId: string, usedBytes: number, quotaMb: number): StatusError {
+  const { subject, message, metadata } = standing(serverId, usedBytes, quotaMb, 'Delete something first.');
+  return quotaExceeded('DISK_QUOTA_EXCEEDED', subject, message, metadata);
+}
+
+/** What a server takes and may take, as an error says it. */
+export function standing(serverId: string, usedBytes: number, quotaMb: number, advice: string) {
+  const usedMb = mbOf(usedBytes);
+  const message = `The server may take ${quotaMb} MB of the disk, and takes ${usedMb} MB. ${advice}`;
+  const metadata = { server: serverId, usedMb: String(usedMb), quotaMb: String(quotaMb) };
+  return { subject: `server:${serverId}`, message, metadata };
+}
+
+/** Begun MB count. */
+export function mbOf(bytes: number): number {
+  return Math.ceil(bytes / MIB);
+}
