@@ -13,13 +13,14 @@ import { createPenalties } from '../kernel/limits/penalties.ts';
 import { createPlaces } from '../kernel/limits/places.ts';
 import { backoff, createSlidingLog } from '../kernel/limits/sliding-log.ts';
 import type { Store } from '../store/store.ts';
-import { createCommands } from './commands.ts';
+import { Commands } from './commands.ts';
 import { Connection, type Link } from './connection.ts';
 import { createHandles } from './handles.ts';
 import type { HostKey } from './host-key.ts';
 import { SFTP_LIMITS, type SftpLimits } from './limits.ts';
 import { createOutbox } from './outbox.ts';
 import type { Space } from './replies.ts';
+import type { Request } from './requests.ts';
 import { serveSftpSession } from './sftp-session.ts';
 import { createSignIn } from './sign-in.ts';
 import { findKeyedSftpUser, touchSshKey } from './ssh-key-rows.ts';
@@ -159,7 +160,7 @@ export function createSftp(options: SftpOptions): Sftp {
     const { dataDir, files, disk } = options;
     await using jail = await files.jail(serverId);
     const handles = createHandles(limits.handles, handlesOfAll);
-    const perform = createCommands({
+    const commands = new Commands({
       jail,
       handles,
       mostHandles: limits.handles,
@@ -170,6 +171,7 @@ export function createSftp(options: SftpOptions): Sftp {
     });
     const send = createOutbox({ channel, socket, signal, waitingBytes: limits.waitingBytes });
     try {
+      const perform = (request: Request) => commands.perform(request);
       await serveSftpSession({ channel, send, perform, onRequest, signal, log: log.child({ server: serverId }) });
     } finally {
       await handles.closeAll();
