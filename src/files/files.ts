@@ -94,14 +94,26 @@ export interface Content {
   sizeBytes?: number | undefined;
 }
 
-export function createFiles({ dataDir, owner, disk, lock, openFiles, log, ...options }: FilesOptions): Files {
-  const workers = options.workers ?? createWorkerPool();
-  const listing = createListing(workers);
-  const packing = createSemaphore(PACKING);
-  const zipping = createSemaphore(ZIPPING);
+export function createFiles(options: FilesOptions): Files {
+  return new ServerFiles(options);
+}
+
+class ServerFiles implements Files {
+  readonly #options: FilesOptions;
+  readonly #workers: WorkerPool;
+  readonly #listing: ReturnType<typeof createListing>;
+  readonly #packing = createSemaphore(PACKING);
+  readonly #zipping = createSemaphore(ZIPPING);
+
+  constructor(options: FilesOptions) {
+    this.#options = options;
+    this.#workers = options.workers ?? createWorkerPool();
+    this.#listing = createListing(this.#workers);
+  }
 
   /** What is made in it is paid for by `room`, else as it is made. */
-  async function jail(serverId: string, room?: Room): Promise<Jail> {
+  async jail(serverId: string, room?: Room): Promise<Jail> {
+    const { dataDir, owner, disk, lock, openFiles, log } = this.#options;
     const root = dataRoot(dataDir, serverId);
     const change = lock.of(serverId);
     await createFolder(root, owner);
@@ -110,145 +122,143 @@ export function createFiles({ dataDir, owner, disk, lock, openFiles, log, ...opt
     return await openJail(root, { owner, log, change, enter, opened });
   }
 
-  async function change<T>(serverId: string, work: (jail: Jail) => Promise<T>, room?: Room): Promise<T> {
-    lock.require(serverId);
-    await using files = await jail(serverId, room);
+  async change<T>(serverId: string, work: (jail: Jail) => Promise<T>, room?: Room): Promise<T> {
+    this.#options.lock.require(serverId);
+    await using files = await this.jail(serverId, room);
     return await work(files);
   }
 
+  async list(serverId: string, path: string, patience: Patience & { part?: Part } = {}): Promise<Listing> {
+    const { signal, tenant = serverId, part } = patience;
+    await using files = await this.jail(serverId);
+    return await this.#listing(files, path, { signal, tenant }, part);
+  }
+
+  async read(serverId: string, path: string, maxBytes: number) {
+    await using files = await this.jail(serverId);
+    await using file = await files.open(path);
+    const { sizeBytes, version } = await file.stat();
+    // A byte more than is given, to know whether there is one.
+    const found = await file.read(0, Math.min(maxBytes, sizeBytes) + 1);
+    return { content: found.subarray(0, maxBytes), truncated: found.length > maxBytes, version };
+  }
+
+  async write(serverId: string, path: string, { chunks, sizeBytes }: Content, options?: WriteOptions): Promise<Entry> {
+    const reservedBytes = spaceOf(sizeBytes ?? 0);
+    return await this.#growing(serverId, reservedBytes, (files, room) =>
+      replace(files, path, { chunks, reservedBytes }, room, options),
+    );
+  }
+
+  async copy(serverId: string, from: string, to: string, patience?: Patience): Promise<number> {
+    return await this.#growing(serverId, 0, async (files, room) => {
+      let addedBytes = 0;
+      const beforePiece = patiently(room, patience, (bytes) => (addedBytes += bytes));
+      const copied = await files.copy(from, to, { beforePiece });
+      return { result: copied, addedBytes };
+    });
+  }
+
+  async rename(serverId: string, from: string, to: string): Promise<void> {
+    await this.change(serverId, (files) => files.rename(from, to));
+  }
+
+  async remove(serverId: string, path: string): Promise<void> {
+    await this.change(serverId, (files) => files.remove(path));
+    this.#options.disk.freed(serverId);
+  }
+
+  async mkdir(serverId: string, path: string): Promise<void> {
+    await this.#growing(serverId, 0, async (files) => ({ result: await files.mkdir(path), addedBytes: 0 }));
+  }
+
+  async download(serverId: string, path: string, { signal, tenant = serverId }: Patience = {}) {
+    const files = await this.jail(serverId);
+    try {
+      const entry = await files.stat(path);
+      if (entry.kind === 'directory') {
+        const leave = await unlessGone(signal, () => this.#zipping.enter({ key: tenant }, signal));
+        const paths = packedPaths(files, [joinNames(parsePath(path))]);
+        const zip = archiveStream('zip', paths, () => (leave(), void files.close()));
+        return { entry, zip };
+      }
+      const file = await files.open(path);
+      await files.close();
+      return { entry: await file.stat(), file };
+    } catch (error) {
+      await files.close();
+      throw error;
+    }
+  }
+
+  async archive(serverId: string, paths: readonly string[], to: string, patience: Patience = {}): Promise<Entry> {
+    const { signal, tenant = serverId } = patience;
+    const format = formatOfName(to);
+    const reservedBytes = spaceOf(0);
+    const leave = await unlessGone(signal, () => this.#packing.enter({ key: tenant }, signal));
+    try {
+      return await this.#growing(serverId, reservedBytes, async (files, room) => {
+        const sources = paths.map((path) => joinNames(parsePath(path)));
+        for (const path of sources) await files.stat(path);
+        const chunks = archiveStream(format, packedPaths(files, sources));
+        try {
+          const { landed } = room;
+          const patient = { grow: patiently({ grow: room.grow, landed() {} }, patience), landed };
+          return await replace(files, to, { chunks, reservedBytes }, patient, { exclusive: true });
+        } finally {
+          chunks.destroy();
+        }
+      });
+    } finally {
+      leave();
+    }
+  }
+
+  async extract(serverId: string, what: Extraction, patience: Patience = {}): Promise<number> {
+    const { signal, tenant = serverId } = patience;
+    const extracted = await this.#growing(serverId, 0, (files, room) =>
+      unlessGone(signal, () => extract(files, what, { workers: this.#workers, tenant, signal }, room)),
+    );
+    // Directories that were there already and files that gave way have been paid for twice.
+    this.#options.disk.freed(serverId);
+    return extracted;
+  }
+
   /** A change that adds to what the server takes. */
-  async function growing<T>(
+  async #growing<T>(
     serverId: string,
     bytes: number,
     work: (jail: Jail, room: Room) => Promise<{ result: T; addedBytes: number }>,
   ): Promise<T> {
     // Before the server is measured for it.
-    lock.require(serverId);
-    return await withReserved(disk, serverId, bytes, (room) => change(serverId, (files) => work(files, room), room));
+    this.#options.lock.require(serverId);
+    return await withReserved(this.#options.disk, serverId, bytes, (room) =>
+      this.change(serverId, (files) => work(files, room), room),
+    );
   }
+}
 
-  return {
-    jail: (serverId) => jail(serverId),
-    change: (serverId, work) => change(serverId, work),
-
-    async list(serverId, path, { signal, tenant = serverId, part } = {}) {
-      await using files = await jail(serverId);
-      return await listing(files, path, { signal, tenant }, part);
-    },
-
-    async read(serverId, path, maxBytes) {
-      await using files = await jail(serverId);
-      await using file = await files.open(path);
-      const { sizeBytes, version } = await file.stat();
-      // A byte more than is given, to know whether there is one.
-      const found = await file.read(0, Math.min(maxBytes, sizeBytes) + 1);
-      return { content: found.subarray(0, maxBytes), truncated: found.length > maxBytes, version };
-    },
-
-    async write(serverId, path, { chunks, sizeBytes }, options) {
-      const reservedBytes = spaceOf(sizeBytes ?? 0);
-      return await growing(serverId, reservedBytes, (files, room) =>
-        replace(files, path, { chunks, reservedBytes }, room, options),
-      );
-    },
-
-    async copy(serverId, from, to, patience) {
-      return await growing(serverId, 0, async (files, room) => {
-        let addedBytes = 0;
-        const beforePiece = patiently(room, patience, (bytes) => (addedBytes += bytes));
-        const copied = await files.copy(from, to, { beforePiece });
-        return { result: copied, addedBytes };
-      });
-    },
-
-    async rename(serverId, from, to) {
-      await change(serverId, (files) => files.rename(from, to));
-    },
-
-    async remove(serverId, path) {
-      await change(serverId, (files) => files.remove(path));
-      disk.freed(serverId);
-    },
-
-    async mkdir(serverId, path) {
-      await growing(serverId, 0, async (files) => ({ result: await files.mkdir(path), addedBytes: 0 }));
-    },
-
-    async download(serverId, path, { signal, tenant = serverId } = {}) {
-      const files = await jail(serverId);
-      try {
-        const entry = await files.stat(path);
-        if (entry.kind === 'directory') {
-          const leave = await unlessGone(signal, () => zipping.enter({ key: tenant }, signal));
-          const paths = packedPaths(files, [joinNames(parsePath(path))]);
-          const zip = archiveStream('zip', paths, () => (leave(), void files.close()));
-          return { entry, zip };
-        }
-        const file = await files.open(path);
-        await files.close();
-        return { entry: await file.stat(), file };
-      } catch (error) {
-        await files.close();
-        throw error;
-      }
-    },
-
-    async archive(serverId, paths, to, patience = {}) {
-      const { signal, tenant = serverId } = patience;
-      const format = formatOfName(to);
-      const reservedBytes = spaceOf(0);
-      const leave = await unlessGone(signal, () => packing.enter({ key: tenant }, signal));
-      try {
-        return await growing(serverId, reservedBytes, async (files, room) => {
-          const sources = paths.map((path) => joinNames(parsePath(path)));
-          for (const path of sources) await files.stat(path);
-          const chunks = archiveStream(format, packedPaths(files, sources));
-          try {
-            const { landed } = room;
-            const patient = { grow: patiently({ grow: room.grow, landed() {} }, patience), landed };
-            return await replace(files, to, { chunks, reservedBytes }, patient, { exclusive: true });
-          } finally {
-            chunks.destroy();
-          }
-        });
-      } finally {
-        leave();
-      }
-    },
-
-    async extract(serverId, what, patience = {}) {
-      const { signal, tenant = serverId } = patience;
-      const extracted = await growing(serverId, 0, (files, room) =>
-        unlessGone(signal, () => extract(files, what, { workers, tenant, signal }, room)),
-      );
-      // Directories that were there already and files that gave way have been paid for twice.
-      disk.freed(serverId);
-      return extracted;
-    },
-  };
-
-  async function replace(
-    files: Jail,
-    path: string,
-    { chunks, reservedBytes }: { chunks: Content['chunks']; reservedBytes: number },
-    { grow, landed }: Pick<Room, 'grow' | 'landed'>,
-    options?: WriteOptions,
-  ): Promise<{ result: Entry; addedBytes: number }> {
-    await using replacement = await files.replace(path, options);
-    let size = 0;
-    let room = reservedBytes;
-    for await (const chunk of chunks) {
-      const before = size === 0 ? 0 : spaceOf(size);
-      size += chunk.byteLength;
-      // What is left of the bytes set aside at first is used up before more is asked for.
-      const missing = Math.max(0, spaceOf(size) - room);
-      await grow(missing);
-      room += missing;
-      await replacement.write(chunk);
-      landed(spaceOf(size) - before);
-    }
-    const { entry, replacedBytes } = await replacement.commit();
-    const freedBytes = replacedBytes === undefined ? 0 : spaceOf(replacedBytes);
-    return { result: entry, addedBytes: spaceOf(entry.sizeBytes) - freedBytes };
+async function replace(
+  files: Jail,
+  path: string,
+  { chunks, reservedBytes }: { chunks: Content['chunks']; reservedBytes: number },
+  { grow, landed }: Pick<Room, 'grow' | 'landed'>,
+  options?: WriteOptions,
+): Promise<{ result: Entry; addedBytes: number }> {
+  await using replacement = await files.replace(path, options);
+  let size = 0;
+  let room = reservedBytes;
+  for await (const chunk of chunks) {
+    const before = size === 0 ? 0 : spaceOf(size);
+    size += chunk.byteLength;
+    // What is left of the bytes set aside at first is used up before more is asked for.
+    const missing = Math.max(0, spaceOf(size) - room);
+    await grow(missing);
+    room += missing;
+    await replacement.write(chunk);
+    landed(spaceOf(size) - before);
   }
+  const { entry, replacedBytes } = await replacement.commit();
+  const freedBytes = replacedBytes === undefined ? 0 : spaceOf(replacedBytes);
+  return { result: entry, addedBytes: spaceOf(entry.sizeBytes) - freedBytes };
 }

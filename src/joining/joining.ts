@@ -71,7 +71,7 @@ export async function openJoining(options: JoiningOptions): Promise<Joining> {
   const named = { publicHost, defaultServer, sleepers };
   const routing = createRouting({ servers, clock, log, joinPolicy, lostGames, translators, ...named });
   onClose(() => routing.close());
-  const isDefaultThere = watchDefaultServer({ id: defaultServer, ids: routing.ids, servers, log });
+  const isDefaultThere = watchDefaultServer({ id: defaultServer, ids: () => routing.ids(), servers, log });
   onClose(() => isDefaultThere.close());
   const ofProxy = log.child({ room: 'proxy' });
   const proxies = await openProxies({ settings, routing, servers, joinPolicy, presence, clock, log: ofProxy });
@@ -80,6 +80,6 @@ export async function openJoining(options: JoiningOptions): Promise<Joining> {
   const inContainer = await isContainer();
   // Proxies started by hand may be on other machines.
   const home = () => (settings.proxy === 'external' ? undefined : homeHost(settings.proxyHost, inContainer));
-  const entrance = { meant: routing.meant, homeHost: home, trouble };
+  const entrance = { meant: () => routing.meant(), homeHost: home, trouble };
   return { publicStatuses, wakePolicies, playerFiles, proxies, joinPolicy, entrance };
 }

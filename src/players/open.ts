@@ -14,7 +14,7 @@ import type { Feature } from '../web/feature.ts';
 import { playerOperations } from './api.ts';
 import { type EndedBansOptions, liftEndedBans } from './ended-bans.ts';
 import { mountPlayerPages } from './pages/players.ts';
-import { type PlayersOptions, createPlayers } from './players.ts';
+import { Players, type PlayersOptions } from './players.ts';
 
 export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files' | 'servers'> {
   servers: PlayersOptions['servers'] & EndedBansOptions['servers'];
@@ -31,7 +31,7 @@ export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files' | 'serv
 /** Who may come in and command, and who is in. */
 export function openPlayers(options: OpenPlayersOptions): Feature {
   const { files, playerFiles, dataDir, lock, owner, serverOperation, log, onClose, ...rest } = options;
-  const players = createPlayers({ ...rest, files: createPlayerListFiles({ files, dataDir, lock, owner }) });
+  const players = new Players({ ...rest, files: createPlayerListFiles({ files, dataDir, lock, owner }) });
   onClose(liftEndedBans({ ...rest, log, files: playerFiles }));
   return { operations: playerOperations({ players, serverOperation, clock: rest.clock }), panel: mountPlayerPages };
 }

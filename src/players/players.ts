@@ -51,20 +51,6 @@ export type WantedChange =
 /** What is stored with a change, before a game is told of it. */
 export type InWrite = (tx: Tx) => Promise<void>;
 
-/**
- * The lists of players of a server: in the game's own files while it sleeps, over its console while it runs, with the same
- * outcome. Those of a running game without a console are changed in its files, which it reads when it starts next. A change
- * rejects with FAILED_PRECONDITION: SERVER_PASSING where the game is on its way up or down, LIST_UNREADABLE, or GAME_REFUSED
- * where the game did not do it; NOT_FOUND PLAYER_NOT_FOUND; UNAVAILABLE ACCOUNTS_UNAVAILABLE; and as `runOnGame` does.
- */
-export interface Players {
-  now(serverId: string): Promise<PlayersNow>;
-  change(serverId: string, wanted: WantedChange, record: InWrite): Promise<void>;
-  enforceWhitelist(serverId: string, enforced: boolean, record: InWrite): Promise<void>;
-  /** NOT_FOUND PLAYER_NOT_ONLINE; FAILED_PRECONDITION SERVER_NOT_RUNNING. */
-  kick(serverId: string, name: string, reason: string, record: InWrite): Promise<void>;
-}
-
 export interface PlayersOptions extends ConsoleAccess {
   servers: Pick<Servers, 'get' | 'patchAtRest' | 'patch'>;
   files: PlayerListFiles;
@@ -97,39 +83,114 @@ const LOOKS = 8;
 const LOOK_MS = 250;
 const SAID_UNITS = 200;
 
-export function createPlayers(options: PlayersOptions): Players {
-  const { servers, files, profiles, store, clock, joined, onAddressBan, ...access } = options;
+/**
+ * The lists of players of a server: in the game's own files while it sleeps, over its console while it runs, with the same
+ * outcome. Those of a running game without a console are changed in its files, which it reads when it starts next. A change
+ * rejects with FAILED_PRECONDITION: SERVER_PASSING where the game is on its way up or down, LIST_UNREADABLE, or GAME_REFUSED
+ * where the game did not do it; NOT_FOUND PLAYER_NOT_FOUND; UNAVAILABLE ACCOUNTS_UNAVAILABLE; and as `runOnGame` does.
+ */
+export class Players {
+  readonly #options: PlayersOptions;
+  readonly #files: PlayerListFiles;
+  readonly #clock: Clock;
 
-  async function get(serverId: string): Promise<ServerNow> {
-    const now = await servers.get(serverId);
+  constructor(options: PlayersOptions) {
+    this.#options = options;
+    this.#files = options.files;
+    this.#clock = options.clock;
+  }
+
+  async now(serverId: string): Promise<PlayersNow> {
+    const now = await this.#get(serverId);
+    const running = now.state === 'running';
+    const [{ online, withoutConsole }, properties, whitelist, ops, banned, bannedIps] = await Promise.all([
+      this.#onlineOn(now),
+      this.#propertiesOf(now),
+      this.#listOf(now, 'whitelist'),
+      this.#listOf(now, 'ops'),
+      this.#listOf(now, 'banned'),
+      this.#listOf(now, 'bannedIps'),
+    ]);
+    const lists = { whitelist, ops, banned, bannedIps };
+    return { running, online, withoutConsole, whitelistEnforced: properties.get(WHITELIST) === 'true', lists };
+  }
+
+  async change(serverId: string, wanted: WantedChange, record: InWrite): Promise<void> {
+    const now = await this.#get(serverId);
+    const change = await this.#changeFor(now, wanted);
+    const file = PLAYER_LISTS[change.list];
+    const lifted = isNewBan(change) && isEnded(await this.#listOf(now, change.list), change, this.#clock.now());
+    const commands = [...(lifted ? [commandOf({ ...change, listed: false })] : []), commandOf(change)];
+    const isDone = async () => isAsWanted(await this.#files.read(serverId, file), change, this.#clock.now());
+    const write = async () => {
+      const changed = withChange(await this.#files.read(serverId, file), change, this.#clock.now());
+      if (changed) await this.#files.write(serverId, file, changed);
+    };
+    await this.#apply(serverId, { commands, isDone, write }, record);
+    if (change.list === 'bannedIps') this.#options.onAddressBan(serverId);
+  }
+
+  async enforceWhitelist(serverId: string, enforced: boolean, record: InWrite): Promise<void> {
+    const value = String(enforced);
+    const isDone = async () => {
+      const isIt = (await this.#files.properties(serverId)).get(WHITELIST) === value;
+      if (isIt) await this.#files.keepProperty(serverId, { name: WHITELIST });
+      return isIt;
+    };
+    const write = () => this.#files.keepProperty(serverId, { name: WHITELIST, value });
+    // What the owner set would win over the file at the next boot.
+    const fields = ({ properties }: ServerRow) =>
+      Object.hasOwn(properties, WHITELIST) ? { properties: { ...properties, [WHITELIST]: value } } : {};
+    const commands = [`whitelist ${enforced ? 'on' : 'off'}`];
+    await this.#apply(serverId, { commands, isDone, write, fields }, record);
+  }
+
+  /** NOT_FOUND PLAYER_NOT_ONLINE; FAILED_PRECONDITION SERVER_NOT_RUNNING. */
+  async kick(serverId: string, name: string, reason: string, record: InWrite): Promise<void> {
+    const now = await this.#get(serverId);
+    rconOf(now);
+    const isHim = (other: string) => other.toLowerCase() === name.toLowerCase();
+    const player = (await this.#onlineOn(now)).online.find(isHim);
+    if (player === undefined) throw playerNotOnline(now, name);
+    await this.#options.store.write(record);
+    const said = await runOnGame(this.#options, now, kickCommand(player, reason));
+    const isGone = await this.#holdsSoon(async () => !(await this.#onlineOn(now)).online.some(isHim));
+    // Who comes back at once was thrown out all the same.
+    if (!isGone && !said.startsWith('Kicked ')) throw gameRefused(now, said);
+  }
+
+  async #get(serverId: string): Promise<ServerNow> {
+    const now = await this.#options.servers.get(serverId);
     if (!now) throw serverNotFound(serverId);
     return now;
   }
 
-  const propertiesOf = (now: ServerNow) => files.properties(now.row.id, isStopped(now) ? now.row : undefined);
+  #propertiesOf(now: ServerNow): Promise<ReadonlyMap<string, string>> {
+    return this.#files.properties(now.row.id, isStopped(now) ? now.row : undefined);
+  }
 
-  async function listOf({ row, state }: ServerNow, list: PlayerList): Promise<unknown[]> {
+  async #listOf({ row, state }: ServerNow, list: PlayerList): Promise<unknown[]> {
     try {
-      return await files.read(row.id, PLAYER_LISTS[list]);
+      return await this.#files.read(row.id, PLAYER_LISTS[list]);
     } catch (error) {
       // A game in the midst of writing it, perhaps.
       if (state !== 'running') throw error;
-      await sleep(clock, LOOK_MS);
-      return files.read(row.id, PLAYER_LISTS[list]);
+      await sleep(this.#clock, LOOK_MS);
+      return this.#files.read(row.id, PLAYER_LISTS[list]);
     }
   }
 
-  async function namesOf(now: ServerNow): Promise<Names> {
-    const properties = await propertiesOf(now);
+  async #namesOf(now: ServerNow): Promise<Names> {
+    const properties = await this.#propertiesOf(now);
     // Only a convenience: without it accounts are looked up.
-    const remembered = await files.read(now.row.id, 'usercache.json').catch(() => []);
-    return { onlineMode: properties.get('online-mode') !== 'false', remembered, at: clock.now() };
+    const remembered = await this.#files.read(now.row.id, 'usercache.json').catch(() => []);
+    return { onlineMode: properties.get('online-mode') !== 'false', remembered, at: this.#clock.now() };
   }
 
   /** Whom a name on a list means: the entry itself tells, also where the account is no more or has another name by now. */
-  async function listedAs(now: ServerNow, list: PlayerList, name: string): Promise<Profile> {
-    const remembered = rememberedAs(name, await namesOf(now));
-    const entries = (await listOf(now, list)).filter((entry) => typeof entry === 'object' && entry !== null);
+  async #listedAs(now: ServerNow, list: PlayerList, name: string): Promise<Profile> {
+    const remembered = rememberedAs(name, await this.#namesOf(now));
+    const entries = (await this.#listOf(now, list)).filter((entry) => typeof entry === 'object' && entry !== null);
     const named = entries.find((entry) => entryOf(entry).name === name.toLowerCase());
     const entry = named ?? entries.find((entry) => remembered && entryOf(entry).uuid === remembered.uuid);
     const { name: spelled } = (entry ?? {}) as { name?: unknown };
@@ -137,48 +198,50 @@ export function createPlayers(options: PlayersOptions): Players {
     return { name: isName ? spelled : name, uuid: remembered?.uuid ?? '' };
   }
 
-  async function changeFor(now: ServerNow, wanted: WantedChange): Promise<PlayerChange> {
+  async #changeFor(now: ServerNow, wanted: WantedChange): Promise<PlayerChange> {
     if (wanted.list === 'bannedIps') return wanted;
     const { name, list, listed } = wanted;
-    const who = listed ? await profileOf(name, await namesOf(now), profiles) : await listedAs(now, list, name);
+    const who = listed
+      ? await profileOf(name, await this.#namesOf(now), this.#options.profiles)
+      : await this.#listedAs(now, list, name);
     if (wanted.list === 'banned') return { ...wanted, list: 'banned', who };
     if (wanted.list === 'whitelist') return { ...wanted, list: 'whitelist', who };
-    const level = (await propertiesOf(now)).get('op-permission-level') ?? '';
+    const level = (await this.#propertiesOf(now)).get('op-permission-level') ?? '';
     return { ...wanted, list: 'ops', who, level: /^[0-4]$/.test(level) ? Number(level) : OP_LEVEL };
   }
 
-  async function apply(serverId: string, change: TwoWays, record: InWrite): Promise<void> {
+  async #apply(serverId: string, change: TwoWays, record: InWrite): Promise<void> {
     const { commands, fields } = change;
-    const now = await get(serverId);
+    const now = await this.#get(serverId);
     if (isStopped(now)) {
       // While the server takes no other command: no game starts until the files are as they shall be, and none is up.
       const write = async (tx: Tx) => {
         await record(tx);
         await change.write();
       };
-      await servers.patchAtRest(serverId, fields ?? {}, write).catch(async (error: unknown) => {
+      await this.#options.servers.patchAtRest(serverId, fields ?? {}, write).catch(async (error: unknown) => {
         const isAwake = error instanceof StatusError && error.reason === 'SERVER_NOT_STOPPED';
-        throw isAwake ? passing(await get(serverId)) : error;
+        throw isAwake ? passing(await this.#get(serverId)) : error;
       });
       return;
     }
     if (now.state !== 'running') throw passing(now);
     // Before the command, as in the console: what it does is done by the game.
-    await store.write(record);
-    const said = await orNoConsole(() => runAll(now, commands));
+    await this.#options.store.write(record);
+    const said = await orNoConsole(() => this.#runAll(now, commands));
     if (said === undefined) await change.write();
-    else if (!(await holdsSoon(() => change.isDone()))) throw gameRefused(now, said);
-    if (fields) await servers.patch(serverId, fields);
+    else if (!(await this.#holdsSoon(() => change.isDone()))) throw gameRefused(now, said);
+    if (fields) await this.#options.servers.patch(serverId, fields);
   }
 
-  async function runAll(now: ServerNow, commands: readonly string[]): Promise<string> {
+  async #runAll(now: ServerNow, commands: readonly string[]): Promise<string> {
     let said = '';
-    for (const command of commands) said = await runOnGame(access, now, command);
+    for (const command of commands) said = await runOnGame(this.#options, now, command);
     return said;
   }
 
   /** A game in the midst of writing a file shows a broken one: that, too, is a reason to look again. */
-  async function holdsSoon(isDone: () => Promise<boolean>): Promise<boolean> {
+  async #holdsSoon(isDone: () => Promise<boolean>): Promise<boolean> {
     for (let look = 1; ; look++) {
       try {
         if (await isDone()) return true;
@@ -186,76 +249,16 @@ export function createPlayers(options: PlayersOptions): Players {
       } catch (error) {
         if (look === LOOKS) throw error;
       }
-      await sleep(clock, LOOK_MS);
+      await sleep(this.#clock, LOOK_MS);
     }
   }
 
-  async function onlineOn(now: ServerNow): Promise<Pick<PlayersNow, 'online' | 'withoutConsole'>> {
+  async #onlineOn(now: ServerNow): Promise<Pick<PlayersNow, 'online' | 'withoutConsole'>> {
     if (now.state !== 'running') return { online: [], withoutConsole: false };
-    const said = await orNoConsole(() => runOnGame(access, now, 'list'));
+    const said = await orNoConsole(() => runOnGame(this.#options, now, 'list'));
     if (said !== undefined) return { online: onlinePlayers(said), withoutConsole: false };
-    return { online: [...new Set(joined(now.row.id).map(({ name }) => name))], withoutConsole: true };
+    return { online: [...new Set(this.#options.joined(now.row.id).map(({ name }) => name))], withoutConsole: true };
   }
-
-  return {
-    async now(serverId) {
-      const now = await get(serverId);
-      const running = now.state === 'running';
-      const [{ online, withoutConsole }, properties, whitelist, ops, banned, bannedIps] = await Promise.all([
-        onlineOn(now),
-        propertiesOf(now),
-        listOf(now, 'whitelist'),
-        listOf(now, 'ops'),
-        listOf(now, 'banned'),
-        listOf(now, 'bannedIps'),
-      ]);
-      const lists = { whitelist, ops, banned, bannedIps };
-      return { running, online, withoutConsole, whitelistEnforced: properties.get(WHITELIST) === 'true', lists };
-    },
-
-    async change(serverId, wanted, record) {
-      const now = await get(serverId);
-      const change = await changeFor(now, wanted);
-      const file = PLAYER_LISTS[change.list];
-      const lifted = isNewBan(change) && isEnded(await listOf(now, change.list), change, clock.now());
-      const commands = [...(lifted ? [commandOf({ ...change, listed: false })] : []), commandOf(change)];
-      const isDone = async () => isAsWanted(await files.read(serverId, file), change, clock.now());
-      const write = async () => {
-        const changed = withChange(await files.read(serverId, file), change, clock.now());
-        if (changed) await files.write(serverId, file, changed);
-      };
-      await apply(serverId, { commands, isDone, write }, record);
-      if (change.list === 'bannedIps') onAddressBan(serverId);
-    },
-
-    async enforceWhitelist(serverId, enforced, record) {
-      const value = String(enforced);
-      const isDone = async () => {
-        const isIt = (await files.properties(serverId)).get(WHITELIST) === value;
-        if (isIt) await files.keepProperty(serverId, { name: WHITELIST });
-        return isIt;
-      };
-      const write = () => files.keepProperty(serverId, { name: WHITELIST, value });
-      // What the owner set would win over the file at the next boot.
-      const fields = ({ properties }: ServerRow) =>
-        Object.hasOwn(properties, WHITELIST) ? { properties: { ...properties, [WHITELIST]: value } } : {};
-      const commands = [`whitelist ${enforced ? 'on' : 'off'}`];
-      await apply(serverId, { commands, isDone, write, fields }, record);
-    },
-
-    async kick(serverId, name, reason, record) {
-      const now = await get(serverId);
-      rconOf(now);
-      const isHim = (other: string) => other.toLowerCase() === name.toLowerCase();
-      const player = (await onlineOn(now)).online.find(isHim);
-      if (player === undefined) throw playerNotOnline(now, name);
-      await store.write(record);
-      const said = await runOnGame(access, now, kickCommand(player, reason));
-      const isGone = await holdsSoon(async () => !(await onlineOn(now)).online.some(isHim));
-      // Who comes back at once was thrown out all the same.
-      if (!isGone && !said.startsWith('Kicked ')) throw gameRefused(now, said);
-    },
-  };
 }
 
 /** Undefined where the game has no console. */

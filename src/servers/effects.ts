@@ -22,13 +22,14 @@ import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { abortable } from '../kernel/timeout.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { setAlarm } from './alarms.ts';
-import { type DiagnoserOptions, createDiagnoser } from './failures/diagnoser.ts';
+import { type Diagnose, type DiagnoserOptions, createDiagnoser } from './failures/diagnoser.ts';
 import { asFailure } from './failures/effect-failure.ts';
+import { withPatience } from './failures/engine-patience.ts';
 import type { EffectHost, InstallPack, Maintain, ServerMods } from './effect-host.ts';
 import type { Presence } from './presence.ts';
 import { MachineGone, onItsNode } from './lost-start.ts';
 import { GameEnded, untilReady } from './readiness.ts';
-import { type CrashArtefacts, createCrashArtefacts } from './failures/crash-artefacts.ts';
+import { type CrashArtefactReader, type CrashArtefacts, createCrashArtefacts } from './failures/crash-artefacts.ts';
 import type { ServerRow } from './rows.ts';
 import { lastPosition, linesBehind } from './run-log.ts';
 import { sampleEvery } from './sampling.ts';
@@ -89,277 +90,285 @@ const GRACE_MS = 45_000;
 const BEHIND_DEADLINE_MS = 15_000;
 /** What the runner in the game's image says where it was the first to lose patience. */
 const RUNNER_KILLED = /Took too long, so killing server process/;
-/** An engine that does not answer is asked again this often, for this long, before a start has failed. */
-const ENGINE_RETRY_MS = 2_000;
-const ENGINE_PATIENCE_MS = MINUTE_MS;
-/** How often it is looked at after a failure that its going down would explain. */
-const ENGINE_LOOKS = 3;
 
 /**
  * Each effect says "make it so" and may be run again from the start at any time, as after a crash of this process. All wait
  * for the commit of the snapshot that asked for them, heed `signal`, and reject with a Failure that an owner can read.
  */
 export function createEffects(options: EffectsOptions): (host: EffectHost) => Effects {
-  const { engine, console, management, clock, log, dataDir } = options;
-  const artefacts = createCrashArtefacts(options);
-  const diagnose = createDiagnoser(options);
+  return (host) => new ServerEffects(options, host).actors();
+}
 
-  return (host) => {
-    const maintain = options.maintain?.(host) ?? unknownJob;
+class ServerEffects {
+  readonly #options: EffectsOptions;
+  readonly #host: EffectHost;
+  readonly #artefacts: CrashArtefactReader;
+  readonly #diagnose: Diagnose;
+  readonly #maintain: Maintain;
 
-    async function specOf(row: ServerRow, toSpec: typeof gameSpec, build?: string): Promise<GameSpec> {
-      const spec = toSpec(row, {
-        dataDir: dataRoot(dataDir, row.id),
-        gameImage: options.gameImage,
-        sandboxImage: options.sandboxImage,
-        cpus: options.cpusFor(row.ramMb, row.region || undefined),
-        rconPassword: options.rconPassword(row.id),
-        eulaAccepted: await options.eulaAccepted(row),
-        ports: options.portsOf(row.id),
-        build,
-      });
-      const placed = { ...spec, region: row.region || undefined };
-      return row.type === SANDBOX ? { ...placed, env: { ...spec.env, ...options.sandboxFaults } } : placed;
-    }
+  constructor(options: EffectsOptions, host: EffectHost) {
+    this.#options = options;
+    this.#host = host;
+    this.#artefacts = createCrashArtefacts(options);
+    this.#diagnose = createDiagnoser(options);
+    this.#maintain = options.maintain?.(host) ?? unknownJob;
+  }
 
-    function rowOf(id: string): ServerRow {
-      const now = host.now(id);
-      if (now === undefined) throw new Error(`no actor for server ${id}`);
-      return now.row;
-    }
-
-    async function findingsOf({ id, phase }: NonNullable<Deadline['of']>): Promise<Failure> {
-      const { lines, report } = await artefactsOf(id);
-      return diagnose(rowOf(id), { lines, report, exit: null, phase });
-    }
-
-    async function failed(error: unknown, phase: 'install' | 'start', row: ServerRow): Promise<Failure> {
-      return asFailure(error, { phase, row, artefacts: await artefactsOf(row.id), diagnose, dataDir });
-    }
-
-    function artefactsOf(id: string): Promise<CrashArtefacts> {
-      return artefacts.read(id, clock.wallOf(host.now(id)?.context.wokenAt ?? clock.now()));
-    }
-
-    async function prepare(row: ServerRow, rconPassword: string): Promise<void> {
-      const eulaAccepted = await options.eulaAccepted(row);
-      await prepareDataRoot(dataDir, row, { rconPassword, eulaAccepted }, options.owner);
-    }
-
-    async function install(row: ServerRow, signal: AbortSignal): Promise<void> {
-      if (row.modpackPlatform === '') return await engine.install(await specOf(row, installSpec), signal);
-      if (options.installPack === undefined) return await installByImage(row, signal);
-      const progress = (percent: number) => host.tell(row.id, { type: 'PROGRESS', phase: 'starting', percent });
-      const software = await options.installPack(row, { signal, progress });
-      signal.throwIfAborted();
-      await host.patch(row.id, software);
-    }
-
-    /** The pack's version is settled first where it can be: the image would choose one, and so its Minecraft, at every start. */
-    async function installByImage(row: ServerRow, signal: AbortSignal): Promise<void> {
-      const { id, modpackPlatform: platform, modpackRef, modpackVersion, version } = row;
-      const settled = (await options.mods?.pack(platform, { modpackRef, modpackVersion, version }, signal)) ?? {};
-      signal.throwIfAborted();
-      await host.patch(id, settled);
-      const now = { ...row, ...settled };
-      await engine.install(await specOf(now, installSpec), signal);
-      const made = await packOfImage(dataRoot(dataDir, id), platform, now);
-      signal.throwIfAborted();
-      await host.patch(id, made);
-    }
-
-    async function boot(id: string, signal: AbortSignal): Promise<Booted> {
-      const { row, context } = host.now(id) ?? { row: rowOf(id), context: undefined };
-      let rconPassword = options.rconPassword(id);
-      const since = context?.wokenAt ?? clock.now();
-      const { before, last } = await artefacts.begin(id);
-      if (before === undefined || !before.up) {
-        await options.mayRun?.(row);
-        rconPassword = (await options.newRconPassword?.(id)) ?? rconPassword;
-        await prepare(row, rconPassword);
-        await liftProxyBans(dataRoot(dataDir, id), await engine.proxyAddresses(), options.owner);
-        await settleBanEnds(dataRoot(dataDir, id), options.owner);
-        await options.mods?.settle(id, signal);
-      }
-      const build = await notedBuild(dataRoot(dataDir, id), row);
-      const game = await engine.boot(await specOf(row, gameSpec, build), signal);
-      signal.throwIfAborted();
-      await untilReady({
-        ...options,
-        row,
-        rconPassword,
-        after: last ?? undefined,
-        game,
-        published: options.portsOf(id),
-        since,
-        signal,
-        progress: (phase, percent) => host.tell(id, { type: 'PROGRESS', phase, percent }),
-      });
-      if (game.game === null) throw new EngineError('unknown', 'the engine gave the game no address');
-      const at = clock.now();
-      if (build === undefined) await keepBuild(row);
-      // A game that already ran when it was found says nothing of how long a cold start takes.
-      if (!before?.up) noteColdStart(row, at - since);
-      return { at, address: game.game, rcon: game.rcon, logAfter: artefacts.logAfter(id) };
-    }
-
-    /** So that later starts run the same build, however many newer ones there are by then. This one is none the worse without. */
-    async function keepBuild(row: ServerRow): Promise<void> {
-      await noteBuild(dataRoot(dataDir, row.id), row, options.owner).catch((error: unknown) => {
-        log.warn(
-          { server: row.id, err: error },
-          'the build that runs could not be noted; the next start takes the newest',
-        );
-      });
-    }
-
-    /** It serves later estimates only, so neither the players who wait for this start nor its success depend on the write. */
-    function noteColdStart({ id }: ServerRow, ms: number): void {
-      const noted = ({ coldStartsMs }: ServerRow) => ({ coldStartsMs: [...coldStartsMs, ms].slice(-10) });
-      host.patch(id, noted).catch((error: unknown) => {
-        log.debug({ server: id, err: error }, 'the length of a start could not be stored');
-      });
-    }
-
-    async function halt(id: string, kill: boolean): Promise<void> {
-      const game = await engine.inspect(id);
-      const { cause, deadlineAt } = host.now(id)?.context ?? { cause: undefined, deadlineAt: null };
-      const until = cause?.id === HUNG.id || deadlineAt === null ? clock.now() + GRACE_MS : deadlineAt;
-      if (kill) await engine.kill(id);
-      else if (game?.up && game.rcon !== null) await saveAndStop(id, game, until - SIGNAL_MS);
-      await engine.halt(id, Math.max(0, until - clock.now()) + BEHIND_DEADLINE_MS);
-      if (game?.rcon) console.release(game.rcon);
-      if (game?.management) management.release(game.management);
-    }
-
-    /**
-     * Asks the game to save and end by itself, which no signal can do for every core, and waits for that. Failing that, the
-     * engine's halt does.
-     */
-    async function saveAndStop(id: string, { rcon }: Game, until: number): Promise<void> {
-      if (rcon === null) return;
-      const password = options.rconPassword(id);
-      try {
-        await console.run(rcon, password, 'save-all flush');
-        await console.run(rcon, password, 'stop');
-      } catch (error) {
-        return log.debug({ server: id, err: error }, 'console did not take the stop; halting without it');
-      }
-      for (; clock.now() < until; await sleep(clock, 250)) {
-        if (!(await engine.inspect(id))?.up) return;
-      }
-    }
-
-    /**
-     * Tries again while the engine is out of reach. What it answers, and what becomes of games, while it is going down is
-     * told from a real failure by asking it a little later.
-     */
-    async function withPatience<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
-      for (const end = clock.now() + ENGINE_PATIENCE_MS; ; await sleep(clock, ENGINE_RETRY_MS, signal)) {
-        const outages = options.outages();
-        try {
-          return await attempt();
-        } catch (error) {
-          signal.throwIfAborted();
-          if (clock.now() >= end || !(isAway(error) || (mayBeGoing(error) && (await wasAway(outages, signal)))))
-            throw error;
-        }
-      }
-    }
-
-    /** Whether the engine is out of reach now, or was since `outages` were counted. */
-    async function wasAway(outages: number, signal: AbortSignal): Promise<boolean> {
-      for (let look = 0; look < ENGINE_LOOKS; look++) {
-        await sleep(clock, ENGINE_RETRY_MS, signal);
-        if (options.outages() > outages || (await engine.list().then(() => false, isAway))) return true;
-      }
-      return false;
-    }
-
+  actors(): Effects {
+    const { engine, clock } = this.#options;
     return {
-      install: fromPromise<Finished, { id: string }>(async ({ input: { id }, signal }) => {
-        await host.committed(id, signal);
-        const row = rowOf(id);
-        try {
-          await artefacts.begin(id);
-          await options.mayRun?.(row);
-          await prepare(row, options.rconPassword(id));
-          await forgetBuild(dataRoot(dataDir, id), options.owner);
-          await install(row, signal);
-        } catch (error) {
-          signal.throwIfAborted();
-          throw await failed(error, 'install', row);
-        }
-        return { at: clock.now() };
-      }),
-
-      boot: fromPromise<Booted, { id: string }>(async ({ input: { id }, signal }) => {
-        await host.committed(id, signal);
-        try {
-          const start = (within: AbortSignal) => withPatience(within, () => boot(id, within));
-          return await onItsNode({ engine, clock, id, signal }, start);
-        } catch (error) {
-          signal.throwIfAborted();
-          if (error instanceof MachineGone) {
-            log.warn({ server: id }, `${id} starts anew: ${error.message}`);
-            host.tell(id, { type: 'DOWN', at: clock.now(), how: 'lost', failure: error.failure });
-            return await abortable(new Promise<never>(() => {}), signal);
-          }
-          const level = isExplained(error) ? 'debug' : 'warn';
-          log[level]({ server: id, err: error }, `${id} could not start: what follows says how that came`);
-          const failure = await failed(error, 'start', rowOf(id));
-          throw failure.code === 'no_room' ? { ...failure, at: clock.now() } : failure;
-        }
-      }),
-
-      halt: fromPromise<Finished, { id: string; kill: boolean }>(async ({ input: { id, kill }, signal }) => {
-        await host.committed(id, signal);
-        const after = kill ? null : await lastPosition(engine, id);
-        await halt(id, kill);
-        const killed = !kill && (await linesBehind(engine, id, after)).some((line) => RUNNER_KILLED.test(line));
-        return { at: clock.now(), ...(killed && { killed }) };
-      }),
-
-      maintain: fromPromise<Maintained, { id: string; jobId: string }>(async ({ input: { id, jobId }, signal }) => {
-        await host.committed(id, signal);
-        try {
-          const failure = await maintain(id, jobId, signal);
-          return { at: clock.now(), failure };
-        } catch (error) {
-          if (!signal.aborted)
-            log.error({ server: id, err: error }, 'a job could be neither done nor undone; trying again');
-          throw error;
-        }
-      }),
-
-      erase: fromPromise<Finished, { id: string }>(async ({ input: { id }, signal }) => {
-        await host.committed(id, signal);
-        await halt(id, true);
-        await engine.erase(id);
-        for (const eraser of options.erasers) await eraser(id);
-        await eraseDataRoot(dataDir, id);
-        artefacts.forget(id);
-        return { at: clock.now() };
-      }),
-
+      install: this.#effect((id, signal) => this.#install(id, signal)),
+      boot: this.#effect((id, signal) => this.#boot(id, signal)),
+      halt: this.#effect<Finished, { kill: boolean }>((id, _, { kill }) => this.#halt(id, kill)),
+      maintain: this.#effect<Maintained, { jobId: string }>((id, signal, { jobId }) => this.#doJob(id, jobId, signal)),
+      erase: this.#effect((id) => this.#erase(id)),
       watch: fromCallback<ServerEvent, { id: string }>(({ input: { id }, sendBack }) =>
-        sampleEvery(options, host, id, sendBack),
+        sampleEvery(this.#options, this.#host, id, sendBack),
       ),
-
       alarm: fromCallback<ServerEvent, Deadline>(({ input: { at, of }, sendBack }) =>
         setAlarm(
           clock,
           at,
           sendBack,
-          of && { findings: () => findingsOf(of), isHeldUp: () => lostGame(engine.nodes, of.id) !== undefined },
+          of && { findings: () => this.#findingsOf(of), isHeldUp: () => lostGame(engine.nodes, of.id) !== undefined },
         ),
       ),
-
       pause: fromCallback<ServerEvent, { ms: number }>(({ input: { ms }, sendBack }) =>
         clock.at(clock.now() + ms, () => sendBack({ type: 'ALARM', at: clock.now() })),
       ),
     };
-  };
+  }
+
+  /** One that waits for the commit first. */
+  #effect<Output, Input = unknown>(run: (id: string, signal: AbortSignal, input: Input) => Promise<Output>) {
+    return fromPromise<Output, Input & { id: string }>(async ({ input, signal }) => {
+      await this.#host.committed(input.id, signal);
+      return await run(input.id, signal, input);
+    });
+  }
+
+  async #install(id: string, signal: AbortSignal): Promise<Finished> {
+    const { clock, dataDir, owner, mayRun, rconPassword } = this.#options;
+    const row = this.#rowOf(id);
+    try {
+      await this.#artefacts.begin(id);
+      await mayRun?.(row);
+      await this.#prepare(row, rconPassword(id));
+      await forgetBuild(dataRoot(dataDir, id), owner);
+      await this.#installCore(row, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw await this.#failed(error, 'install', row);
+    }
+    return { at: clock.now() };
+  }
+
+  async #installCore(row: ServerRow, signal: AbortSignal): Promise<void> {
+    const { engine, installPack } = this.#options;
+    if (row.modpackPlatform === '') return await engine.install(await this.#specOf(row, installSpec), signal);
+    if (installPack === undefined) return await this.#installByImage(row, signal);
+    const progress = (percent: number) => this.#host.tell(row.id, { type: 'PROGRESS', phase: 'starting', percent });
+    const software = await installPack(row, { signal, progress });
+    signal.throwIfAborted();
+    await this.#host.patch(row.id, software);
+  }
+
+  /** The pack's version is settled first where it can be: the image would choose one, and so its Minecraft, at every start. */
+  async #installByImage(row: ServerRow, signal: AbortSignal): Promise<void> {
+    const { engine, mods, dataDir } = this.#options;
+    const { id, modpackPlatform: platform, modpackRef, modpackVersion, version } = row;
+    const settled = (await mods?.pack(platform, { modpackRef, modpackVersion, version }, signal)) ?? {};
+    signal.throwIfAborted();
+    await this.#host.patch(id, settled);
+    const now = { ...row, ...settled };
+    await engine.install(await this.#specOf(now, installSpec), signal);
+    const made = await packOfImage(dataRoot(dataDir, id), platform, now);
+    signal.throwIfAborted();
+    await this.#host.patch(id, made);
+  }
+
+  async #boot(id: string, signal: AbortSignal): Promise<Booted> {
+    const { engine, clock, log } = this.#options;
+    try {
+      return await onItsNode({ engine, clock, id, signal }, (within) =>
+        withPatience(this.#options, within, () => this.#untilBooted(id, within)),
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof MachineGone) {
+        log.warn({ server: id }, `${id} starts anew: ${error.message}`);
+        this.#host.tell(id, { type: 'DOWN', at: clock.now(), how: 'lost', failure: error.failure });
+        return await abortable(new Promise<never>(() => {}), signal);
+      }
+      const level = isExplained(error) ? 'debug' : 'warn';
+      log[level]({ server: id, err: error }, `${id} could not start: what follows says how that came`);
+      const failure = await this.#failed(error, 'start', this.#rowOf(id));
+      throw failure.code === 'no_room' ? { ...failure, at: clock.now() } : failure;
+    }
+  }
+
+  async #untilBooted(id: string, signal: AbortSignal): Promise<Booted> {
+    const { engine, clock, dataDir, portsOf } = this.#options;
+    const { row, context } = this.#host.now(id) ?? { row: this.#rowOf(id), context: undefined };
+    const since = context?.wokenAt ?? clock.now();
+    const { before, last } = await this.#artefacts.begin(id);
+    const rconPassword = before?.up ? this.#options.rconPassword(id) : await this.#beforeBoot(row, signal);
+    const build = await notedBuild(dataRoot(dataDir, id), row);
+    const game = await engine.boot(await this.#specOf(row, gameSpec, build), signal);
+    signal.throwIfAborted();
+    await untilReady({
+      ...this.#options,
+      row,
+      rconPassword,
+      after: last ?? undefined,
+      game,
+      published: portsOf(id),
+      since,
+      signal,
+      progress: (phase, percent) => this.#host.tell(id, { type: 'PROGRESS', phase, percent }),
+    });
+    if (game.game === null) throw new EngineError('unknown', 'the engine gave the game no address');
+    const at = clock.now();
+    if (build === undefined) await this.#keepBuild(row);
+    // A game that already ran when it was found says nothing of how long a cold start takes.
+    if (!before?.up) this.#noteColdStart(row, at - since);
+    return { at, address: game.game, rcon: game.rcon, logAfter: this.#artefacts.logAfter(id) };
+  }
+
+  /** Whatever has to be so before a game starts. Gives the password of its console. */
+  async #beforeBoot(row: ServerRow, signal: AbortSignal): Promise<string> {
+    const { engine, mods, owner, mayRun, rconPassword, newRconPassword } = this.#options;
+    const root = dataRoot(this.#options.dataDir, row.id);
+    await mayRun?.(row);
+    const password = (await newRconPassword?.(row.id)) ?? rconPassword(row.id);
+    await this.#prepare(row, password);
+    await liftProxyBans(root, await engine.proxyAddresses(), owner);
+    await settleBanEnds(root, owner);
+    await mods?.settle(row.id, signal);
+    return password;
+  }
+
+  async #prepare(row: ServerRow, rconPassword: string): Promise<void> {
+    const { dataDir, owner, eulaAccepted } = this.#options;
+    await prepareDataRoot(dataDir, row, { rconPassword, eulaAccepted: await eulaAccepted(row) }, owner);
+  }
+
+  async #specOf(row: ServerRow, toSpec: typeof gameSpec, build?: string): Promise<GameSpec> {
+    const options = this.#options;
+    const spec = toSpec(row, {
+      dataDir: dataRoot(options.dataDir, row.id),
+      gameImage: options.gameImage,
+      sandboxImage: options.sandboxImage,
+      cpus: options.cpusFor(row.ramMb, row.region || undefined),
+      rconPassword: options.rconPassword(row.id),
+      eulaAccepted: await options.eulaAccepted(row),
+      ports: options.portsOf(row.id),
+      build,
+    });
+    const placed = { ...spec, region: row.region || undefined };
+    return row.type === SANDBOX ? { ...placed, env: { ...spec.env, ...options.sandboxFaults } } : placed;
+  }
+
+  /** So that later starts run the same build, however many newer ones there are by then. This one is none the worse without. */
+  async #keepBuild(row: ServerRow): Promise<void> {
+    const { dataDir, owner, log } = this.#options;
+    await noteBuild(dataRoot(dataDir, row.id), row, owner).catch((error: unknown) => {
+      log.warn(
+        { server: row.id, err: error },
+        'the build that runs could not be noted; the next start takes the newest',
+      );
+    });
+  }
+
+  /** It serves later estimates only, so neither the players who wait for this start nor its success depend on the write. */
+  #noteColdStart({ id }: ServerRow, ms: number): void {
+    const noted = ({ coldStartsMs }: ServerRow) => ({ coldStartsMs: [...coldStartsMs, ms].slice(-10) });
+    this.#host.patch(id, noted).catch((error: unknown) => {
+      this.#options.log.debug({ server: id, err: error }, 'the length of a start could not be stored');
+    });
+  }
+
+  async #halt(id: string, kill: boolean): Promise<Finished> {
+    const { engine, clock } = this.#options;
+    const after = kill ? null : await lastPosition(engine, id);
+    await this.#haltGame(id, kill);
+    const killed = !kill && (await linesBehind(engine, id, after)).some((line) => RUNNER_KILLED.test(line));
+    return { at: clock.now(), ...(killed && { killed }) };
+  }
+
+  async #haltGame(id: string, kill: boolean): Promise<void> {
+    const { engine, console, management, clock } = this.#options;
+    const game = await engine.inspect(id);
+    const { cause, deadlineAt } = this.#host.now(id)?.context ?? { cause: undefined, deadlineAt: null };
+    const until = cause?.id === HUNG.id || deadlineAt === null ? clock.now() + GRACE_MS : deadlineAt;
+    if (kill) await engine.kill(id);
+    else if (game?.up) await this.#saveAndStop(game, until - SIGNAL_MS);
+    await engine.halt(id, Math.max(0, until - clock.now()) + BEHIND_DEADLINE_MS);
+    if (game?.rcon) console.release(game.rcon);
+    if (game?.management) management.release(game.management);
+  }
+
+  /**
+   * Asks the game to save and end by itself, which no signal can do for every core, and waits for that. Failing that, the
+   * engine's halt does.
+   */
+  async #saveAndStop({ serverId: id, rcon }: Game, until: number): Promise<void> {
+    const { engine, console, clock, log } = this.#options;
+    if (rcon === null) return;
+    const password = this.#options.rconPassword(id);
+    try {
+      await console.run(rcon, password, 'save-all flush');
+      await console.run(rcon, password, 'stop');
+    } catch (error) {
+      return log.debug({ server: id, err: error }, 'console did not take the stop; halting without it');
+    }
+    for (; clock.now() < until; await sleep(clock, 250)) {
+      if (!(await engine.inspect(id))?.up) return;
+    }
+  }
+
+  async #doJob(id: string, jobId: string, signal: AbortSignal): Promise<Maintained> {
+    const { clock, log } = this.#options;
+    try {
+      const failure = await this.#maintain(id, jobId, signal);
+      return { at: clock.now(), failure };
+    } catch (error) {
+      if (!signal.aborted)
+        log.error({ server: id, err: error }, 'a job could be neither done nor undone; trying again');
+      throw error;
+    }
+  }
+
+  async #erase(id: string): Promise<Finished> {
+    const { engine, clock, dataDir, erasers } = this.#options;
+    await this.#haltGame(id, true);
+    await engine.erase(id);
+    for (const eraser of erasers) await eraser(id);
+    await eraseDataRoot(dataDir, id);
+    this.#artefacts.forget(id);
+    return { at: clock.now() };
+  }
+
+  async #findingsOf({ id, phase }: NonNullable<Deadline['of']>): Promise<Failure> {
+    const { lines, report } = await this.#artefactsOf(id);
+    return this.#diagnose(this.#rowOf(id), { lines, report, exit: null, phase });
+  }
+
+  async #failed(error: unknown, phase: 'install' | 'start', row: ServerRow): Promise<Failure> {
+    const artefacts = await this.#artefactsOf(row.id);
+    return asFailure(error, { phase, row, artefacts, diagnose: this.#diagnose, dataDir: this.#options.dataDir });
+  }
+
+  #artefactsOf(id: string): Promise<CrashArtefacts> {
+    const { clock } = this.#options;
+    return this.#artefacts.read(id, clock.wallOf(this.#host.now(id)?.context.wokenAt ?? clock.now()));
+  }
+
+  #rowOf(id: string): ServerRow {
+    const now = this.#host.now(id);
+    if (now === undefined) throw new Error(`no actor for server ${id}`);
+    return now.row;
+  }
 }
 
 async function unknownJob(): Promise<never> {
@@ -369,15 +378,4 @@ async function unknownJob(): Promise<never> {
 /** The failure that is told of it says all there is to say. */
 function isExplained(error: unknown): boolean {
   return error instanceof GameEnded || error instanceof EngineError || error instanceof StatusError;
-}
-
-function isAway(error: unknown): boolean {
-  return error instanceof EngineError && error.code === 'engine_unavailable';
-}
-
-/** An engine that is shutting down ends its games by signals and refuses in words of its own. */
-function mayBeGoing(error: unknown): boolean {
-  if (error instanceof GameEnded)
-    return !error.exit?.oomKilled && [null, 0, 137, 143].includes(error.exit?.code ?? null);
-  return error instanceof EngineError && error.code === 'unknown';
 }

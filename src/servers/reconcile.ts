@@ -1,11 +1,11 @@
 import type { Ending } from '../../machines/server-types.ts';
-import { type Engine, EngineError, type Exit, type Game } from '../engines/engine.ts';
+import { type Engine, EngineError, type EngineEvent, type Exit, type Game } from '../engines/engine.ts';
 import { newestCrashReport } from '../game/diagnosis/crash-reports.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
-import { type DiagnoserOptions, createDiagnoser } from './failures/diagnoser.ts';
+import { type Diagnose, type DiagnoserOptions, createDiagnoser } from './failures/diagnoser.ts';
 import { linesBehind, sinceReady } from './run-log.ts';
 import type { Servers } from './servers.ts';
 
@@ -39,43 +39,96 @@ const EVERY_MS = MINUTE_MS;
  * server are removed. Returns the function that ends it.
  */
 export async function startReconcile(options: ReconcileOptions): Promise<() => void> {
-  const diagnose = createDiagnoser(options);
-  const { engine, servers, clock, log, dataDir, onReturn, onAway, onLook } = options;
+  const comparison = new Comparison(options);
+  await comparison.resync();
+  return () => comparison.close();
+}
+
+class Comparison {
+  readonly #options: ReconcileOptions;
+  readonly #diagnose: Diagnose;
   /** Servers whose last comparison failed, and whether nobody had told of their game's end. */
-  const pending = new Map<string, boolean>();
-  let closed = false;
-  let retryMs = RETRY_MS;
-  let cancelNext = () => {};
+  readonly #pending = new Map<string, boolean>();
+  readonly #unwatch: () => void;
+  #closed = false;
+  #retryMs = RETRY_MS;
+  #cancelNext = () => {};
+
+  constructor(options: ReconcileOptions) {
+    this.#options = options;
+    this.#diagnose = createDiagnoser(options);
+    this.#unwatch = options.engine.watch((event) => this.#heed(event));
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancelNext();
+    this.#unwatch();
+  }
+
+  /** Compares everything, and again in a minute; sooner where it could not. */
+  async resync(thorough = true): Promise<void> {
+    this.#cancelNext();
+    if (this.#closed) return;
+    try {
+      await this.#everything(thorough);
+      this.#retryMs = RETRY_MS;
+      this.#resyncIn(EVERY_MS, false);
+    } catch (error) {
+      const first = this.#retryMs === RETRY_MS;
+      const { log } = this.#options;
+      log[first ? 'warn' : 'debug']({ err: error }, 'games and servers could not be compared; trying again');
+      this.#resyncIn(this.#retryMs, thorough);
+      this.#retryMs = Math.min(2 * this.#retryMs, LONGEST_RETRY_MS);
+    }
+  }
+
+  #heed(event: EngineEvent): void {
+    const { log, onReturn, onAway } = this.#options;
+    if (event.type === 'away') return onAway?.();
+    if (event.type === 'resync') {
+      onReturn?.();
+      return void this.resync();
+    }
+    const { serverId, installer } = event.game;
+    if (installer) return;
+    this.#compare(serverId, false).catch((error: unknown) => {
+      log.debug({ err: error, server: serverId }, 'could not look at a game; everything is compared again');
+      this.#pending.set(serverId, false);
+      this.#resyncIn(RETRY_MS, true);
+    });
+  }
 
   /** `thorough`: asks the engine about each game, also where its list shows what the server believes. */
-  async function everything(thorough: boolean): Promise<void> {
+  async #everything(thorough: boolean): Promise<void> {
+    const { engine, servers } = this.#options;
     const games = new Map(
       (await engine.list()).filter(({ installer }) => !installer).map((game) => [game.serverId, game]),
     );
     const live = new Map(servers.live().map((now) => [now.row.id, now]));
-    const doubtful = new Map(pending);
+    const doubtful = new Map(this.#pending);
     for (const game of games.values()) {
       const { serverId, up } = game;
       const state = live.get(serverId)?.state;
-      if (up && (thorough || state === undefined)) doubtful.set(serverId, pending.get(serverId) ?? true);
-      else if (!up && thorough && state === undefined) await sweepUnowned(game);
+      if (up && (thorough || state === undefined)) doubtful.set(serverId, this.#pending.get(serverId) ?? true);
+      else if (!up && thorough && state === undefined) await this.#sweepUnowned(game);
     }
     for (const { row, state } of live.values()) {
       const asBelieved = !thorough && games.get(row.id)?.up === true;
-      if (state === 'running' && !asBelieved) doubtful.set(row.id, pending.get(row.id) ?? true);
+      if (state === 'running' && !asBelieved) doubtful.set(row.id, this.#pending.get(row.id) ?? true);
     }
-    await compareAll(doubtful, games);
+    await this.#compareAll(doubtful, games);
   }
 
-  async function compareAll(doubtful: Map<string, boolean>, games: Map<string, Game>): Promise<void> {
+  async #compareAll(doubtful: Map<string, boolean>, games: Map<string, Game>): Promise<void> {
     const failures: unknown[] = [];
     for (const [id, missed] of doubtful) {
       const game = games.get(id);
       try {
-        if (game === undefined || !(await sweepUnowned(game))) await compare(id, missed);
-        pending.delete(id);
+        if (game === undefined || !(await this.#sweepUnowned(game))) await this.#compare(id, missed);
+        this.#pending.delete(id);
       } catch (error) {
-        pending.set(id, missed);
+        this.#pending.set(id, missed);
         // One server's trouble is not that of the others; an engine out of reach is.
         if (error instanceof EngineError && error.code === 'engine_unavailable') throw error;
         failures.push(error);
@@ -85,19 +138,21 @@ export async function startReconcile(options: ReconcileOptions): Promise<() => v
   }
 
   /** Removes a game whose server is gone; false where it has one. */
-  async function sweepUnowned({ serverId, up }: Game): Promise<boolean> {
-    if ((await servers.get(serverId)) !== undefined || beingDeleted(serverId)) return false;
+  async #sweepUnowned({ serverId, up }: Game): Promise<boolean> {
+    const { engine, servers, log } = this.#options;
+    if ((await servers.get(serverId)) !== undefined || this.#beingDeleted(serverId)) return false;
     log.warn({ server: serverId, up }, 'removing a game without a server');
     await removeGame(engine, serverId);
     return true;
   }
 
-  function beingDeleted(id: string): boolean {
-    return servers.live().some(({ row, state }) => row.id === id && state === 'deleting');
+  #beingDeleted(id: string): boolean {
+    return this.#options.servers.live().some(({ row, state }) => row.id === id && state === 'deleting');
   }
 
   /** Asks the engine anew, since an event may be older than what happened after it. */
-  async function compare(id: string, missed: boolean): Promise<void> {
+  async #compare(id: string, missed: boolean): Promise<void> {
+    const { engine, servers, clock, dataDir, onLook } = this.#options;
     const game = await engine.inspect(id);
     const at = clock.now();
     if (game?.up && game.game !== null) {
@@ -108,7 +163,7 @@ export async function startReconcile(options: ReconcileOptions): Promise<() => v
     const { logAfter, wokenAt } = now.context;
     const lines = sinceReady(await linesBehind(engine, id, logAfter));
     const report = await newestCrashReport(dataRoot(dataDir, id), wokenAt ?? at);
-    const failure = await diagnose(now.row, { lines, report, exit: game?.exit ?? null, phase: 'run' });
+    const failure = await this.#diagnose(now.row, { lines, report, exit: game?.exit ?? null, phase: 'run' });
     // Reading the log took a while: what is said must still be about the run that ended.
     if ((await servers.get(id))?.context.readyAt !== now.context.readyAt) return;
     onLook?.(id, game);
@@ -116,47 +171,11 @@ export async function startReconcile(options: ReconcileOptions): Promise<() => v
     return servers.tell(id, { type: 'DOWN', at: game?.exit?.at ?? at, how, failure });
   }
 
-  /** Compares everything, and again in a minute; sooner where it could not. */
-  async function resync(thorough = true): Promise<void> {
-    cancelNext();
-    if (closed) return;
-    try {
-      await everything(thorough);
-      retryMs = RETRY_MS;
-      resyncIn(EVERY_MS, false);
-    } catch (error) {
-      const first = retryMs === RETRY_MS;
-      log[first ? 'warn' : 'debug']({ err: error }, 'games and servers could not be compared; trying again');
-      resyncIn(retryMs, thorough);
-      retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
-    }
+  #resyncIn(ms: number, thorough: boolean): void {
+    const { clock } = this.#options;
+    this.#cancelNext();
+    if (!this.#closed) this.#cancelNext = clock.at(clock.now() + ms, () => void this.resync(thorough));
   }
-
-  function resyncIn(ms: number, thorough: boolean): void {
-    cancelNext();
-    if (!closed) cancelNext = clock.at(clock.now() + ms, () => void resync(thorough));
-  }
-
-  const unwatch = engine.watch((event) => {
-    if (event.type === 'away') return onAway?.();
-    if (event.type === 'resync') {
-      onReturn?.();
-      return void resync();
-    }
-    const { serverId, installer } = event.game;
-    if (installer) return;
-    compare(serverId, false).catch((error: unknown) => {
-      log.debug({ err: error, server: serverId }, 'could not look at a game; everything is compared again');
-      pending.set(serverId, false);
-      resyncIn(RETRY_MS, true);
-    });
-  });
-  await resync();
-  return () => {
-    closed = true;
-    cancelNext();
-    unwatch();
-  };
 }
 
 /** Ends a game that has no server, and removes what the engine keeps of it. */

@@ -43,11 +43,19 @@ export interface CommandOptions {
  * Does what clients ask, on the server's files alone: a path is read as if the data root were `/`, and `..` there leads
  * nowhere. Rejects with StatusError. A reply holds until the next request, as data is read into one place.
  */
-export function createCommands(options: CommandOptions): (request: Request) => Promise<Reply> {
-  const { jail, handles, disk, serverId } = options;
-  let buffer: Buffer | undefined;
+export class Commands {
+  readonly #options: CommandOptions;
+  readonly #jail: Jail;
+  readonly #handles: Handles;
+  #buffer: Buffer | undefined;
 
-  return async function perform(request) {
+  constructor(options: CommandOptions) {
+    this.#options = options;
+    this.#jail = options.jail;
+    this.#handles = options.handles;
+  }
+
+  async perform(request: Request): Promise<Reply> {
     const { id } = request;
     switch (request.type) {
       case 'realpath':
@@ -55,52 +63,43 @@ export function createCommands(options: CommandOptions): (request: Request) => P
       // A link is never followed, and so is what it is to both.
       case 'stat':
       case 'lstat':
-        return attributesReply(id, await jail.stat(pathOf(request.path)));
+        return attributesReply(id, await this.#jail.stat(pathOf(request.path)));
       case 'fstat':
-        return attributesReply(id, await handles.file(request.handle).file.stat());
+        return attributesReply(id, await this.#handles.file(request.handle).file.stat());
       case 'open':
-        return handleReply(id, await open(request));
+        return handleReply(id, await this.#open(request));
       case 'close':
-        await handles.close(request.handle);
-        return done(id);
+        return done(id, this.#handles.close(request.handle));
       case 'read':
-        return read(request);
+        return this.#read(request);
       case 'write':
-        await write(handles.file(request.handle), request);
-        return done(id);
+        return done(id, this.#write(this.#handles.file(request.handle), request));
       case 'fsync':
-        await handles.file(request.handle).file.sync();
-        return done(id);
+        return done(id, this.#handles.file(request.handle).file.sync());
       case 'opendir':
-        return handleReply(id, await openDirectory(pathOf(request.path)));
+        return handleReply(id, await this.#openDirectory(pathOf(request.path)));
       case 'readdir':
-        return list(id, request.handle);
+        return this.#list(id, request.handle);
       case 'setstat':
-        await change(pathOf(request.path), request.attributes);
-        return done(id);
+        return done(id, this.#change(pathOf(request.path), request.attributes));
       case 'fsetstat':
-        await changeOpen(handles.file(request.handle), request.attributes);
-        return done(id);
+        return done(id, this.#changeOpen(this.#handles.file(request.handle), request.attributes));
       case 'remove':
-        await removeFile(pathOf(request.path));
-        return done(id);
+        return done(id, this.#remove(pathOf(request.path)));
       case 'mkdir':
-        await jail.mkdir(pathOf(request.path));
-        return done(id);
+        return done(id, this.#jail.mkdir(pathOf(request.path)));
       case 'rmdir':
-        await jail.rmdir(pathOf(request.path));
-        return done(id);
+        return done(id, this.#jail.rmdir(pathOf(request.path)));
       case 'rename':
-        await jail.rename(pathOf(request.path), pathOf(request.to), { replace: request.replace });
-        return done(id);
+        return done(id, this.#jail.rename(pathOf(request.path), pathOf(request.to), { replace: request.replace }));
       case 'statvfs':
-        await jail.stat(pathOf(request.path));
-        return spaceReply(id, await options.space());
+        await this.#jail.stat(pathOf(request.path));
+        return spaceReply(id, await this.#options.space());
       case 'fstatvfs':
-        handles.file(request.handle);
-        return spaceReply(id, await options.space());
+        this.#handles.file(request.handle);
+        return spaceReply(id, await this.#options.space());
       case 'limits':
-        return limitsReply(id, options.mostHandles);
+        return limitsReply(id, this.#options.mostHandles);
       case 'readlink':
       case 'symlink':
         throw new StatusError('UNIMPLEMENTED', 'LINKS_NOT_SUPPORTED', 'There are no symbolic links here.');
@@ -109,16 +108,16 @@ export function createCommands(options: CommandOptions): (request: Request) => P
       default:
         return request satisfies never;
     }
-  };
+  }
 
-  function open({ path: given, flags, attributes }: RequestOf<'open'>): Promise<string> {
+  #open({ path: given, flags, attributes }: RequestOf<'open'>): Promise<string> {
     const path = pathOf(given);
     const append = (flags & OPEN.append) !== 0;
     const write = append || (flags & OPEN.write) !== 0;
     const create = (flags & OPEN.create) !== 0;
     const truncate = (flags & OPEN.truncate) !== 0;
-    return handles.add(async () => {
-      const file = await jail.open(path, {
+    return this.#handles.add(async () => {
+      const file = await this.#jail.open(path, {
         write,
         create,
         exclusive: create && (flags & OPEN.exclusive) !== 0,
@@ -127,50 +126,51 @@ export function createCommands(options: CommandOptions): (request: Request) => P
       });
       // What the service writes into a file that holds a secret, a handle open for writing must not show.
       const readable = (flags & OPEN.read) !== 0 && !(write && guardOf(parsePath(path)) === 'masked');
-      if (write && truncate) disk.freed(serverId);
+      if (write && truncate) this.#options.disk.freed(this.#options.serverId);
       return { file, readable, writable: write, append };
     });
   }
 
-  async function read({ id, handle, offset, length }: RequestOf<'read'>): Promise<Reply> {
-    const { file, readable } = handles.file(handle);
+  async #read({ id, handle, offset, length }: RequestOf<'read'>): Promise<Reply> {
+    const { file, readable } = this.#handles.file(handle);
     if (!readable) throw notOpenFor('reading');
-    buffer ??= Buffer.allocUnsafeSlow(DATA_HEAD_BYTES + MOST_DATA_BYTES);
-    const bytes = await file.readInto(buffer.subarray(DATA_HEAD_BYTES, DATA_HEAD_BYTES + length), offset);
-    return bytes === 0 && length > 0 ? endOf(id) : dataReply(id, buffer, bytes);
+    this.#buffer ??= Buffer.allocUnsafeSlow(DATA_HEAD_BYTES + MOST_DATA_BYTES);
+    const bytes = await file.readInto(this.#buffer.subarray(DATA_HEAD_BYTES, DATA_HEAD_BYTES + length), offset);
+    return bytes === 0 && length > 0 ? endOf(id) : dataReply(id, this.#buffer, bytes);
   }
 
-  async function write(opened: OpenFile, { offset, data }: RequestOf<'write'>): Promise<void> {
+  async #write(opened: OpenFile, { offset, data }: RequestOf<'write'>): Promise<void> {
     if (!opened.writable) throw notOpenFor('writing');
     const { sizeBytes, allocatedBytes, removed } = await opened.file.extent();
     const position = opened.append ? sizeBytes : offset;
     const addedBytes = spaceOf(Math.max(sizeBytes, position + data.length)) - spaceOf(sizeBytes);
     // A hole has been counted, but takes its room only now.
-    if (allocatedBytes < sizeBytes && position < sizeBytes) await disk.requireFree?.(data.length);
-    await growing({ addedBytes, removed }, () => opened.file.write(position, data));
+    if (allocatedBytes < sizeBytes && position < sizeBytes) await this.#options.disk.requireFree?.(data.length);
+    await this.#growing({ addedBytes, removed }, () => opened.file.write(position, data));
   }
 
   /**
    * Makes a file longer, under a reservation: a hole counts like what may one day fill it. How long the file is must have
    * been asked just now, as others have it open too. One without a name is found by no measurement, and so stays as it is.
    */
-  async function growing({ addedBytes, removed }: { addedBytes: number; removed: boolean }, work: () => Promise<void>) {
+  async #growing({ addedBytes, removed }: { addedBytes: number; removed: boolean }, work: () => Promise<void>) {
+    const { disk, serverId } = this.#options;
     if (addedBytes <= 0) return await work();
     if (removed) throw new StatusError('FAILED_PRECONDITION', 'FILE_REMOVED', 'The file has been removed meanwhile.');
     await withReserved(disk, serverId, addedBytes, async () => ({ result: await work(), addedBytes }));
   }
 
-  function openDirectory(path: string): Promise<string> {
-    return handles.add(async () => {
-      const batches = jail.entries(path);
+  #openDirectory(path: string): Promise<string> {
+    return this.#handles.add(async () => {
+      const batches = this.#jail.entries(path);
       // The first batch already, as it tells whether there is a directory at all.
       const first = await batches.next();
       return { batches, rest: first.done ? [] : first.value };
     });
   }
 
-  async function list(id: number, handle: string): Promise<Reply> {
-    const directory = handles.directory(handle);
+  async #list(id: number, handle: string): Promise<Reply> {
+    const directory = this.#handles.directory(handle);
     while (directory.rest.length === 0) {
       const batch = await directory.batches.next();
       if (batch.done) return endOf(id);
@@ -180,38 +180,38 @@ export function createCommands(options: CommandOptions): (request: Request) => P
     return namesReply(
       id,
       entries.map((entry) => ({ name: entry.name, shown: entry })),
-      options.now(),
+      this.#options.now(),
     );
   }
 
-  async function change(path: string, attributes: Attributes): Promise<void> {
+  async #change(path: string, attributes: Attributes): Promise<void> {
     const { size, ...rest } = attributes;
     if (size !== undefined) {
-      await using file = await jail.open(path, { write: true });
-      await resize(file, size);
+      await using file = await this.#jail.open(path, { write: true });
+      await this.#resize(file, size);
     }
-    await jail.setAttributes(path, inOurTerms(rest));
+    await this.#jail.setAttributes(path, inOurTerms(rest));
   }
 
-  async function changeOpen(opened: OpenFile, { size, ...rest }: Attributes): Promise<void> {
+  async #changeOpen(opened: OpenFile, { size, ...rest }: Attributes): Promise<void> {
     if (size !== undefined) {
       if (!opened.writable) throw notOpenFor('writing');
-      await resize(opened.file, size);
+      await this.#resize(opened.file, size);
     }
     await opened.file.setAttributes(inOurTerms(rest));
   }
 
-  async function resize(file: JailFile, toBytes: number): Promise<void> {
+  async #resize(file: JailFile, toBytes: number): Promise<void> {
     const { sizeBytes, removed } = await file.extent();
-    await growing({ addedBytes: spaceOf(toBytes) - spaceOf(sizeBytes), removed }, () => file.truncate(toBytes));
-    if (toBytes < sizeBytes) disk.freed(serverId);
+    await this.#growing({ addedBytes: spaceOf(toBytes) - spaceOf(sizeBytes), removed }, () => file.truncate(toBytes));
+    if (toBytes < sizeBytes) this.#options.disk.freed(this.#options.serverId);
   }
 
-  async function removeFile(path: string): Promise<void> {
-    const { kind } = await jail.stat(path);
+  async #remove(path: string): Promise<void> {
+    const { kind } = await this.#jail.stat(path);
     if (kind === 'directory') throw new StatusError('FAILED_PRECONDITION', 'NOT_A_FILE', 'It is a directory.');
-    await jail.remove(path);
-    disk.freed(serverId);
+    await this.#jail.remove(path);
+    this.#options.disk.freed(this.#options.serverId);
   }
 }
 
@@ -235,7 +235,8 @@ function notOpenFor(what: string): StatusError {
   return new StatusError('PERMISSION_DENIED', 'NOT_OPEN', `The file is not open for ${what}.`);
 }
 
-function done(id: number): Reply {
+async function done(id: number, work: Promise<void>): Promise<Reply> {
+  await work;
   return statusReply(id, 'ok', '');
 }
 

@@ -1,25 +1,27 @@
 import { once } from 'node:events';
 import { statfs } from 'node:fs/promises';
 import { type AddressInfo, BlockList, type Socket, createServer } from 'node:net';
-import ssh2, { type ServerChannel } from 'ssh2';
+import ssh2 from 'ssh2';
 import type { Files } from '../files/files.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Disk } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { createCrowd } from '../kernel/limits/crowd.ts';
+import { type Crowd, createCrowd } from '../kernel/limits/crowd.ts';
 import { addressKey, isListed, networkOf } from '../kernel/ip.ts';
 import type { Log } from '../kernel/log.ts';
-import { createPenalties } from '../kernel/limits/penalties.ts';
+import { type Penalties, createPenalties } from '../kernel/limits/penalties.ts';
 import { createPlaces } from '../kernel/limits/places.ts';
+import type { RateLimiter } from '../kernel/limits/rate-limiter.ts';
 import { backoff, createSlidingLog } from '../kernel/limits/sliding-log.ts';
 import type { Store } from '../store/store.ts';
-import { createCommands } from './commands.ts';
-import { Connection, type Link } from './connection.ts';
+import { Commands } from './commands.ts';
+import { Connection, type ConnectionOptions } from './connection.ts';
 import { createHandles } from './handles.ts';
 import type { HostKey } from './host-key.ts';
 import { SFTP_LIMITS, type SftpLimits } from './limits.ts';
 import { createOutbox } from './outbox.ts';
 import type { Space } from './replies.ts';
+import type { Request } from './requests.ts';
 import { serveSftpSession } from './sftp-session.ts';
 import { createSignIn } from './sign-in.ts';
 import { findKeyedSftpUser, touchSshKey } from './ssh-key-rows.ts';
@@ -76,56 +78,105 @@ const NOT_COUNTED = { waitMs: 0, giveBack: () => {} };
 const NEVER_MS = 2 ** 31 - 1;
 
 export function createSftp(options: SftpOptions): Sftp {
-  const { clock, log, limits: given, hostKey } = options;
-  const limits = { ...SFTP_LIMITS, ...given };
-  const shut: ((serverId: string) => boolean)[] = [];
-  const connections = new Map<string, Connection>();
-  const places = createPlaces();
-  const connects = createSlidingLog(backoff(limits.connects), clock);
-  const penalties = createPenalties(limits.penalties, clock);
-  const { trusted } = options;
-  const isShared = (address: string) => trusted !== undefined && isListed(trusted, address);
-  const signingIn = createCrowd({ most: limits.signingIn, mostOfAddress: limits.signingInPerAddress, isShared });
-  const handlesOfAll = { left: limits.handlesOfAll };
-  const { store } = options;
-  const answering = createSignIn({
-    clock,
-    limits,
-    findServer: (login) => findSftpServer(store, login),
-    findKeyed: (username, fingerprint) => findKeyedSftpUser(store, username, fingerprint),
-  });
-  // A courtesy to the key's user: a sign-in does not fail for it.
-  const noteUse = (keyId: string) => void store.write((tx) => touchSshKey(tx, keyId, clock.now())).catch(() => {});
-  const ssh = new ssh2.Server(
-    { hostKeys: [hostKey.privateKey], ident: 'Dormouse', algorithms: ALGORITHMS, keepaliveInterval: NEVER_MS },
-    (client, { ip, port }) => {
-      const connection = connections.get(`${ip} ${port}`);
-      connection?.greet(client, answering(connection));
-    },
-  );
-  const listener = createServer(accept);
+  return new SftpServer(options);
+}
+
+class SftpServer implements Sftp {
+  readonly fingerprint: string;
+  readonly #options: SftpOptions;
+  readonly #limits: SftpLimits;
+  readonly #shut: ((serverId: string) => boolean)[] = [];
+  readonly #connections = new Map<string, Connection>();
+  readonly #places = createPlaces();
+  readonly #connects: RateLimiter;
+  readonly #penalties: Penalties;
+  readonly #signingIn: Crowd;
+  readonly #handlesOfAll: { left: number };
+  readonly #ssh: ssh2.Server;
+  readonly #listener = createServer((socket) => this.#accept(socket));
+
+  constructor(options: SftpOptions) {
+    const { clock, store, hostKey } = options;
+    const limits = { ...SFTP_LIMITS, ...options.limits };
+    this.fingerprint = hostKey.fingerprint;
+    this.#options = options;
+    this.#limits = limits;
+    this.#connects = createSlidingLog(backoff(limits.connects), clock);
+    this.#penalties = createPenalties(limits.penalties, clock);
+    const isShared = (address: string) => this.#isShared(address);
+    this.#signingIn = createCrowd({ most: limits.signingIn, mostOfAddress: limits.signingInPerAddress, isShared });
+    this.#handlesOfAll = { left: limits.handlesOfAll };
+    const answering = createSignIn({
+      clock,
+      limits,
+      findServer: (login) => findSftpServer(store, login),
+      findKeyed: (username, fingerprint) => findKeyedSftpUser(store, username, fingerprint),
+    });
+    this.#ssh = new ssh2.Server(
+      { hostKeys: [hostKey.privateKey], ident: 'Dormouse', algorithms: ALGORITHMS, keepaliveInterval: NEVER_MS },
+      (client, { ip, port }) => {
+        const connection = this.#connections.get(`${ip} ${port}`);
+        connection?.greet(client, answering(connection));
+      },
+    );
+  }
+
+  async listen(host: string, port: number): Promise<void> {
+    this.#listener.listen(port, host);
+    await once(this.#listener, 'listening');
+  }
+
+  get port(): number {
+    return (this.#listener.address() as AddressInfo | null)?.port ?? 0;
+  }
+
+  sessions(serverId: string): number {
+    return this.#connectionsTo(serverId).filter(({ signedIn }) => signedIn).length;
+  }
+
+  keepShut(isShut: (serverId: string) => boolean): void {
+    this.#shut.push(isShut);
+  }
+
+  async cutKey(keyId: string): Promise<void> {
+    const opened = [...this.#connections.values()].filter((each) => each.keyId === keyId);
+    await Promise.all(opened.map((each) => each.end()));
+  }
+
+  async cut(serverId: string): Promise<void> {
+    await Promise.all(this.#connectionsTo(serverId).map((each) => each.end()));
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#listener.close(resolve));
+    await Promise.all(Array.from(this.#connections.values(), (each) => each.end()));
+    for (const each of this.#connections.values()) each.destroy();
+    await closed;
+  }
 
   /** Lets a client in as far as signing in; whom there is no place for is sent away before any work. */
-  function accept(socket: Socket): void {
+  #accept(socket: Socket): void {
+    const { store, clock, log } = this.#options;
+    const limits = this.#limits;
     socket.on('error', (error) => log.debug({ err: error }, 'an SFTP connection broke off'));
     const peer = `${socket.remoteAddress} ${socket.remotePort}`;
     const from = clientAddress(socket.remoteAddress, undefined, NO_PROXY);
-    const shared = isShared(from);
+    const shared = this.#isShared(from);
     const address = addressKey(from);
     const source = networkOf(from, SOURCE);
-    const attempt = shared ? NOT_COUNTED : connects.take(address);
+    const attempt = shared ? NOT_COUNTED : this.#connects.take(address);
     const mostOfAddress = shared ? limits.connections : limits.connectionsPerAddress;
     const place =
-      attempt.waitMs === 0 && !penalties.isEnforced(source)
-        ? places.take({ all: limits.connections, [`from ${address}`]: mostOfAddress })
+      attempt.waitMs === 0 && !this.#penalties.isEnforced(source)
+        ? this.#places.take({ all: limits.connections, [`from ${address}`]: mostOfAddress })
         : undefined;
     const held = [place];
     socket.once('close', () => {
       for (const release of held) release?.();
     });
-    if (!place || connections.has(peer)) return void socket.destroy();
+    if (!place || this.#connections.has(peer)) return void socket.destroy();
 
-    const leaveSigningIn = signingIn.enter({
+    const leaveSigningIn = this.#signingIn.enter({
       address: from,
       // A client that has introduced itself is asked for a password, which takes a person a while.
       state: () => (connection.greeted ? 'waiting' : 'idle'),
@@ -133,33 +184,35 @@ export function createSftp(options: SftpOptions): Sftp {
     });
     /** Who has proved that they may takes a seat among those of the server. */
     const admit = (serverId: string, keyId: string | undefined): boolean => {
-      if (shut.some((isShut) => isShut(serverId))) return false;
-      const seat = places.take({ [`in ${serverId}`]: limits.connectionsPerServer });
+      if (this.#shut.some((isShut) => isShut(serverId))) return false;
+      const seat = this.#places.take({ [`in ${serverId}`]: limits.connectionsPerServer });
       if (!seat) return false;
       held.push(seat);
       leaveSigningIn?.();
       attempt.giveBack();
       log.info({ server: serverId, sshKey: keyId }, 'somebody signed in over SFTP');
-      if (keyId !== undefined) noteUse(keyId);
+      // A courtesy to the key's user: a sign-in does not fail for it.
+      if (keyId !== undefined) store.write((tx) => touchSshKey(tx, keyId, clock.now())).catch(() => {});
       return true;
     };
-    const connection = new Connection({ socket, address, clock, log, limits, admit, serve });
+    const connection = new Connection({ socket, address, clock, log, limits, admit, serve: this.#serve });
     held.push(leaveSigningIn);
     if (!leaveSigningIn) return void socket.destroy();
-    connections.set(peer, connection);
+    this.#connections.set(peer, connection);
     socket.once('close', () => {
-      connections.delete(peer);
+      this.#connections.delete(peer);
       const { silentMs, brokenMs } = limits.penalties;
-      if (!connection.signedIn && !shared) penalties.add(source, connection.late ? silentMs : brokenMs);
+      if (!connection.signedIn && !shared) this.#penalties.add(source, connection.late ? silentMs : brokenMs);
     });
-    ssh.injectSocket(socket);
+    this.#ssh.injectSocket(socket);
   }
 
-  async function serve(serverId: string, channel: ServerChannel, { socket, signal, onRequest }: Link): Promise<void> {
-    const { dataDir, files, disk } = options;
+  readonly #serve: ConnectionOptions['serve'] = async (serverId, channel, { socket, signal, onRequest }) => {
+    const { clock, log, dataDir, files, disk } = this.#options;
+    const limits = this.#limits;
     await using jail = await files.jail(serverId);
-    const handles = createHandles(limits.handles, handlesOfAll);
-    const perform = createCommands({
+    const handles = createHandles(limits.handles, this.#handlesOfAll);
+    const commands = new Commands({
       jail,
       handles,
       mostHandles: limits.handles,
@@ -170,40 +223,21 @@ export function createSftp(options: SftpOptions): Sftp {
     });
     const send = createOutbox({ channel, socket, signal, waitingBytes: limits.waitingBytes });
     try {
+      const perform = (request: Request) => commands.perform(request);
       await serveSftpSession({ channel, send, perform, onRequest, signal, log: log.child({ server: serverId }) });
     } finally {
       await handles.closeAll();
     }
+  };
+
+  #isShared(address: string): boolean {
+    const { trusted } = this.#options;
+    return trusted !== undefined && isListed(trusted, address);
   }
 
-  const connectionsTo = (serverId: string): Connection[] =>
-    [...connections.values()].filter((each) => each.serverId === serverId);
-
-  return {
-    fingerprint: hostKey.fingerprint,
-    async listen(host, port) {
-      listener.listen(port, host);
-      await once(listener, 'listening');
-    },
-    get port() {
-      return (listener.address() as AddressInfo | null)?.port ?? 0;
-    },
-    sessions: (serverId) => connectionsTo(serverId).filter(({ signedIn }) => signedIn).length,
-    keepShut: (isShut) => void shut.push(isShut),
-    async cutKey(keyId) {
-      const opened = [...connections.values()].filter((each) => each.keyId === keyId);
-      await Promise.all(opened.map((each) => each.end()));
-    },
-    async cut(serverId) {
-      await Promise.all(connectionsTo(serverId).map((each) => each.end()));
-    },
-    async close() {
-      const closed = new Promise((resolve) => listener.close(resolve));
-      await Promise.all(Array.from(connections.values(), (each) => each.end()));
-      for (const each of connections.values()) each.destroy();
-      await closed;
-    },
-  };
+  #connectionsTo(serverId: string): Connection[] {
+    return [...this.#connections.values()].filter((each) => each.serverId === serverId);
+  }
 }
 
 /** The server's quota, as far as the file system has so much left; without one the file system that holds the servers. */

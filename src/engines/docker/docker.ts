@@ -2,14 +2,22 @@ import Docker, { type ContainerInspectInfo, type DockerOptions } from 'dockerode
 import type { Logger } from 'pino';
 import { createKeyedMutex } from '../../kernel/mutex.ts';
 import { abortable } from '../../kernel/timeout.ts';
-import { type Engine, EngineError, type EngineEvent, type Game, type LogLine } from '../engine.ts';
+import {
+  type Engine,
+  EngineError,
+  type EngineEvent,
+  type Game,
+  type GameSpec,
+  type LogLine,
+  type LogQuery,
+} from '../engine.ts';
 import { logArchive } from './archive.ts';
 import { LABEL, gameOf, specDigest } from './container.ts';
-import { dockerContainers } from './containers.ts';
+import { type Containers, dockerContainers } from './containers.ts';
 import { engineError, translated } from './errors.ts';
 import { type ImageProvider, imageKeeper } from './image.ts';
-import { serverLogs } from './logs.ts';
-import { gameNetwork } from './network.ts';
+import { type ServerLogs, serverLogs } from './logs.ts';
+import { type GameNetwork, gameNetwork } from './network.ts';
 import { createStatsReader } from './stats.ts';
 import { type ContainerListener, watchContainers } from './watch.ts';
 
@@ -35,83 +43,222 @@ export interface DockerEngineOptions {
  * itself stays until the next boot, halt or erase, so that its exit and output can be read; `halt` removes it.
  */
 export function createDockerEngine(options: DockerEngineOptions): Engine {
-  const { installation, log } = options;
-  const docker = new Docker(options.docker);
-  const uid = options.uid ?? ((process.getuid?.() ?? 0) || 1000);
-  const network = gameNetwork(docker, installation);
-  const home = { installation, user: `${uid}:${uid}` };
-  const logs = serverLogs(logArchive(options.logDir), async (serverId) => {
-    const found = await containers.find(serverId);
-    return found && { docker, id: found.Id, running: found.State.Running, createdAt: found.Created };
-  });
-  const containers = dockerContainers({
-    docker,
-    home,
-    network,
-    ensureImage: imageKeeper(docker, options.provideImage),
-    beforeDiscard: keepLogs,
-  });
+  return new DockerEngine(options);
+}
+
+/** Its public parts are its own and bound, so that what wraps an engine can spread it. */
+class DockerEngine implements Engine {
+  readonly kind = 'docker';
+  readonly #docker: Docker;
+  readonly #installation: string;
+  readonly #log: Logger;
+  readonly #network: GameNetwork;
+  readonly #logs: ServerLogs;
+  readonly #containers: Containers;
   /** Calls that change a server's container, one at a time for each server. */
-  const withLock = createKeyedMutex();
+  readonly #withLock = createKeyedMutex();
   /** Containers in which Docker announced an out-of-memory kill; the container's own state may not show it. */
-  const oomSeen = new Set<string>();
+  readonly #oomSeen = new Set<string>();
   /** The last reading of each server. */
-  const stats = createStatsReader();
-  let booting = 0;
+  readonly #stats = createStatsReader();
+  #booting = 0;
 
-  const game = (info: ContainerInspectInfo) => gameOf(info, network.name, oomSeen.has(info.Id));
+  constructor(options: DockerEngineOptions) {
+    const { installation, log } = options;
+    const docker = new Docker(options.docker);
+    const uid = options.uid ?? ((process.getuid?.() ?? 0) || 1000);
+    this.#docker = docker;
+    this.#installation = installation;
+    this.#log = log;
+    this.#network = gameNetwork(docker, installation);
+    this.#logs = serverLogs(logArchive(options.logDir), async (serverId) => {
+      const found = await this.#containers.find(serverId);
+      return found && { docker, id: found.Id, running: found.State.Running, createdAt: found.Created };
+    });
+    this.#containers = dockerContainers({
+      docker,
+      home: { installation, user: `${uid}:${uid}` },
+      network: this.#network,
+      ensureImage: imageKeeper(docker, options.provideImage),
+      beforeDiscard: (serverId, id) => this.#keepLogs(serverId, id),
+    });
+  }
 
-  async function run(...[spec, installer, signal]: Parameters<typeof containers.run>): Promise<ContainerInspectInfo> {
-    booting += 1;
+  readonly boot: Engine['boot'] = (spec, signal) =>
+    translated(
+      () => this.#withLock(spec.serverId, async () => this.#game(await this.#run(spec, false, signal))),
+      signal,
+    );
+
+  readonly install: Engine['install'] = (spec, signal) =>
+    translated(async () => {
+      const { serverId } = spec;
+      const id = await this.#withLock(serverId, () => this.#installing(spec, signal));
+      try {
+        const code = await this.#ended(id, signal);
+        if (code !== 0) {
+          throw new EngineError('install_failed', `The installer ended with code ${code}.`, {
+            suggestion: 'Read the log, then try again.',
+          });
+        }
+      } catch (error) {
+        if (signal.aborted) {
+          await this.#containers.kill(id);
+          await this.#withLock(serverId, () => this.#discard(serverId, id));
+        }
+        throw error;
+      }
+      await this.#withLock(serverId, () => this.#discard(serverId, id));
+    }, signal);
+
+  readonly halt: Engine['halt'] = (serverId, graceMs) =>
+    translated(() =>
+      this.#withLock(serverId, async () => {
+        const found = await this.#containers.find(serverId);
+        if (!found) return;
+        await this.#containers.resume(found);
+        if (found.State.Running) await this.#containers.stop(found.Id, graceMs);
+        await this.#discard(serverId, found.Id);
+      }),
+    );
+
+  // First outside the lock, so that it cuts a waiting halt short; then inside, to remove just the container that it
+  // killed.
+  readonly kill: Engine['kill'] = (serverId) =>
+    translated(async () => {
+      const id = await this.#killNow(serverId);
+      if (id === undefined) return;
+      await this.#withLock(serverId, async () => {
+        if (await this.#containers.inspect(id)) await this.#discard(serverId, id);
+      });
+    });
+
+  readonly erase: Engine['erase'] = (serverId) =>
+    translated(async () => {
+      await this.#killNow(serverId);
+      await this.#withLock(serverId, async () => {
+        const found = await this.#containers.find(serverId);
+        if (found) await this.#containers.discard(found.Id);
+        await this.#logs.forget(serverId);
+      });
+      this.#stats.forget(serverId);
+      if (this.#booting === 0 && (await this.#containers.all()).length === 0) await this.#network.remove();
+    });
+
+  readonly proxyAddresses: Engine['proxyAddresses'] = () => translated(() => this.#network.gateways());
+
+  readonly list: Engine['list'] = () =>
+    translated(async () => {
+      const ids = await this.#containers.all();
+      const games: Game[] = [];
+      const next = async () => {
+        for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
+          const info = await this.#containers.inspect(id);
+          if (info) games.push(this.#game(info));
+        }
+      };
+      await Promise.all(Array.from({ length: INSPECTED_AT_ONCE }, next));
+      return games;
+    });
+
+  readonly inspect: Engine['inspect'] = (serverId) =>
+    translated(async () => {
+      const found = await this.#containers.find(serverId);
+      return found && this.#game(found);
+    });
+
+  readonly watch: Engine['watch'] = (listener) =>
+    watchContainers(this.#docker, this.#installation, this.#log, async (event) => {
+      await this.#events(event, (told) => {
+        try {
+          listener(told);
+        } catch (err) {
+          this.#log.error({ err }, 'a listener of the engine failed');
+        }
+      });
+    });
+
+  readonly stats: Engine['stats'] = (serverId) =>
+    translated(async () => {
+      const found = await this.#containers.find(serverId);
+      if (!found?.State.Running) return undefined;
+      return this.#stats.read(serverId, this.#docker.getContainer(found.Id), Date.parse(found.State.StartedAt));
+    });
+
+  readonly logs: Engine['logs'] = (serverId, query = {}) => this.#readLogs(serverId, query);
+
+  async *#readLogs(serverId: string, query: LogQuery): AsyncGenerator<LogLine> {
     try {
-      return await containers.run(spec, installer, signal);
-    } finally {
-      booting -= 1;
+      yield* this.#logs.read(serverId, query);
+    } catch (error) {
+      throw engineError(error);
     }
   }
 
+  #game(info: ContainerInspectInfo): Game {
+    return gameOf(info, this.#network.name, this.#oomSeen.has(info.Id));
+  }
+
+  async #run(...[spec, installer, signal]: Parameters<Containers['run']>): Promise<ContainerInspectInfo> {
+    this.#booting += 1;
+    try {
+      return await this.#containers.run(spec, installer, signal);
+    } finally {
+      this.#booting -= 1;
+    }
+  }
+
+  /** The id of the installer's container: one that ended well for this specification while no service watched it, or that runs. */
+  async #installing(spec: GameSpec, signal: AbortSignal): Promise<string> {
+    const found = await this.#containers.find(spec.serverId);
+    if (found?.State.Running && !this.#game(found).installer) {
+      throw new EngineError('install_failed', 'The server is running.', { suggestion: 'Stop it, then try again.' });
+    }
+    const isDone =
+      found?.State.Status === 'exited' &&
+      found.State.ExitCode === 0 &&
+      found.Config.Labels[LABEL.spec] === specDigest(spec, true);
+    return isDone ? found.Id : (await this.#run(spec, true, signal)).Id;
+  }
+
   // Neither a full disk nor an engine that says nothing more must keep a game from being stopped or started.
-  async function keepLogs(serverId: string, id: string): Promise<void> {
-    await logs
-      .keep(serverId, { docker, id })
-      .catch((err: unknown) => log.warn({ err, server: serverId }, 'a log was not kept'));
+  async #keepLogs(serverId: string, id: string): Promise<void> {
+    await this.#logs
+      .keep(serverId, { docker: this.#docker, id })
+      .catch((err: unknown) => this.#log.warn({ err, server: serverId }, 'a log was not kept'));
   }
 
-  async function discard(serverId: string, id: string): Promise<void> {
-    await keepLogs(serverId, id);
-    await containers.discard(id);
+  async #discard(serverId: string, id: string): Promise<void> {
+    await this.#keepLogs(serverId, id);
+    await this.#containers.discard(id);
   }
 
-  async function killNow(serverId: string): Promise<string | undefined> {
-    const found = await containers.find(serverId);
+  async #killNow(serverId: string): Promise<string | undefined> {
+    const found = await this.#containers.find(serverId);
     if (found?.State.Running) {
-      await containers.resume(found);
-      await containers.kill(found.Id);
+      await this.#containers.resume(found);
+      await this.#containers.kill(found.Id);
     }
     return found?.Id;
   }
 
   /** Waits until a container ends; resolves with its exit code. */
-  async function ended(id: string, signal: AbortSignal): Promise<number> {
-    const waiting = docker.getContainer(id).wait({ abortSignal: signal }) as Promise<{ StatusCode: number }>;
+  async #ended(id: string, signal: AbortSignal): Promise<number> {
+    const waiting = this.#docker.getContainer(id).wait({ abortSignal: signal }) as Promise<{ StatusCode: number }>;
     return (await abortable(waiting, signal)).StatusCode;
   }
 
-  /** Whether the container is an installer that ended well for this specification while no service watched it. */
-  const isDone = (found: ContainerInspectInfo, digest: string) =>
-    found.State.Status === 'exited' && found.State.ExitCode === 0 && found.Config.Labels[LABEL.spec] === digest;
-
-  async function events(event: Parameters<ContainerListener>[0], emit: (event: EngineEvent) => void): Promise<void> {
+  async #events(event: Parameters<ContainerListener>[0], emit: (event: EngineEvent) => void): Promise<void> {
     if (event === 'away') return emit({ type: 'away' });
     if (event === 'missed') return emit({ type: 'resync' });
     const { action, containerId, labels, at } = event;
-    if (action === 'oom') oomSeen.add(containerId);
-    if (action === 'destroy') oomSeen.delete(containerId);
+    if (action === 'oom') this.#oomSeen.add(containerId);
+    if (action === 'destroy') this.#oomSeen.delete(containerId);
     if (action !== 'start' && action !== 'die') return;
-    const info = await containers.inspect(containerId).catch(() => undefined);
-    if (action === 'start') return info?.State.Running ? emit({ type: 'up', game: game(info) }) : undefined;
+    const info = await this.#containers.inspect(containerId).catch(() => undefined);
+    if (action === 'start') return info?.State.Running ? emit({ type: 'up', game: this.#game(info) }) : undefined;
     const code = Number(labels.exitCode);
-    const oomKilled = code !== 0 && (oomSeen.has(containerId) || (info?.State.OOMKilled ?? false));
+    const oomKilled = code !== 0 && (this.#oomSeen.has(containerId) || (info?.State.OOMKilled ?? false));
     const down: Game = {
       serverId: labels[LABEL.server] ?? '',
       up: false,
@@ -119,128 +266,9 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
       game: null,
       rcon: null,
       management: null,
-      startedAt: info ? game(info).startedAt : null,
+      startedAt: info ? this.#game(info).startedAt : null,
       exit: { code, oomKilled, at },
     };
     emit({ type: 'down', game: down });
   }
-
-  return {
-    kind: 'docker',
-
-    boot: (spec, signal) =>
-      translated(() => withLock(spec.serverId, async () => game(await run(spec, false, signal))), signal),
-
-    install: (spec, signal) =>
-      translated(async () => {
-        const { serverId } = spec;
-        const digest = specDigest(spec, true);
-        const id = await withLock(serverId, async () => {
-          const found = await containers.find(serverId);
-          if (found?.State.Running && !game(found).installer) {
-            throw new EngineError('install_failed', 'The server is running.', {
-              suggestion: 'Stop it, then try again.',
-            });
-          }
-          return found && isDone(found, digest) ? found.Id : (await run(spec, true, signal)).Id;
-        });
-        try {
-          const code = await ended(id, signal);
-          if (code !== 0) {
-            throw new EngineError('install_failed', `The installer ended with code ${code}.`, {
-              suggestion: 'Read the log, then try again.',
-            });
-          }
-        } catch (error) {
-          if (signal.aborted) {
-            await containers.kill(id);
-            await withLock(serverId, () => discard(serverId, id));
-          }
-          throw error;
-        }
-        await withLock(serverId, () => discard(serverId, id));
-      }, signal),
-
-    halt: (serverId, graceMs) =>
-      translated(() =>
-        withLock(serverId, async () => {
-          const found = await containers.find(serverId);
-          if (!found) return;
-          await containers.resume(found);
-          if (found.State.Running) await containers.stop(found.Id, graceMs);
-          await discard(serverId, found.Id);
-        }),
-      ),
-
-    // First outside the lock, so that it cuts a waiting halt short; then inside, to remove just the container that it
-    // killed.
-    kill: (serverId) =>
-      translated(async () => {
-        const id = await killNow(serverId);
-        if (id === undefined) return;
-        await withLock(serverId, async () => {
-          if (await containers.inspect(id)) await discard(serverId, id);
-        });
-      }),
-
-    erase: (serverId) =>
-      translated(async () => {
-        await killNow(serverId);
-        await withLock(serverId, async () => {
-          const found = await containers.find(serverId);
-          if (found) await containers.discard(found.Id);
-          await logs.forget(serverId);
-        });
-        stats.forget(serverId);
-        if (booting === 0 && (await containers.all()).length === 0) await network.remove();
-      }),
-
-    proxyAddresses: () => translated(() => network.gateways()),
-
-    list: () =>
-      translated(async () => {
-        const ids = await containers.all();
-        const games: Game[] = [];
-        const next = async () => {
-          for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
-            const info = await containers.inspect(id);
-            if (info) games.push(game(info));
-          }
-        };
-        await Promise.all(Array.from({ length: INSPECTED_AT_ONCE }, next));
-        return games;
-      }),
-
-    inspect: (serverId) =>
-      translated(async () => {
-        const found = await containers.find(serverId);
-        return found && game(found);
-      }),
-
-    watch: (listener) =>
-      watchContainers(docker, installation, log, async (event) => {
-        await events(event, (told) => {
-          try {
-            listener(told);
-          } catch (err) {
-            log.error({ err }, 'a listener of the engine failed');
-          }
-        });
-      }),
-
-    stats: (serverId) =>
-      translated(async () => {
-        const found = await containers.find(serverId);
-        if (!found?.State.Running) return undefined;
-        return stats.read(serverId, docker.getContainer(found.Id), Date.parse(found.State.StartedAt));
-      }),
-
-    async *logs(serverId, query = {}): AsyncGenerator<LogLine> {
-      try {
-        yield* logs.read(serverId, query);
-      } catch (error) {
-        throw engineError(error);
-      }
-    },
-  };
 }

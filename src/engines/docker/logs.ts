@@ -26,85 +26,78 @@ export interface Printing {
   createdAt: string;
 }
 
-/** A server's output, seamless over its removed containers (archive) and the present one. */
-export interface ServerLogs {
-  read(serverId: string, query: LogQuery): AsyncGenerator<LogLine>;
-  /** Puts a container's last lines into the archive, each line once however often it is called. */
-  keep(serverId: string, container: Pick<Printing, 'docker' | 'id'>): Promise<void>;
-  forget(serverId: string): Promise<void>;
-}
+type FindPrinting = (serverId: string) => Promise<Printing | undefined>;
 
 /** `present` finds a server's container; undefined where there is none. */
-export function serverLogs(
-  archive: LogArchive,
-  present: (serverId: string) => Promise<Printing | undefined>,
-  keepMs = KEEP_MS,
-): ServerLogs {
-  /** What a container printed after a position. `tail` bounds what Docker reads; it counts from the end. */
-  async function* printed(
-    { docker, id }: Pick<Printing, 'docker' | 'id'>,
-    after: string | undefined,
-    how: { follow?: boolean; tail?: number | undefined; signal?: AbortSignal | undefined } = {},
-  ): AsyncGenerator<LogLine> {
-    const opening = openLogs(docker, id, {
-      follow: how.follow ?? false,
-      tail: how.tail ?? 'all',
-      since: after === undefined ? 0 : sinceFor(after),
-    });
-    const stream = await openStream(opening, how.signal);
-    try {
-      yield* linesAfter(logLines(stream), after);
-    } catch (error) {
-      if (!how.signal?.aborted) throw error;
-    } finally {
-      stream.destroy();
+export function serverLogs(archive: LogArchive, present: FindPrinting, keepMs = KEEP_MS): ServerLogs {
+  return new ServerLogs(archive, present, keepMs);
+}
+
+/** A server's output, seamless over its removed containers (archive) and the present one. */
+export class ServerLogs {
+  readonly #archive: LogArchive;
+  readonly #present: FindPrinting;
+  readonly #keepMs: number;
+
+  constructor(archive: LogArchive, present: FindPrinting, keepMs: number) {
+    this.#archive = archive;
+    this.#present = present;
+    this.#keepMs = keepMs;
+  }
+
+  async *read(serverId: string, query: LogQuery): AsyncGenerator<LogLine> {
+    const { after, tail, follow, signal } = query;
+    let last = isPosition(after) ? after : undefined;
+    const there =
+      tail === undefined ? this.#keptWhole(serverId, last, signal) : await this.#tailOf(serverId, last, tail, query);
+    for await (const line of there) {
+      if (signal?.aborted) return;
+      last = line.position;
+      yield line;
+    }
+    if (tail === 0 && follow) last = (await this.#tailOf(serverId, last, 1, query)).at(-1)?.position ?? last;
+    if (!follow || signal?.aborted) return;
+    const container = await this.#present(serverId);
+    if (container?.running) {
+      try {
+        // A line printed before the container was made is not in its log: waiting for it would hold back new lines.
+        const from = last !== undefined && isLater(container.createdAt, last) ? undefined : last;
+        for await (const line of followed(container, from, signal)) {
+          last = line.position;
+          yield line;
+        }
+      } catch (error) {
+        if (!isGone(error)) throw error;
+      }
+    }
+    if (signal?.aborted) return;
+    // Lines printed between the two reads, or by a container that was removed before it was read to its end.
+    for await (const line of this.#keptWhole(serverId, last, signal)) {
+      if (signal?.aborted) return;
+      yield line;
     }
   }
 
-  /**
-   * What a container prints after a position, live, until it ends. Where a game exceeds its budget for five seconds on
-   * end, following goes on near the end of the log.
-   */
-  async function* followed(
-    container: Printing,
-    after: string | undefined,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<LogLine> {
-    let last = after;
-    let tail: number | undefined;
-    for (;;) {
-      const pace = new Pace(LOG_PACE);
-      let isOverlap = tail !== undefined;
-      for await (const line of printed(container, tail === undefined ? last : undefined, {
-        follow: true,
-        tail,
-        signal,
-      })) {
-        isOverlap &&= last !== undefined && !isLater(line.position, last);
-        if (isOverlap) continue;
-        last = line.position;
-        yield line;
-        if (!pace.take(line.text.length + STAMP_BYTES)) continue;
-        await pace.rest(signal);
-        if (pace.fullWindows >= MAX_FULL_WINDOWS) break;
-      }
-      if (pace.fullWindows < MAX_FULL_WINDOWS || signal?.aborted) return;
-      yield { position: last!, text: leftOut() };
-      tail = SKIP_TO_LINES;
-    }
+  /** Puts a container's last lines into the archive, each line once however often it is called. */
+  async keep(serverId: string, container: Pick<Printing, 'docker' | 'id'>): Promise<void> {
+    const { container: archivedFrom, lines } = await this.#archive.read(serverId);
+    const from = archivedFrom === container.id ? lines.at(-1)?.position : undefined;
+    const within = { tail: ARCHIVED_LINES + 1, signal: AbortSignal.timeout(this.#keepMs) };
+    const fresh = await newest(printed(container, from, within), ARCHIVED_LINES);
+    if (fresh.length > 0) await this.#archive.append(serverId, container.id, fresh);
+  }
+
+  async forget(serverId: string): Promise<void> {
+    await this.#archive.remove(serverId);
   }
 
   /**
    * Everything kept after a position. The container is looked up first: if it is removed meanwhile, its lines are in
    * the archive.
    */
-  async function* kept(
-    serverId: string,
-    after: string | undefined,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<LogLine> {
-    const container = await present(serverId);
-    const { container: archivedFrom, lines } = await archive.read(serverId);
+  async *#kept(serverId: string, after: string | undefined, signal: AbortSignal | undefined): AsyncGenerator<LogLine> {
+    const container = await this.#present(serverId);
+    const { container: archivedFrom, lines } = await this.#archive.read(serverId);
     const at = lines.findIndex((line) => line.position === after);
     const older =
       at < 0 && after !== undefined ? lines.filter((line) => isLater(line.position, after)) : lines.slice(at + 1);
@@ -115,8 +108,8 @@ export function serverLogs(
     yield* printed(container, from, { signal });
   }
 
-  /** `kept`, also where the container is archived and removed while it is being read. */
-  async function* keptWhole(
+  /** `#kept`, also where the container is archived and removed while it is being read. */
+  async *#keptWhole(
     serverId: string,
     after: string | undefined,
     signal: AbortSignal | undefined,
@@ -124,7 +117,7 @@ export function serverLogs(
     let last = after;
     for (;;) {
       try {
-        for await (const line of kept(serverId, last, signal)) {
+        for await (const line of this.#kept(serverId, last, signal)) {
           last = line.position;
           yield line;
         }
@@ -140,65 +133,75 @@ export function serverLogs(
    * The newest lines. Docker counts the pieces of long lines and may begin within a line, so its own tail can fall
    * short.
    */
-  async function tailOf(
+  async #tailOf(
     serverId: string,
     after: string | undefined,
     tail: number,
     { lineChars, signal }: LogQuery,
   ): Promise<LogLine[]> {
-    const container = after === undefined ? await present(serverId) : undefined;
+    const container = after === undefined ? await this.#present(serverId) : undefined;
     if (container) {
       const all = printed(container, undefined, { tail: tail + 1, signal });
       const lines = await newest(all, tail + 1, lineChars).catch(emptyIfGone);
       if (lines.length > tail) return tail === 0 ? [] : lines.slice(-tail);
     }
     if (signal?.aborted) return [];
-    return await newest(keptWhole(serverId, after, signal), tail, lineChars);
+    return await newest(this.#keptWhole(serverId, after, signal), tail, lineChars);
   }
+}
 
-  return {
-    async *read(serverId, query) {
-      const { after, tail, follow, signal } = query;
-      let last = isPosition(after) ? after : undefined;
-      const there = tail === undefined ? keptWhole(serverId, last, signal) : await tailOf(serverId, last, tail, query);
-      for await (const line of there) {
-        if (signal?.aborted) return;
-        last = line.position;
-        yield line;
-      }
-      if (tail === 0 && follow) last = (await tailOf(serverId, last, 1, query)).at(-1)?.position ?? last;
-      if (!follow || signal?.aborted) return;
-      const container = await present(serverId);
-      if (container?.running) {
-        try {
-          // A line printed before the container was made is not in its log: waiting for it would hold back new lines.
-          const from = last !== undefined && isLater(container.createdAt, last) ? undefined : last;
-          for await (const line of followed(container, from, signal)) {
-            last = line.position;
-            yield line;
-          }
-        } catch (error) {
-          if (!isGone(error)) throw error;
-        }
-      }
-      if (signal?.aborted) return;
-      // Lines printed between the two reads, or by a container that was removed before it was read to its end.
-      for await (const line of keptWhole(serverId, last, signal)) {
-        if (signal?.aborted) return;
-        yield line;
-      }
-    },
+/** What a container printed after a position. `tail` bounds what Docker reads; it counts from the end. */
+async function* printed(
+  { docker, id }: Pick<Printing, 'docker' | 'id'>,
+  after: string | undefined,
+  how: { follow?: boolean; tail?: number | undefined; signal?: AbortSignal | undefined } = {},
+): AsyncGenerator<LogLine> {
+  const opening = openLogs(docker, id, {
+    follow: how.follow ?? false,
+    tail: how.tail ?? 'all',
+    since: after === undefined ? 0 : sinceFor(after),
+  });
+  const stream = await openStream(opening, how.signal);
+  try {
+    yield* linesAfter(logLines(stream), after);
+  } catch (error) {
+    if (!how.signal?.aborted) throw error;
+  } finally {
+    stream.destroy();
+  }
+}
 
-    async keep(serverId, container) {
-      const { container: archivedFrom, lines } = await archive.read(serverId);
-      const from = archivedFrom === container.id ? lines.at(-1)?.position : undefined;
-      const within = { tail: ARCHIVED_LINES + 1, signal: AbortSignal.timeout(keepMs) };
-      const fresh = await newest(printed(container, from, within), ARCHIVED_LINES);
-      if (fresh.length > 0) await archive.append(serverId, container.id, fresh);
-    },
-
-    forget: (serverId) => archive.remove(serverId),
-  };
+/**
+ * What a container prints after a position, live, until it ends. Where a game exceeds its budget for five seconds on
+ * end, following goes on near the end of the log.
+ */
+async function* followed(
+  container: Printing,
+  after: string | undefined,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<LogLine> {
+  let last = after;
+  let tail: number | undefined;
+  for (;;) {
+    const pace = new Pace(LOG_PACE);
+    let isOverlap = tail !== undefined;
+    for await (const line of printed(container, tail === undefined ? last : undefined, {
+      follow: true,
+      tail,
+      signal,
+    })) {
+      isOverlap &&= last !== undefined && !isLater(line.position, last);
+      if (isOverlap) continue;
+      last = line.position;
+      yield line;
+      if (!pace.take(line.text.length + STAMP_BYTES)) continue;
+      await pace.rest(signal);
+      if (pace.fullWindows >= MAX_FULL_WINDOWS) break;
+    }
+    if (pace.fullWindows < MAX_FULL_WINDOWS || signal?.aborted) return;
+    yield { position: last!, text: leftOut() };
+    tail = SKIP_TO_LINES;
+  }
 }
 
 function emptyIfGone(error: unknown): LogLine[] {

@@ -5,7 +5,15 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../kernel/clock.ts';
 import { createKeyedMutex } from '../../kernel/mutex.ts';
 import { systemClock } from '../../kernel/system-clock.ts';
-import { type Engine, EngineError, type EngineEvent, type GameSpec, type GameStats, type LogLine } from '../engine.ts';
+import {
+  type Engine,
+  EngineError,
+  type EngineEvent,
+  type Exit,
+  type GameSpec,
+  type LogLine,
+  type LogQuery,
+} from '../engine.ts';
 import { type GamePorts, type Programs, commandFor, writePorts } from './command.ts';
 import { type Confinement, compileCache, confine } from './confinement.ts';
 import { gameProcessOf } from './family.ts';
@@ -16,7 +24,7 @@ import type { JavaOfVersion } from './java-versions.ts';
 import { ProcessLogFiles } from './log-files.ts';
 import { lastPosition, printedAfter, readLog } from './log-reader.ts';
 import { DEFAULT_PORT_RANGE, type PortRange, holdPorts } from './ports.ts';
-import { type Run, gameOf, runFiles } from './runs.ts';
+import { type Run, type Runs, gameOf, runFiles } from './runs.ts';
 import { listenersOf } from './sockets.ts';
 import { type ProcessUsage, processTable } from './table.ts';
 
@@ -52,250 +60,281 @@ export interface ProcessEngineOptions {
  * heap only. Exit codes are known of games that this instance started; those of adopted ones are null.
  */
 export function createProcessEngine(options: ProcessEngineOptions): Engine {
-  const { runDir, log, clock = systemClock } = options;
-  const { confinement = {} } = options;
-  const { user } = confinement;
-  const runs = runFiles(runDir, (server) => {
-    log.error(
-      { server },
-      'the run file of a game was damaged and is set aside; what still runs of it is ended before its next start',
-    );
-  });
-  const files = new ProcessLogFiles(runDir);
-  const input = new ProcessInput(runDir);
-  runs.sweep().catch((err: unknown) => log.warn({ err }, 'drafts of an earlier process could not be removed'));
-  const games = new ProcessGames(runs, files, clock, log);
-  const withLock = createKeyedMutex();
-  const coresDir = join(dirname(runDir), 'cores');
-  const { sandboxPaths = [dirname(options.sandboxEntry)] } = options;
-  const programs: Programs = {
-    sandboxEntry: options.sandboxEntry,
-    javas: options.javas ?? createJavas({ command: 'java', searchPath: searchPath() }),
-    javaOf: options.javaOf,
-    coresDir,
-    fetchCore: options.fetchCore?.bind(undefined, coresDir),
-  };
-  if (process.getuid?.() === 0 && !user) log.warn('games run as root: run the service as a user of its own');
-  const usages = new Map<string, ProcessUsage & { at: number }>();
-  /** By server: releases its held ports. */
-  const releases = new Map<string, () => void>();
+  return new ProcessEngine(options);
+}
 
-  function releasePorts(serverId: string): void {
-    releases.get(serverId)?.();
-    releases.delete(serverId);
+/** Its public parts are its own and bound, so that what wraps an engine can spread it. */
+class ProcessEngine implements Engine {
+  readonly kind = 'process';
+  readonly #log: Logger;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #portRange: PortRange;
+  readonly #confinement: Confinement;
+  readonly #sandboxPaths: readonly string[];
+  readonly #runDir: string;
+  readonly #programs: Programs;
+  readonly #runs: Runs;
+  readonly #files: ProcessLogFiles;
+  readonly #input: ProcessInput;
+  readonly #games: ProcessGames;
+  readonly #withLock = createKeyedMutex();
+  readonly #usages = new Map<string, ProcessUsage & { at: number }>();
+  /** By server: releases its held ports. */
+  readonly #releases = new Map<string, () => void>();
+
+  constructor(options: ProcessEngineOptions) {
+    const { runDir, log, clock = systemClock, confinement = {}, sandboxEntry } = options;
+    this.#log = log;
+    this.#clock = clock;
+    this.#portRange = options.portRange ?? DEFAULT_PORT_RANGE;
+    this.#confinement = confinement;
+    this.#sandboxPaths = options.sandboxPaths ?? [dirname(sandboxEntry)];
+    this.#runDir = runDir;
+    const coresDir = join(dirname(runDir), 'cores');
+    this.#programs = {
+      sandboxEntry,
+      javas: options.javas ?? createJavas({ command: 'java', searchPath: searchPath() }),
+      javaOf: options.javaOf,
+      coresDir,
+      fetchCore: options.fetchCore?.bind(undefined, coresDir),
+    };
+    this.#runs = runFiles(runDir, (server) => {
+      log.error(
+        { server },
+        'the run file of a game was damaged and is set aside; what still runs of it is ended before its next start',
+      );
+    });
+    this.#files = new ProcessLogFiles(runDir);
+    this.#input = new ProcessInput(runDir);
+    this.#runs.sweep().catch((err: unknown) => log.warn({ err }, 'drafts of an earlier process could not be removed'));
+    this.#games = new ProcessGames(this.#runs, this.#files, clock, log);
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot && !confinement.user) log.warn('games run as root: run the service as a user of its own');
   }
 
-  async function choosePorts(serverId: string): Promise<GamePorts> {
-    releasePorts(serverId);
-    const taken = new Set((await runs.all()).flatMap((run) => [run.gamePort, run.rconPort, run.managementPort]));
-    const { ports, release } = await holdPorts(3, options.portRange ?? DEFAULT_PORT_RANGE, taken);
-    releases.set(serverId, release);
-    const [gamePort = 0, rconPort = 0, managementPort = 0] = ports;
-    return { gamePort, rconPort, managementPort };
+  readonly boot: Engine['boot'] = (spec, signal) =>
+    translated(() => this.#changing(spec.serverId, async () => gameOf(await this.#run(spec, false, signal))), signal);
+
+  readonly install: Engine['install'] = (spec, signal) =>
+    translated(async () => {
+      // Java cores have no installer here: `commandFor` has told whether all is there.
+      if (spec.core !== 'sandbox') return void (await commandFor(spec, this.#programs, signal));
+      const installing = await this.#changing(spec.serverId, async () => {
+        const found = await this.#games.find(spec.serverId);
+        if (found?.exit === null && !found.installer) {
+          throw new EngineError('install_failed', 'The server is running.', {
+            suggestion: 'Stop it, then try again.',
+          });
+        }
+        return await this.#run(spec, true, signal);
+      });
+      const { code } = await this.#untilInstalled(installing, signal);
+      if (signal.aborted || code === 0) {
+        await this.#withLock(spec.serverId, () => this.#discardRun(installing));
+        return signal.throwIfAborted();
+      }
+      throw new EngineError('install_failed', `The installer ended with code ${code ?? 'unknown'}.`, {
+        suggestion: 'Read the log, then try again.',
+      });
+    }, signal);
+
+  readonly halt: Engine['halt'] = (serverId, graceMs) =>
+    translated(() =>
+      this.#changing(
+        serverId,
+        async () => {
+          const found = await this.#games.find(serverId);
+          if (found) await this.#discard(found, Math.max(1, graceMs));
+        },
+        graceMs,
+      ),
+    );
+
+  // First outside the lock, so that it cuts a waiting halt short; then inside, to discard just the run that it killed.
+  readonly kill: Engine['kill'] = (serverId) =>
+    translated(async () => {
+      const killed = await this.#killNow(serverId);
+      await this.#changing(serverId, async () => killed && (await this.#discardRun(killed)), 0);
+    });
+
+  readonly erase: Engine['erase'] = (serverId) =>
+    translated(async () => {
+      await this.#killNow(serverId);
+      const rest = async () => {
+        const found = await this.#games.find(serverId);
+        if (found) await this.#discard(found);
+        this.#files.remove(serverId);
+      };
+      await this.#changing(serverId, rest, 0);
+    });
+
+  readonly list: Engine['list'] = () => translated(async () => (await this.#games.all()).map(gameOf));
+
+  readonly inspect: Engine['inspect'] = (serverId) =>
+    translated(async () => {
+      const found = await this.#games.find(serverId);
+      return found && gameOf(found);
+    });
+
+  readonly watch: Engine['watch'] = (listener) => {
+    const tell = (event: EngineEvent) => {
+      try {
+        listener(event);
+      } catch (err) {
+        this.#log.error({ err }, 'a listener of the engine failed');
+      }
+    };
+    this.#games.events.on('event', tell);
+    // Finds those to be adopted, so that their ends are noticed.
+    this.#games.all().catch((err: unknown) => this.#log.warn({ err }, 'the run files could not be read'));
+    return () => void this.#games.events.off('event', tell);
+  };
+
+  readonly stats: Engine['stats'] = (serverId) =>
+    translated(async () => {
+      const found = await this.#games.find(serverId);
+      if (!found || found.exit !== null || found.pid === null) return undefined;
+      const usage = await processTable.usage(await gameProcessOf(found.pid));
+      if (!usage) return undefined;
+      const at = this.#clock.now();
+      const before = this.#usages.get(serverId) ?? { cpuMs: 0, at: found.startedAt ?? at };
+      this.#usages.set(serverId, { ...usage, at });
+      const cpuPercent = at > before.at ? (Math.max(0, usage.cpuMs - before.cpuMs) / (at - before.at)) * 100 : 0;
+      return { cpuPercent, memUsedMb: usage.rssMb, memLimitMb: found.ramMb };
+    });
+
+  readonly type: NonNullable<Engine['type']> = (rcon, line) =>
+    translated(async () => {
+      const run = (await this.#games.all()).find(({ rconPort, exit }) => exit === null && rconPort === rcon.port);
+      if (run === undefined) return undefined;
+      const after = await lastPosition(readLog(this.#files, run.serverId, { tail: 1 }, () => true));
+      if (!(await this.#input.write(run.serverId, line))) return undefined;
+      return await printedAfter(after, (query) => this.#readLog(run.serverId, query));
+    });
+
+  readonly listeners: NonNullable<Engine['listeners']> = (serverId) =>
+    translated(async () => {
+      const found = await this.#games.find(serverId);
+      if (!found || found.exit !== null) return undefined;
+      const { gamePort, rconPort, managementPort } = found;
+      return await listenersOf(found, [gamePort, rconPort, managementPort]);
+    });
+
+  readonly proxyAddresses: Engine['proxyAddresses'] = async () => ['127.0.0.1', '::1'];
+
+  readonly logs: Engine['logs'] = (serverId, query = {}) => this.#logs(serverId, query);
+
+  async *#logs(serverId: string, query: LogQuery): AsyncGenerator<LogLine> {
+    await translated(() => this.#games.find(serverId));
+    yield* this.#readLog(serverId, query);
+  }
+
+  #readLog(serverId: string, query: LogQuery): AsyncGenerator<LogLine> {
+    return readLog(this.#files, serverId, query, () => this.#games.isLive(serverId));
   }
 
   /** Makes one change of a server's run at a time, after the processes of a damaged run file have ended. */
-  function changing<T>(serverId: string, work: () => Promise<T>, graceMs = FORGOTTEN_GRACE_MS): Promise<T> {
-    return withLock(serverId, async () => {
-      await games.untilShown(serverId);
-      await games.endForgotten(serverId, graceMs);
+  #changing<T>(serverId: string, work: () => Promise<T>, graceMs = FORGOTTEN_GRACE_MS): Promise<T> {
+    return this.#withLock(serverId, async () => {
+      await this.#games.untilShown(serverId);
+      await this.#games.endForgotten(serverId, graceMs);
       return await work();
     });
   }
 
   /** Makes a run of this kind, in place of one that has ended, if any; leaves a running one alone. */
-  async function run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Run> {
+  async #run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Run> {
     const { serverId } = spec;
-    const plain = await commandFor(spec, programs, signal);
+    const plain = await commandFor(spec, this.#programs, signal);
     // Compiled code of the sandbox core, which starts in two thirds of the time with it.
-    const cacheDir = await compileCache(spec.core, runDir, confinement);
-    const needs = { searchPath: searchPath(), sandboxPaths, coresDir, cacheDir };
-    const command = await confine(plain, spec, confinement, needs);
+    const cacheDir = await compileCache(spec.core, this.#runDir, this.#confinement);
+    const { coresDir } = this.#programs;
+    const needs = { searchPath: searchPath(), sandboxPaths: this.#sandboxPaths, coresDir, cacheDir };
+    const command = await confine(plain, spec, this.#confinement, needs);
     for (;;) {
       signal.throwIfAborted();
-      const found = await games.find(serverId);
+      const found = await this.#games.find(serverId);
       if (found && found.exit === null && found.installer === installer) return found;
-      if (found) await discard(found);
+      if (found) await this.#discard(found);
       // Ports are noted with the claim: nobody else may choose in between.
-      const claimed = await withLock(' ports', async () => games.claim(spec, installer, await choosePorts(serverId)));
+      const claimed = await this.#withLock(' ports', async () =>
+        this.#games.claim(spec, installer, await this.#choosePorts(serverId)),
+      );
       if (!claimed) {
         await sleep(50);
         continue;
       }
       try {
-        if (spec.core !== 'sandbox') await writePorts(spec.dataDir, claimed, user);
+        if (spec.core !== 'sandbox') await writePorts(spec.dataDir, claimed, this.#confinement.user);
         // The sandbox core has a console of its own.
-        await using pipe = spec.core === 'sandbox' ? undefined : await openInput(serverId);
-        return await games.start(claimed, command, spec.dataDir, environment(spec, claimed, cacheDir), pipe);
+        await using pipe = spec.core === 'sandbox' ? undefined : await this.#openInput(serverId);
+        const env = environment(spec, claimed, cacheDir);
+        return await this.#games.start(claimed, command, spec.dataDir, env, pipe);
       } catch (error) {
-        await games.abandon(claimed);
-        input.remove(serverId);
-        releasePorts(serverId);
+        await this.#games.abandon(claimed);
+        this.#input.remove(serverId);
+        this.#releasePorts(serverId);
         throw error;
       }
     }
   }
 
-  async function openInput(serverId: string): Promise<FileHandle | undefined> {
+  async #choosePorts(serverId: string): Promise<GamePorts> {
+    this.#releasePorts(serverId);
+    const taken = new Set((await this.#runs.all()).flatMap((run) => [run.gamePort, run.rconPort, run.managementPort]));
+    const { ports, release } = await holdPorts(3, this.#portRange, taken);
+    this.#releases.set(serverId, release);
+    const [gamePort = 0, rconPort = 0, managementPort = 0] = ports;
+    return { gamePort, rconPort, managementPort };
+  }
+
+  #releasePorts(serverId: string): void {
+    this.#releases.get(serverId)?.();
+    this.#releases.delete(serverId);
+  }
+
+  async #openInput(serverId: string): Promise<FileHandle | undefined> {
     try {
-      return await input.openForGame(serverId);
+      return await this.#input.openForGame(serverId);
     } catch (err) {
-      log.warn({ err, server: serverId }, 'a game gets no standard input');
+      this.#log.warn({ err, server: serverId }, 'a game gets no standard input');
       return undefined;
     }
   }
 
-  async function discard(found: Run, graceMs = 0): Promise<void> {
-    await games.stop(found, graceMs, graceMs > 0 ? 'SIGTERM' : 'SIGKILL');
-    await runs.remove(found.serverId);
-    input.remove(found.serverId);
-    releasePorts(found.serverId);
-    usages.delete(found.serverId);
+  /** How the installer ended, which `signal` kills. */
+  async #untilInstalled(installing: Run, signal: AbortSignal): Promise<Exit> {
+    const abort = () =>
+      void this.#games.stop(installing, 0, 'SIGKILL').catch((err: unknown) => {
+        this.#log.error({ err, server: installing.serverId }, 'an installer cannot be ended');
+      });
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    const exit = await this.#games.ended(installing);
+    signal.removeEventListener('abort', abort);
+    return exit;
   }
 
-  async function killNow(serverId: string): Promise<Run | undefined> {
-    await games.untilShown(serverId);
-    const found = await games.find(serverId);
-    if (found && found.exit === null) await games.stop(found, 0, 'SIGKILL');
+  async #discard(found: Run, graceMs = 0): Promise<void> {
+    await this.#games.stop(found, graceMs, graceMs > 0 ? 'SIGTERM' : 'SIGKILL');
+    await this.#runs.remove(found.serverId);
+    this.#input.remove(found.serverId);
+    this.#releasePorts(found.serverId);
+    this.#usages.delete(found.serverId);
+  }
+
+  /** Discards this run, if its server has no other one by now. */
+  async #discardRun({ serverId, token }: Run): Promise<void> {
+    const found = await this.#games.find(serverId);
+    if (found?.token === token) await this.#discard(found);
+  }
+
+  async #killNow(serverId: string): Promise<Run | undefined> {
+    await this.#games.untilShown(serverId);
+    const found = await this.#games.find(serverId);
+    if (found && found.exit === null) await this.#games.stop(found, 0, 'SIGKILL');
     return found;
   }
-
-  return {
-    kind: 'process',
-
-    boot: (spec, signal) =>
-      translated(() => changing(spec.serverId, async () => gameOf(await run(spec, false, signal))), signal),
-
-    install: (spec, signal) =>
-      translated(async () => {
-        const { serverId } = spec;
-        // Java cores have no installer here: `commandFor` has told whether all is there.
-        if (spec.core !== 'sandbox') return void (await commandFor(spec, programs, signal));
-        const installing = await changing(serverId, async () => {
-          const found = await games.find(serverId);
-          if (found?.exit === null && !found.installer) {
-            throw new EngineError('install_failed', 'The server is running.', {
-              suggestion: 'Stop it, then try again.',
-            });
-          }
-          return await run(spec, true, signal);
-        });
-        const abort = () =>
-          void games.stop(installing, 0, 'SIGKILL').catch((err: unknown) => {
-            log.error({ err, server: serverId }, 'an installer cannot be ended');
-          });
-        signal.addEventListener('abort', abort, { once: true });
-        if (signal.aborted) abort();
-        const { code } = await games.ended(installing);
-        signal.removeEventListener('abort', abort);
-        if (signal.aborted || code === 0) {
-          await withLock(serverId, async () => {
-            const found = await games.find(serverId);
-            if (found?.token === installing.token) await discard(found);
-          });
-          return signal.throwIfAborted();
-        }
-        throw new EngineError('install_failed', `The installer ended with code ${code ?? 'unknown'}.`, {
-          suggestion: 'Read the log, then try again.',
-        });
-      }, signal),
-
-    halt: (serverId, graceMs) =>
-      translated(() =>
-        changing(
-          serverId,
-          async () => {
-            const found = await games.find(serverId);
-            if (found) await discard(found, Math.max(1, graceMs));
-          },
-          graceMs,
-        ),
-      ),
-
-    // First outside the lock, so that it cuts a waiting halt short; then inside, to discard just the run that it
-    // killed.
-    kill: (serverId) =>
-      translated(async () => {
-        const killed = await killNow(serverId);
-        const rest = async () => {
-          const found = await games.find(serverId);
-          if (found && found.token === killed?.token) await discard(found);
-        };
-        await changing(serverId, rest, 0);
-      }),
-
-    erase: (serverId) =>
-      translated(async () => {
-        await killNow(serverId);
-        const rest = async () => {
-          const found = await games.find(serverId);
-          if (found) await discard(found);
-          files.remove(serverId);
-        };
-        await changing(serverId, rest, 0);
-      }),
-
-    list: () => translated(async () => (await games.all()).map(gameOf)),
-
-    inspect: (serverId) =>
-      translated(async () => {
-        const found = await games.find(serverId);
-        return found && gameOf(found);
-      }),
-
-    watch(listener) {
-      const tell = (event: EngineEvent) => {
-        try {
-          listener(event);
-        } catch (err) {
-          log.error({ err }, 'a listener of the engine failed');
-        }
-      };
-      games.events.on('event', tell);
-      // Finds those to be adopted, so that their ends are noticed.
-      games.all().catch((err: unknown) => log.warn({ err }, 'the run files could not be read'));
-      return () => void games.events.off('event', tell);
-    },
-
-    stats: (serverId) =>
-      translated(async (): Promise<GameStats | undefined> => {
-        const found = await games.find(serverId);
-        if (!found || found.exit !== null || found.pid === null) return undefined;
-        const usage = await processTable.usage(await gameProcessOf(found.pid));
-        if (!usage) return undefined;
-        const at = clock.now();
-        const before = usages.get(serverId) ?? { cpuMs: 0, at: found.startedAt ?? at };
-        usages.set(serverId, { ...usage, at });
-        const cpuPercent = at > before.at ? (Math.max(0, usage.cpuMs - before.cpuMs) / (at - before.at)) * 100 : 0;
-        return { cpuPercent, memUsedMb: usage.rssMb, memLimitMb: found.ramMb };
-      }),
-
-    type: (rcon, line) =>
-      translated(async () => {
-        const run = (await games.all()).find(({ rconPort, exit }) => exit === null && rconPort === rcon.port);
-        if (run === undefined) return undefined;
-        const after = await lastPosition(readLog(files, run.serverId, { tail: 1 }, () => true));
-        if (!(await input.write(run.serverId, line))) return undefined;
-        return await printedAfter(after, (query) =>
-          readLog(files, run.serverId, query, () => games.isLive(run.serverId)),
-        );
-      }),
-
-    listeners: (serverId) =>
-      translated(async () => {
-        const found = await games.find(serverId);
-        if (!found || found.exit !== null) return undefined;
-        const { gamePort, rconPort, managementPort } = found;
-        return await listenersOf(found, [gamePort, rconPort, managementPort]);
-      }),
-
-    proxyAddresses: async () => ['127.0.0.1', '::1'],
-
-    async *logs(serverId, query = {}): AsyncGenerator<LogLine> {
-      await translated(() => games.find(serverId));
-      yield* readLog(files, serverId, query, () => games.isLive(serverId));
-    },
-  };
 }
 
 /** Where programs are looked for, as a shell would. */

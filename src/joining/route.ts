@@ -1,0 +1,146 @@
+/** Promises: what players meet of a server, as its row and its actor show it. Asks nobody and changes nothing. */
+import { isTagged } from '../../machines/server.ts';
+import type { Route } from '../../proxy/ports.ts';
+import { motdCodes, parseMotd } from '../game/motd/motd.ts';
+import { protocolOf } from '../game/protocols.ts';
+import { DEFAULT_MAX_PLAYERS } from '../game/properties/properties.ts';
+import type { RouteRow } from '../servers/rows.ts';
+import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
+import { etaSeconds } from '../servers/start-time.ts';
+import { kickOf, roomWords } from './refusals.ts';
+import type { Translators } from './translators.ts';
+import type { WakePolicy } from './wake-policies.ts';
+
+/** Made of Forge or NeoForge, whose mods the client has to have too. */
+const NEED_CLIENT_MODS: ReadonlySet<string> = new Set(['forge', 'neoforge', 'mohist', 'magma', 'arclight', 'ketting']);
+/** Cores that can have nothing which translates between versions. */
+const STRICT_CORES: ReadonlySet<string> = new Set(['sandbox', 'vanilla']);
+/** One reading or two may fail. Nobody is sent on to a game that has been silent for longer. */
+const SILENT_MS = 25_000;
+
+/** Of a server as it is stored. */
+export function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
+  return {
+    serverId: sleeper.id,
+    name: sleeper.name,
+    state: sleeper.state as Route['state'],
+    address: null,
+    readyAt: null,
+    motd: codes(sleeper.motd),
+    versionName: sleeper.version,
+    maxPlayers: maxPlayers(sleeper.properties),
+    phase: '',
+    percent: 0,
+    etaSeconds: null,
+    lastStatus: sleeper.lastStatus === '' ? null : sleeper.lastStatus,
+    refusal: '',
+    waitingRoom: hasWaitingRoom(sleeper),
+    protocol: onlyProtocol(sleeper, undefined),
+    ...asleep(policy, sleeper.state),
+  };
+}
+
+/** Of a server whose actor shows it so, at that instant. */
+export function routeOf(now: ServerNow, policy: WakePolicy, at: number): Omit<Route, 'protocol'> {
+  const { row, context } = now;
+  const state = stateFor(now);
+  const preparing = isTagged(state, 'preparing');
+  return {
+    serverId: row.id,
+    name: row.name,
+    state,
+    address: context.address,
+    readyAt: context.readyAt,
+    motd: codes(row.motd),
+    versionName: row.version,
+    maxPlayers: maxPlayers(row.properties),
+    phase: preparing ? context.live.phase : '',
+    percent: preparing ? context.live.percent : 0,
+    etaSeconds: state === 'starting' ? etaSeconds({ row, context }, at) : null,
+    lastStatus: row.lastStatus === '' ? null : row.lastStatus,
+    waitingRoom: hasWaitingRoom(row),
+    ...asleep(policy, state),
+    ...refused(now, at),
+  };
+}
+
+/** Whether nothing of it is news. */
+export function isSame(one: Route, other: Route): boolean {
+  const { address, ...rest } = one;
+  const isAddressSame = address?.host === other.address?.host && address?.port === other.address?.port;
+  return isAddressSame && Object.entries(rest).every(([key, value]) => other[key as keyof Route] === value);
+}
+
+/** As players meet it. One that stands in line for room is woken by them like one that sleeps, if there is any. */
+function stateFor(now: ServerNow): Route['state'] {
+  if (waitsForRoom(now)) return 'hibernated';
+  return now.state === 'deleting' ? 'stopping' : now.state;
+}
+
+/** What of the policy players meet before they knock. */
+function asleep(policy: WakePolicy, state: string): Pick<Route, 'asleepMotd' | 'asleepLine' | 'verifies'> {
+  const { mode, asleepMotd, maintenanceText } = policy;
+  const isClosed = maintenanceText !== '' || mode === 'nobody';
+  return {
+    asleepMotd: maintenanceText === '' ? codes(asleepMotd) : '',
+    asleepLine: codes(maintenanceText).split('\n', 1)[0] || (mode === 'nobody' ? '§7Asleep' : ''),
+    verifies: mode === 'verified' && !isClosed && !isTagged(state, 'awake'),
+  };
+}
+
+/** A sleeping server as the list shows it while a rule keeps everybody from waking it. What its owner says of it stays. */
+export function withRefusal(route: Route, line: string | undefined): Route {
+  if (line === undefined || route.state !== 'hibernated' || route.asleepLine !== '') return route;
+  return { ...route, motd: route.asleepMotd || route.motd, asleepMotd: '', asleepLine: line };
+}
+
+/** Nobody else is let in: the start would be for nothing. */
+export function onlyProtocol(
+  { id, type, version, clientVersions }: Pick<RouteRow, 'id' | 'type' | 'version' | 'clientVersions'>,
+  translators: Translators | undefined,
+): number | null {
+  const translatesNone = STRICT_CORES.has(type) || translators?.of(id) === false;
+  const isStrict = clientVersions === 'own' || (clientVersions === 'auto' && translatesNone);
+  return isStrict ? protocolOf(version) : null;
+}
+
+/** Clients with mods of their own agree on them with the game, on a connection that nobody else has answered. */
+function hasWaitingRoom({ waitingRoom, type }: Pick<RouteRow, 'waitingRoom' | 'type'>): boolean {
+  return waitingRoom && !NEED_CLIENT_MODS.has(type);
+}
+
+function codes(motd: string): string {
+  return motd === '' ? '' : motdCodes(parseMotd(motd), { anyColor: true });
+}
+
+function maxPlayers(properties: Record<string, string>): number {
+  return Number(properties['max-players']) || DEFAULT_MAX_PLAYERS;
+}
+
+/** A refusal has a line of its own in the server list: what the owner says of it asleep is none. */
+function refused(now: ServerNow, at: number): Pick<Route, 'refusal'> & Partial<Pick<Route, 'asleepLine'>> {
+  const refusal = refusalText(now, at);
+  return refusal === '' ? { refusal } : { refusal, asleepLine: '' };
+}
+
+/** What a player is told whose wake has come to nothing. */
+export function kickText(now: ServerNow): string {
+  const { row, state, context } = now;
+  if (waitsForRoom(now)) return roomWords(row.name);
+  if (state === 'start_failed') {
+    const title = context.startFailure?.summary.split('\n')[0] ?? '';
+    return `${row.name} could not start.\n${title}\nIts owner can see why and start it again.`;
+  }
+  if (state === 'installing') return `${row.name} is being set up. Come back in a few minutes.`;
+  return `${row.name} was put to sleep. Join again to wake it.`;
+}
+
+/** What a player who joins now is told; '' where they may come in, or wake it. */
+function refusalText(now: ServerNow, at: number): string {
+  const { row, state, context } = now;
+  if (state === 'installing') return kickText(now);
+  if (state === 'install_failed') return kickOf('SERVER_INSTALL_FAILED') ?? '';
+  const { silentSince = null } = context.live;
+  if (state !== 'running' || silentSince === null || at - silentSince < SILENT_MS) return '';
+  return `${row.name} does not answer right now.\nIf it stays so it is started again. Try again in a few minutes.`;
+}
