@@ -163,10 +163,12 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       await host.patch(id, settled);
       const now = { ...row, ...settled };
       await engine.install(await specOf(now, installSpec), signal);
-      const made = await packOfImage(dataRoot(dataDir, id), platform, now);
+      const made = await packOfImage(dataRoot(dataDir, id), platform, now, readingFor(row));
       signal.throwIfAborted();
       await host.patch(id, made);
     }
+
+    const readingFor = ({ accountId }: ServerRow) => ({ workers: options.workers, tenant: accountId });
 
     async function boot(id: string, signal: AbortSignal): Promise<Booted> {
       const { row, context } = host.now(id) ?? { row: rowOf(id), context: undefined };
@@ -205,12 +207,14 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
 
     /** So that later starts run the same build, however many newer ones there are by then. This one is none the worse without. */
     async function keepBuild(row: ServerRow): Promise<void> {
-      await noteBuild(dataRoot(dataDir, row.id), row, options.owner).catch((error: unknown) => {
-        log.warn(
-          { server: row.id, err: error },
-          'the build that runs could not be noted; the next start takes the newest',
-        );
-      });
+      await noteBuild(dataRoot(dataDir, row.id), row, { ...readingFor(row), owner: options.owner }).catch(
+        (error: unknown) => {
+          log.warn(
+            { server: row.id, err: error },
+            'the build that runs could not be noted; the next start takes the newest',
+          );
+        },
+      );
     }
 
     /** It serves later estimates only, so neither the players who wait for this start nor its success depend on the write. */
