@@ -71,7 +71,7 @@ export interface Archives {
 
 /** For one backup whose turn it is. */
 export interface Maker {
-  archive(signal: AbortSignal): Promise<Made>;
+  archive: (signal: AbortSignal) => Promise<Made>;
   /** Waits for what has to be done before. Where that takes longer than a moment, other servers' archives are made meanwhile. */
   prepare: Place['lend'];
 }

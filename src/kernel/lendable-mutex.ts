@@ -7,7 +7,7 @@ export interface Hold {
    * resolves when it is had back, before anybody who has not begun yet. Rejects as the work does, or with the reason of `signal`,
    * which also ends the wait for the mutex; then it may be others' for good.
    */
-  lend<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  lend: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 }
 
 /** Runs `work` once it is its turn, and settles as it does. `signal` ends the wait: `work` is then never called. */

@@ -168,7 +168,11 @@ async function openPostgres(url: string, described: Described, patient: boolean)
     ...sources,
     async patiently(work) {
       const source = await connect({ ...options, ...described, poolSize: 1 });
-      return work(source).finally(() => source.destroy());
+      try {
+        return await work(source);
+      } finally {
+        await source.destroy();
+      }
     },
   };
 }

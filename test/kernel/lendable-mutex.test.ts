@@ -25,7 +25,7 @@ test('whoever is slow for a moment keeps the mutex, and is followed in the order
   const { clock, done, begin } = bench();
   const slow = Promise.withResolvers<void>();
   const all = ['one', 'two', 'three'].map((name) => begin(name, name === 'one' ? slow.promise : undefined));
-  clock.advance(2_999);
+  await clock.advance(2_999);
   await turn();
   t.deepEqual(done, ['one in']);
   slow.resolve();
@@ -44,7 +44,7 @@ test('whoever is slow for longer lends it, and has it back before those who have
   const two = begin('two', long.promise);
   const three = begin('three');
   await turn();
-  clock.advance(3_000);
+  await clock.advance(3_000);
   await turn();
   t.deepEqual(done.splice(0), ['one in', 'two in']);
   slow.resolve();
@@ -64,7 +64,7 @@ test('whoever gives up while others have it leaves it to them, and slow work tha
   const one = begin('one', slow.promise, gone.signal);
   const two = begin('two', failing.promise);
   await turn();
-  clock.advance(3_000);
+  await clock.advance(3_000);
   await turn();
   slow.resolve();
   await turn();
