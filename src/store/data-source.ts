@@ -5,7 +5,7 @@ import { DataSource, type DataSourceOptions, type EntitySchema } from 'typeorm';
 import { MIGRATIONS } from '../../migrations/index.ts';
 import { copyInto } from './copies.ts';
 import { exact } from './exact.ts';
-import { type PostgresLimits, limitedPool } from './postgres-limits.ts';
+import { KEEP_ALIVE, type PostgresLimits, limitedPool } from './postgres-limits.ts';
 import { type DatabaseSession, askSqlite, postgresSession, sqliteSession } from './session.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
@@ -157,7 +157,7 @@ async function openPostgres(url: string, described: Described, patient: boolean)
     // Safe, because nothing above 2^53 is ever written.
     parseInt8: true,
   };
-  const limits = (of: keyof typeof LIMITS) => (patient ? {} : limitedPool(LIMITS[of]));
+  const limits = (of: keyof typeof LIMITS) => (patient ? KEEP_ALIVE : limitedPool(LIMITS[of]));
   const readOnly = { options: '-c default_transaction_read_only=on' };
   const sources = await openBoth(
     'postgres',
@@ -167,7 +167,7 @@ async function openPostgres(url: string, described: Described, patient: boolean)
   return {
     ...sources,
     async patiently(work) {
-      const source = await connect({ ...options, ...described, poolSize: 1 });
+      const source = await connect({ ...options, ...described, poolSize: 1, extra: KEEP_ALIVE });
       try {
         return await work(source);
       } finally {

@@ -10,8 +10,8 @@ export interface PostgresLimits {
 
 /** So much later than the database itself would have answered, a connection counts as dead. */
 const GRACE_MS = 2_000;
-/** After so long without traffic, the kernel asks whether the other side is still there. */
-const KEEP_ALIVE_MS = 10_000;
+/** After so long without traffic, the kernel asks whether the other side is still there; where it is not, it gives up after minutes. */
+export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
 /**
  * Options of a pool of `pg` whose connections nothing waits for without end: the database gives up what takes too long, and where
@@ -22,8 +22,7 @@ export function limitedPool({ statementMs, idleInTransactionMs }: PostgresLimits
   return {
     statement_timeout: statementMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    ...KEEP_ALIVE,
     stream: () => silenceEnds(new Socket(), statementMs + GRACE_MS),
   };
 }
