@@ -6,7 +6,9 @@ import { type Jail, type OpenDirectory, openJail } from '../jail/jail.ts';
 import { removeTree } from '../jail/remove-tree.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
-import { type WithKeyLock, createKeyedMutex, createMutex } from '../kernel/mutex.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { type Hold as Place, createLendableMutex } from '../kernel/lendable-mutex.ts';
+import { type WithKeyLock, createKeyedMutex } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { createWorkerPool } from '../kernel/workers/pool.ts';
@@ -23,6 +25,7 @@ export interface ArchivesOptions {
   dataDir: string;
   owner: FileOwner | undefined;
   disk: Disk;
+  clock: Clock;
   /** All of a server's backups together may be so large; 0: no limit. */
   quotaBytes: number;
   /** Default: a mutex of its own. */
@@ -38,6 +41,8 @@ export interface ArchivesOptions {
 
 /** More than anybody asks for at the same time. */
 const RESTORES_AT_ONCE = 64;
+/** How long whoever is next may take to begin before the others' archives are made meanwhile: most games save faster. */
+const MOMENT_MS = 3_000;
 
 /** `signal` also ends the wait for the mutexes. `progress` is in percent of the files' bytes. */
 export interface Making {
@@ -53,19 +58,22 @@ export interface Archives {
   /** Runs with the mutex of a server's files, as everything does that replaces or archives them whole. */
   withFilesLock: WithKeyLock;
   /**
-   * Archives a server's files as they are when `work` calls for it; `work` runs under `withFilesLock`.
-   * RESOURCE_EXHAUSTED BACKUP_QUOTA_EXCEEDED or DISK_FULL, then nothing of it is left.
+   * Archives a server's files as they are when `work` calls for it; `work` runs under `withFilesLock`, and when it is its turn on this
+   * machine. RESOURCE_EXHAUSTED BACKUP_QUOTA_EXCEEDED or DISK_FULL, then nothing of it is left.
    */
-  make<T>(
-    backup: Ref,
-    making: Making,
-    work: (archive: (signal: AbortSignal) => Promise<Made>) => Promise<T>,
-  ): Promise<T>;
+  make<T>(backup: Ref, making: Making, work: (maker: Maker) => Promise<T>): Promise<T>;
   /**
    * Unpacks a backup beside the server's files, which stay: RESOURCE_EXHAUSTED DISK_FULL where the disk has no room for both,
    * ArchiveCorrupt, or as a reservation rejects. Runs under `withFilesLock`.
    */
   stage(backup: BackupRow, making: Making): Promise<void>;
+}
+
+/** For one backup whose turn it is. */
+export interface Maker {
+  archive: (signal: AbortSignal) => Promise<Made>;
+  /** Waits for what has to be done before. Where that takes longer than a moment, other servers' archives are made meanwhile. */
+  prepare: Place['lend'];
 }
 
 /** A finished archive, and the id of the key that it is encrypted with ('' for none). */
@@ -75,7 +83,7 @@ export type Ref = Pick<BackupRow, 'serverId' | 'id'>;
 
 export function createArchives(options: ArchivesOptions): Archives {
   const { store, dataDir, owner, disk, quotaBytes, free, key, files, withFilesLock = createKeyedMutex() } = options;
-  const withMachineLock = createMutex();
+  const withMachineLock = createLendableMutex(options.clock, MOMENT_MS);
   // Backups have workers of their own: a game that has paused saving, or is down, must not wait for other tenants' work.
   const workers = createWorkerPool({ streams: RESTORES_AT_ONCE, trusted: true });
 
@@ -127,9 +135,20 @@ export function createArchives(options: ArchivesOptions): Archives {
   return {
     withFilesLock,
     make: (backup, { signal, progress }, work) =>
-      withMachineLock(() => {
-        const locked = () => work((moved) => archive(backup, progress, AbortSignal.any([signal, moved])));
-        return withFilesLock(backup.serverId, locked, signal);
+      withMachineLock(async ({ lend: prepare }) => {
+        // Whoever has the files, such as a long restore, keeps no other server waiting either.
+        const [ours, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+        const holding = withFilesLock(backup.serverId, () => (ours.resolve(), over.promise), signal);
+        try {
+          await prepare(() => Promise.race([ours.promise, holding]), signal);
+          return await work({
+            prepare,
+            archive: (moved) => archive(backup, progress, AbortSignal.any([signal, moved])),
+          });
+        } finally {
+          over.resolve();
+          await holding.catch(() => {});
+        }
       }, signal),
     async stage(backup, { signal, progress }) {
       const { serverId, treeBytes: bytes } = backup;

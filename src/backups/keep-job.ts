@@ -18,7 +18,7 @@ export function createKeep(tools: Tools): (work: Work, kind: BackupKind) => Prom
     const id = jobId.replace('job_', 'bak_');
     const ref = { serverId, id };
     const progress = (percent: number) => publish(serverId, { id, state: 'running', percent });
-    await archives.make(ref, { signal, progress }, async (archive) => {
+    await archives.make(ref, { signal, progress }, async ({ archive }) => {
       const made = {
         ...(await softwareOf(row, siblingsOf(dataDir, serverId).root)),
         kind,

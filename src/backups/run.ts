@@ -87,7 +87,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
       void at('archiving');
     };
     try {
-      return await archives.make(row, { signal, progress }, async (archive) => {
+      return await archives.make(row, { signal, progress }, async ({ archive, prepare }) => {
         const now = await servers.get(serverId);
         if (!now || !(await isStill(now))) return false;
         const moved = new AbortController();
@@ -102,7 +102,8 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
           });
           await at('begun');
           const until = AbortSignal.any([signal, moved.signal]);
-          const note = now.state === 'running' ? await saving.off(serverId, now.context.rcon, until) : '';
+          const save = () => saving.off(serverId, now.context.rcon, until);
+          const note = now.state === 'running' ? await prepare(save, until) : '';
           await at('saved');
           const finished = await archive(moved.signal);
           await at('archived');

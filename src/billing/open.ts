@@ -201,7 +201,7 @@ export function billingFeature(options: BillingFeatureOptions): { checkouts: Che
       publicOperations: checkoutCallbackOperations({ checkouts }),
       pages: (serve) => mountCheckout(serve, checkouts),
       panel(panel) {
-        mountBill(panel);
+        mountBill(panel, { servers });
         mountServerBill(panel);
       },
     },

@@ -161,6 +161,8 @@ export interface EngineNode {
   /** As its operators call it; two may be called alike. */
   name: string;
   address: string;
+  /** The name or address at which strangers reach the ports of its games; '' where none is known. */
+  publicHost: string;
   region: string;
   /** `down`: it does not answer, and its games may run on. `gone`: the engine knows it no more, and its games may run on. */
   state: 'ready' | 'down' | 'gone';

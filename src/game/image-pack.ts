@@ -1,29 +1,13 @@
-import { z } from 'zod';
-import { jsonIfThere, textIfThere } from '../jail/if-there.ts';
+import { textIfThere } from '../jail/if-there.ts';
 import { type Jail, openJail } from '../jail/jail.ts';
-import { MIB } from '../kernel/units.ts';
+import { KIB } from '../kernel/units.ts';
 import { CORES, CUSTOM, SANDBOX } from './container.ts';
+import { type InstallerReading, saidByInstaller } from './installer-files.ts';
 import { MINECRAFT_VERSION } from './minecraft-version.ts';
 import type { PackSoftware, PackRef } from './settings.ts';
 
-/** The longest of the files is FTB's list of a pack's files. */
-const MAX_BYTES = 16 * MIB;
-
-const word = z.string().max(128).catch('');
-/** What the image's installer keeps of a CurseForge pack. */
-const CurseForge = z.object({
-  slug: word,
-  fileId: z.int().min(1).catch(0),
-  minecraftVersion: word,
-  modLoaderId: word,
-});
-/** What FTB's installer keeps of a pack. */
-const Ftb = z.object({
-  targets: z
-    .array(z.object({ name: word, version: word }))
-    .max(100)
-    .catch([]),
-});
+/** What an installer says of itself for a shell: a few lines. */
+const MAX_BYTES = 64 * KIB;
 
 /**
  * The software that the game image has installed for a server with a pack, from the files that its installer leaves in
@@ -34,9 +18,11 @@ export async function packOfImage(
   root: string,
   platform: string,
   { modpackRef }: Pick<PackRef, 'modpackRef'>,
+  reading: InstallerReading,
 ): Promise<Partial<PackSoftware>> {
   await using jail = await openJail(root, { secrets: 'open' });
-  const said = platform === 'ftb' ? await ftb(jail, modpackRef) : await byHelper(jail, platform, modpackRef);
+  const said =
+    platform === 'ftb' ? await ftb(jail, modpackRef, reading) : await byHelper(jail, platform, modpackRef, reading);
   const { version = '', modpackVersion = '' } = said;
   const type = said.type?.toLowerCase() ?? '';
   return {
@@ -47,21 +33,26 @@ export async function packOfImage(
 }
 
 /** The results file is for a shell and names the pack's version as people call it; its id is in the manifest. */
-async function byHelper(jail: Jail, platform: string, ref: string): Promise<Partial<PackSoftware>> {
+async function byHelper(
+  jail: Jail,
+  platform: string,
+  ref: string,
+  reading: InstallerReading,
+): Promise<Partial<PackSoftware>> {
   const results = variables((await textIfThere(jail, `.install-${platform}.env`, MAX_BYTES)) ?? '');
   const made = { version: results.get('VERSION'), type: results.get('TYPE') };
   if (platform !== 'curseforge') return made;
-  const manifest = await jsonIfThere(jail, '.curseforge-manifest.json', CurseForge, MAX_BYTES);
+  const manifest = await saidByInstaller(jail, '.curseforge-manifest.json', 'curseforge', reading);
   if (manifest?.slug !== ref) return made;
   const { minecraftVersion, modLoaderId, fileId } = manifest;
   const [loader = ''] = modLoaderId.split('-');
   return { version: made.version ?? minecraftVersion, type: made.type ?? loader, modpackVersion: String(fileId) };
 }
 
-async function ftb(jail: Jail, ref: string): Promise<Partial<PackSoftware>> {
+async function ftb(jail: Jail, ref: string, reading: InstallerReading): Promise<Partial<PackSoftware>> {
   const [id, modpackVersion = ''] = ((await textIfThere(jail, '.ftb-installed', MAX_BYTES)) ?? '').trim().split('=');
   if (id !== ref) return {};
-  const { targets = [] } = (await jsonIfThere(jail, 'version.json', Ftb, MAX_BYTES)) ?? {};
+  const { targets = [] } = (await saidByInstaller(jail, 'version.json', 'ftb', reading)) ?? {};
   const loader = targets.find(({ name }) => ['neoforge', 'forge', 'fabric', 'quilt'].includes(name));
   const game = targets.find(({ name }) => name === 'minecraft');
   return { version: game?.version, type: loader?.name, modpackVersion };

@@ -3,29 +3,19 @@ import { isNone, jsonIfThere, removeIfThere } from '../jail/if-there.ts';
 import { type Jail, openJail } from '../jail/jail.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { StatusError } from '../kernel/status.ts';
-import { KIB, MIB } from '../kernel/units.ts';
+import { KIB } from '../kernel/units.ts';
 import { type BuildOf, type BuildPin, buildPin } from './build-pins.ts';
+import { type InstallerReading, saidByInstaller } from './installer-files.ts';
 
 /** Lies with the files that it describes, hidden from owners, and is part of backups. */
 const NOTE = '.dormouse-build.json';
 /** Read at each start, and a game may have written it. */
 const MAX_NOTE_BYTES = 4 * KIB;
-/** A manifest may list all files of an installation. */
-const MAX_BYTES = 16 * MIB;
 /** The most names of a folder that are looked at. */
 const MOST_NAMES = 10_000;
 
 const word = z.string().max(64);
 const Note = z.object({ type: word, version: word, build: word });
-/** The fields of all installers' manifests; each writes some of them. */
-const Manifest = z.object({
-  project: word.optional(),
-  minecraftVersion: word.optional(),
-  build: z.union([word, z.int().transform(String)]).optional(),
-  loaderVersion: word.optional(),
-  forgeVersion: word.optional(),
-  origin: z.object({ game: word.optional(), loader: word.optional() }).optional(),
-});
 
 /**
  * The build that this server has been noted to run; undefined where none is noted for just this core and version. A
@@ -44,11 +34,15 @@ export async function notedBuild(root: string, row: BuildOf): Promise<string | u
 /**
  * Notes which build the image's installer has put in place, for later starts. Where that is unknown, nothing is noted.
  */
-export async function noteBuild(root: string, row: BuildOf, owner?: FileOwner): Promise<void> {
+export async function noteBuild(
+  root: string,
+  row: BuildOf,
+  { owner, ...reading }: InstallerReading & { owner?: FileOwner | undefined },
+): Promise<void> {
   const pin = buildPin(row);
   if (pin === undefined) return;
   await inJail(root, owner, async (jail) => {
-    const build = (await manifestBuild(jail, pin, row)) ?? (await namedBuild(jail, pin, row));
+    const build = (await manifestBuild(jail, pin, row, reading)) ?? (await namedBuild(jail, pin, row));
     if (build === undefined) return;
     await using file = await jail.replace(NOTE);
     await file.write(Buffer.from(JSON.stringify({ type: row.type, version: row.version, build })));
@@ -62,9 +56,14 @@ export async function forgetBuild(root: string, owner?: FileOwner): Promise<void
 }
 
 /** What the installer says of its last work, where that was for this core and version. */
-async function manifestBuild(jail: Jail, pin: BuildPin, row: BuildOf): Promise<string | undefined> {
+async function manifestBuild(
+  jail: Jail,
+  pin: BuildPin,
+  row: BuildOf,
+  reading: InstallerReading,
+): Promise<string | undefined> {
   if (pin.manifest === undefined) return undefined;
-  const said = await jsonIfThere(jail, pin.manifest, Manifest, MAX_BYTES);
+  const said = await saidByInstaller(jail, pin.manifest, 'build', reading);
   if (said === undefined || (said.project ?? row.type) !== row.type) return undefined;
   if ((said.minecraftVersion ?? said.origin?.game) !== row.version) return undefined;
   const build = said.build ?? said.loaderVersion ?? said.forgeVersion ?? said.origin?.loader ?? '';

@@ -624,7 +624,7 @@ export interface paths {
         put?: never;
         /**
          * Open another port
-         * @description For what a mod or plugin listens on, such as voice chat or a web map: strangers reach it at `hostPort` of this machine, from the next start of the server on. Such a port wakes nobody, and leads only to what the game itself listens on.
+         * @description For what a mod or plugin listens on, such as voice chat or a web map: strangers reach it at `hostPort` of `host`, from the next start of the server on. Such a port wakes nobody, and leads only to what the game itself listens on.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -4142,6 +4142,11 @@ export interface components {
             proto: string;
             /** @default  */
             label: string;
+            /**
+             * @description Where strangers reach `hostPort`. Of several machines, the one that the game is on: it may be another one after each start, and empty means that there is none now.
+             * @default
+             */
+            host: string;
         };
         CreateServerRequest: {
             /**

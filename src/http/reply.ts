@@ -2,7 +2,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { z } from 'zod';
 
 /** As much of a list as holds nobody else up. */
-const STEP = 5_000;
+const STEP = 1_000;
 
 /**
  * A reply whose text is written by its handler, as its schema has it: already, or in pieces while it is sent. Where a piece fails, the

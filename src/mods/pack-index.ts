@@ -4,6 +4,7 @@ import { pathProblem } from '../jail/path.ts';
 import { guardOfName } from '../jail/secrets.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
+import { job } from '../kernel/workers/job.ts';
 import type { RegistryFile } from '../kernel/registry/http.ts';
 
 /** The parts of a pack that a server needs. */
@@ -18,6 +19,8 @@ export interface PackIndex {
 
 export const MAX_INDEX_BYTES = 8 * MIB;
 const MAX_FILES = 5_000;
+/** Files in one piece of an index. */
+const PIECE = 500;
 
 const sum = (digits: number) => z.string().regex(new RegExp(`^[0-9a-fA-F]{${digits}}$`));
 const Shape = z.object({
@@ -76,6 +79,13 @@ export function readPackIndex(text: string): PackIndex {
       }),
   };
 }
+
+/** `readPackIndex` of its bytes, for a worker: in pieces, of which each has some of the files. */
+export const packIndex = job(import.meta.url, 'packIndex', async function* packIndex(bytes: Uint8Array) {
+  const { files, ...about } = readPackIndex(Buffer.from(bytes).toString());
+  for (let from = 0; from === 0 || from < files.length; from += PIECE)
+    yield { ...about, files: files.slice(from, from + PIECE) };
+});
 
 /**
  * Where a pack may put a file: a relative path with plain '/'-separated names, within the server on any system, and

@@ -17,7 +17,7 @@ import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';
 import type { InstallPack, PackInstall } from '../servers/effect-host.ts';
 import { worldsIn } from '../game/worlds.ts';
 import { pick, versionsFor } from './choice.ts';
-import { MAX_INDEX_BYTES, type PackIndex, invalid, packPath, readPackIndex } from './pack-index.ts';
+import { MAX_INDEX_BYTES, type PackIndex, invalid, packIndex, packPath } from './pack-index.ts';
 import { type Placed, readPackList, removeUnchanged, writePlaced } from './placed-files.ts';
 import type { ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
 import { stageDownload } from './staged-download.ts';
@@ -179,12 +179,31 @@ async function writeLoader(jail: Jail, { type, minecraftVersion, loaderVersion }
   await replacement.commit();
 }
 
+/** Whoever uploads a pack writes its index, so that a worker reads it. */
 async function indexIn(jail: Jail, reading: UnpackOptions): Promise<PackIndex> {
+  const { workers, tenant, signal } = reading;
+  const bytes = await indexBytes(jail, reading);
+  const files: PackIndex['files'][number][] = [];
+  let index: PackIndex | undefined;
+  try {
+    for await (const piece of workers.stream(packIndex, bytes, { tenant, signal, brief: true })) {
+      index ??= piece;
+      files.push(...piece.files);
+    }
+  } catch (error) {
+    if (error instanceof StatusError && error.reason === 'WORK_TOO_LARGE')
+      throw invalid('has an index that is not understood', error);
+    throw error;
+  }
+  return { ...index!, files };
+}
+
+async function indexBytes(jail: Jail, reading: UnpackOptions): Promise<Buffer> {
   await using archive = await jail.open(ARCHIVE);
   for await (const { path, content } of unpack(archive, { ...reading, below: INDEX })) {
     if (path !== INDEX) continue;
     const tooLarge = () => invalid('has an index that is too large');
-    return readPackIndex((await bytesWithin(MAX_INDEX_BYTES, content, tooLarge)).toString());
+    return await bytesWithin(MAX_INDEX_BYTES, content, tooLarge);
   }
   throw invalid(`holds no ${INDEX}`);
 }

@@ -31,8 +31,8 @@ const addServerPort = (needs: Needs) =>
     path: '/v1/servers/{id}/ports',
     summary: 'Open another port',
     description:
-      'For what a mod or plugin listens on, such as voice chat or a web map: strangers reach it at `hostPort` of this ' +
-      'machine, from the next start of the server on. Such a port wakes nobody, and leads only to what the game itself ' +
+      'For what a mod or plugin listens on, such as voice chat or a web map: strangers reach it at `hostPort` of `host`, ' +
+      'from the next start of the server on. Such a port wakes nobody, and leads only to what the game itself ' +
       'listens on.',
     body: message({
       containerPort: int32({ min: 1, max: 65_535 }).describe('Where the game listens.'),

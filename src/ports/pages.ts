@@ -1,4 +1,5 @@
 import { isAtLeast } from '../http/roles.ts';
+import { hostAndPort } from '../kernel/address.ts';
 import { confirmed } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import type { Page } from '../web/page-request.ts';
@@ -33,7 +34,9 @@ export function mountPorts(panel: Panel): void {
 }
 
 function portsPage(request: ServerRequest): Page {
-  const { ports } = request.server;
+  const { ports, addr } = request.server;
+  const ownHost = addr.replace(/:\d+$/, '');
+  const isElsewhere = ports.some(({ host }) => host !== ownHost);
   const mayChange = isAtLeast(request.role, 'member');
   const main = html`<section class="card">
       <h2>Ports</h2>
@@ -48,6 +51,13 @@ function portsPage(request: ServerRequest): Page {
               ${ports.map((port) => portItem(request, port, mayChange))}
             </ul>`
       }
+      ${
+        isElsewhere &&
+        html`<p class="hint">
+          The address is that of the machine that the server runs on, and is told here while it runs. Each start chooses
+          one, so that it may be another machine next time.
+        </p>`
+      }
     </section>
     ${mayChange && openCard(request)}`;
   return { title: 'Ports', main };
@@ -57,18 +67,18 @@ type Port = ServerRequest['server']['ports'][number];
 
 function portItem(
   request: ServerRequest,
-  { slot, containerPort, hostPort, proto, label }: Port,
+  { slot, containerPort, hostPort, proto, label, host }: Port,
   mayChange: boolean,
 ): Html {
-  const host = request.server.addr.replace(/:\d+$/, '');
   const name = plainName(label) || `${containerPort}/${proto}`;
-  const address = `${host}:${hostPort}`;
+  const address = hostAndPort({ host, port: hostPort });
+  const shown =
+    host === ''
+      ? html`port <b><code>${hostPort}</code></b> of the machine that it runs on`
+      : html`<b><code>${address}</code></b> ${copyButton(address, `the address of ${name}`)}`;
   return html`<li>
     <h3><bdi>${name}</bdi></h3>
-    <p>
-      ${proto.toUpperCase()} <b><code>${address}</code></b>
-      ${copyButton(address, `the address of ${name}`)} leads to port ${containerPort} of the game.
-    </p>
+    <p>${proto.toUpperCase()} ${shown} leads to port ${containerPort} of the game.</p>
     ${
       mayChange &&
       confirmed(

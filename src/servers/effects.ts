@@ -182,7 +182,7 @@ class ServerEffects {
     await this.#host.patch(id, settled);
     const now = { ...row, ...settled };
     await engine.install(await this.#specOf(now, installSpec), signal);
-    const made = await packOfImage(dataRoot(dataDir, id), platform, now);
+    const made = await packOfImage(dataRoot(dataDir, id), platform, now, this.#readingFor(row));
     signal.throwIfAborted();
     await this.#host.patch(id, made);
   }
@@ -272,12 +272,16 @@ class ServerEffects {
   /** So that later starts run the same build, however many newer ones there are by then. This one is none the worse without. */
   async #keepBuild(row: ServerRow): Promise<void> {
     const { dataDir, owner, log } = this.#options;
-    await noteBuild(dataRoot(dataDir, row.id), row, owner).catch((error: unknown) => {
+    await noteBuild(dataRoot(dataDir, row.id), row, { ...this.#readingFor(row), owner }).catch((error: unknown) => {
       log.warn(
         { server: row.id, err: error },
         'the build that runs could not be noted; the next start takes the newest',
       );
     });
+  }
+
+  #readingFor({ accountId }: ServerRow) {
+    return { workers: this.#options.workers, tenant: accountId };
   }
 
   /** It serves later estimates only, so neither the players who wait for this start nor its success depend on the write. */

@@ -25,13 +25,13 @@ const NOT_COPIED = new Set(['migrations', 'leases']);
  * at all. Rejects with a StatusError that says what to do, where that is known.
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
-  const source = await openDataSources(from, []);
+  const source = await openDataSources(from, [], { patient: true });
   try {
     const session = await source.session();
     try {
       // What is read is of one instant.
       await session.query(source.dialect === 'sqlite' ? 'BEGIN' : 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-      const target = await openDataSources(to, [], await migrationsOf(session));
+      const target = await openDataSources(to, [], { only: await migrationsOf(session), patient: true });
       try {
         await fill(target, (sql, parameters) => session.query(sql, parameters), source.dialect);
       } finally {

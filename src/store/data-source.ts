@@ -5,6 +5,7 @@ import { DataSource, type DataSourceOptions, type EntitySchema } from 'typeorm';
 import { MIGRATIONS } from '../../migrations/index.ts';
 import { copyInto } from './copies.ts';
 import { exact } from './exact.ts';
+import { KEEP_ALIVE, type PostgresLimits, limitedPool } from './postgres-limits.ts';
 import { type DatabaseSession, askSqlite, postgresSession, sqliteSession } from './session.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
@@ -21,6 +22,8 @@ export interface DataSources {
   read(sql: string, parameters?: unknown[]): Promise<unknown[]>;
   /** A connection of `writer`. */
   session(): Promise<DatabaseSession>;
+  /** For changes of tables, which take as long as they take: a way to the database that waits without end. */
+  patiently<T>(work: (source: DataSource) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -33,8 +36,25 @@ const COMMON = {
   invalidWhereValuesBehavior: { null: 'throw', undefined: 'throw' },
 } satisfies Partial<DataSourceOptions>;
 
+/** How a database is opened. */
+export interface DatabaseOptions {
+  /** The names of the migrations that it may have. Default: all. */
+  only?: ReadonlySet<string>;
+  /** Whatever is asked may take as long as it takes. Default: PostgreSQL gives up what takes too long, and so does this side. */
+  patient?: boolean;
+}
+
 /** What the writer alone needs: the reader is asked in SQL, and to work out what tables are takes time. */
 type Described = { migrations: (typeof MIGRATIONS)[number][]; entities: EntitySchema<object>[] };
+
+/**
+ * What one write and one read may take. A transaction that is left alone is undone before a standby takes over, which needs what
+ * it has locked.
+ */
+const LIMITS = {
+  writer: { statementMs: 10_000, idleInTransactionMs: 7_000 },
+  reader: { statementMs: 20_000, idleInTransactionMs: 7_000 },
+} satisfies Record<string, PostgresLimits>;
 
 /** Set on every SQLite connection and read back. https://www.sqlite.org/pragma.html */
 const PRAGMAS = {
@@ -49,15 +69,18 @@ const PRAGMAS = {
 
 /**
  * Connects to `postgres://…`, `sqlite:<file>` (created where missing) or `sqlite::memory:`. This is the one file that
- * knows the drivers. `only`: the names of those migrations that it may have, where that is not all. Rejects where a connection or a
- * setting cannot be had.
+ * knows the drivers. Rejects where a connection or a setting cannot be had.
  */
-export async function openDataSources(url: string, tables: Tables, only?: ReadonlySet<string>): Promise<DataSources> {
+export async function openDataSources(
+  url: string,
+  tables: Tables,
+  { only, patient = false }: DatabaseOptions = {},
+): Promise<DataSources> {
   const described = {
     migrations: MIGRATIONS.filter(({ name }) => only?.has(name) ?? true),
     entities: [...tables],
   };
-  if (!url.startsWith('sqlite:')) return openPostgres(url, described);
+  if (!url.startsWith('sqlite:')) return openPostgres(url, described, patient);
   const file = url.slice('sqlite:'.length);
   if (file !== ':memory:') return openSqlite(file, described, PRAGMAS);
   // Two connections cannot share a database in memory without locking each other out. A private file that is never
@@ -85,7 +108,8 @@ export async function copySqlite(file: string, target: string): Promise<void> {
 
 /** Whether a database of PostgreSQL has no tables yet. */
 export async function isEmptyPostgres(url: string): Promise<boolean> {
-  const source = await connect({ type: 'postgres', url, connectTimeoutMS: 10_000, installExtensions: false });
+  const extra = limitedPool(LIMITS.reader);
+  const source = await connect({ type: 'postgres', url, connectTimeoutMS: 10_000, installExtensions: false, extra });
   try {
     return !(await source.createQueryRunner().hasTable('migrations'));
   } finally {
@@ -122,7 +146,7 @@ async function untraced(): Promise<object> {
   return driver;
 }
 
-async function openPostgres(url: string, described: Described): Promise<DataSources> {
+async function openPostgres(url: string, described: Described, patient: boolean): Promise<DataSources> {
   const options: DataSourceOptions = {
     ...COMMON,
     type: 'postgres',
@@ -133,12 +157,24 @@ async function openPostgres(url: string, described: Described): Promise<DataSour
     // Safe, because nothing above 2^53 is ever written.
     parseInt8: true,
   };
+  const limits = (of: keyof typeof LIMITS) => (patient ? KEEP_ALIVE : limitedPool(LIMITS[of]));
   const readOnly = { options: '-c default_transaction_read_only=on' };
-  return openBoth(
+  const sources = await openBoth(
     'postgres',
-    () => connect({ ...options, ...described, poolSize: 1 }),
-    () => connect({ ...options, poolSize: 4, extra: readOnly }),
+    () => connect({ ...options, ...described, poolSize: 1, extra: limits('writer') }),
+    () => connect({ ...options, poolSize: 4, extra: { ...limits('reader'), ...readOnly } }),
   );
+  return {
+    ...sources,
+    async patiently(work) {
+      const source = await connect({ ...options, ...described, poolSize: 1, extra: KEEP_ALIVE });
+      try {
+        return await work(source);
+      } finally {
+        await source.destroy();
+      }
+    },
+  };
 }
 
 async function openBoth(
@@ -154,18 +190,18 @@ async function openBoth(
       await reader.destroy();
       await writer.destroy();
     };
+    const both = {
+      dialect,
+      writer,
+      reader,
+      patiently: <T>(work: (source: DataSource) => Promise<T>) => work(writer),
+      close,
+    };
     if (dialect === 'postgres') {
-      return {
-        dialect,
-        writer,
-        reader,
-        read: (...asked) => reader.query(...asked),
-        session: () => postgresSession(writer),
-        close,
-      };
+      return { ...both, read: (...asked) => reader.query(...asked), session: () => postgresSession(writer) };
     }
     const read = (sql: string, parameters?: unknown[]) => askSqlite(reader, sql, parameters);
-    return { dialect, writer, reader, read, session: () => sqliteSession(writer), close };
+    return { ...both, read, session: () => sqliteSession(writer) };
   } catch (error) {
     await writer.destroy();
     throw error;

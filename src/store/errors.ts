@@ -3,8 +3,11 @@ import { StatusError } from '../kernel/status.ts';
 
 /** SQLite: locked, out of space or out of reach. https://www.sqlite.org/rescode.html */
 const SQLITE_TROUBLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|NOMEM|INTERRUPT|PROTOCOL)/;
-/** PostgreSQL: connection, resources, shutdown, conflicts between transactions. Appendix A of its manual. */
-const POSTGRES_TROUBLE = /^(08|53|57P|58|40001|40P01)/;
+/**
+ * PostgreSQL: connection, resources, shutdown, what took too long, a transaction left idle, conflicts between transactions.
+ * Appendix A of its manual.
+ */
+const POSTGRES_TROUBLE = /^(08|53|57P|57014|58|25P03|40001|40P01)/;
 const NETWORK_TROUBLE = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 /** What the drivers say without a code when a connection goes away. */
 const LOST = /connection terminated|timeout exceeded when trying to connect|connection error and is not queryable/i;

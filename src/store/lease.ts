@@ -21,6 +21,8 @@ import { randomBase62 } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
 import { type ProcessIdentity, isAlive, thisProcess } from '../kernel/process-identity.ts';
 import { StatusError } from '../kernel/status.ts';
+import { withTimeout } from '../kernel/timeout.ts';
+import { unavailable } from './errors.ts';
 import { type Deadline, sinceBootMs, startDeadline } from './lease-deadline.ts';
 import { type LeaseRow, getLease, holdsLease, releaseLease, renewLease, takeLease } from './lease-rows.ts';
 import type { Store } from './store.ts';
@@ -81,6 +83,8 @@ const SHORT: Span = { heldMs: 8_000, renewMs: 1_000 };
 /** So long before others may take it, its holder ends itself. */
 const MARGIN_MS = 1_000;
 const LOOK_MS = 500;
+/** How long a look waits: a connection of which nothing comes may be dead, and another one work. */
+const PATIENCE_MS = 3_000;
 
 /**
  * Makes this process the only one that writes to the database, and lets no write through once another one is. A process of the
@@ -95,25 +99,30 @@ export async function acquireLease(store: Store, options: LeaseOptions): Promise
   const look = createLook(store, self, options);
   for (;;) {
     waiting?.signal.throwIfAborted();
-    const lease = await look().catch((error: unknown) => {
+    const at = performance.now();
+    const seen = await look().catch((error: unknown) => {
       if (!waiting || !isAway(error)) throw error;
       waiting.onHeld(undefined);
+      return 'changed' as const;
     });
-    if (lease) return lease;
-    await pause(LOOK_MS);
+    if (typeof seen === 'object') return seen;
+    // What has changed did so at the end of the look, at the latest.
+    await pause(seen === 'changed' ? LOOK_MS : Math.max(0, LOOK_MS - (performance.now() - at)));
   }
 }
 
-/** Looks once, and takes the lease where it may be taken. */
+/** Looks once, and takes the lease where it may be taken; else tells whether it was renewed since the last look. */
 function createLook(store: Store, self: ProcessIdentity, options: LeaseOptions) {
   const { clock, log, waiting, beforeTaking = async () => {} } = options;
   const span = waiting && store.dialect === 'postgres' ? SHORT : LONG;
   const token = span === SHORT ? `${randomBase62(16)}.${span.heldMs}` : randomBase62(16);
   let seen: LeaseRow | undefined;
   let unchanged = 0;
-  return async function look(): Promise<Lease | undefined> {
-    const held = await getLease(store, NAME);
-    const alive = held && (await isAlive(held, self));
+  return async function look(): Promise<Lease | 'changed' | 'unchanged'> {
+    const held = await withTimeout(getLease(store, NAME), PATIENCE_MS, { late: silent });
+    // It was taken by the last look, and the database was gone before it could say so.
+    const isOwn = held?.token === token;
+    const alive = held && !isOwn && (await isAlive(held, self));
     const isRenewed = seen !== undefined && held !== undefined && !sameBeat(seen, held);
     const isFirst = seen === undefined;
     unchanged = isFirst || isRenewed ? 0 : unchanged + 1;
@@ -125,13 +134,13 @@ function createLook(store: Store, self: ProcessIdentity, options: LeaseOptions) 
       else if (isHere || isRenewed) throw refusal(held);
       else if (isFirst)
         log.info({ holder: held.hostname, pid: held.pid }, 'waiting for the lease of a process out of sight');
-      return undefined;
+      return unchanged === 0 ? 'changed' : 'unchanged';
     }
     await beforeTaking();
     const at = sinceBootMs();
     const mine: LeaseRow = { ...self, name: NAME, token, expiresAt: clock.now() + span.heldMs };
-    if (await store.write((tx) => takeLease(tx, mine, held))) return keep(store, { token, at, span }, options);
-    return undefined;
+    const isTaken = await store.write((tx) => takeLease(tx, mine, held));
+    return isTaken ? keep(store, { token, at, span }, options) : 'changed';
   };
 }
 
@@ -210,6 +219,10 @@ function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): 
 
 function isAway(error: unknown): boolean {
   return error instanceof StatusError && error.code === 'UNAVAILABLE';
+}
+
+function silent(): never {
+  throw unavailable(new Error(`The database has not answered for ${PATIENCE_MS} ms.`));
 }
 
 function leaseLost(): StatusError {

@@ -91,7 +91,9 @@ function storeOn(sources: DataSources): Store {
     waiting: () => writer.waiting,
     fence: (check) => writer.fence(check),
     requireKnown: () => writer.withLock(async () => void (await knownMigrations(sources))),
-    migrate: () => writer.withLock(() => migrateWithCopy(sources)),
+    // On PostgreSQL by a connection of its own, so that the lease is renewed meanwhile.
+    migrate: () =>
+      sources.dialect === 'sqlite' ? writer.withLock(() => migrateWithCopy(sources)) : migrateWithCopy(sources),
     close: () => (closing ??= writer.close().then(() => sources.close())),
   };
 }
@@ -118,15 +120,17 @@ async function migrateWithCopy(sources: DataSources): Promise<void> {
 /** Several services may meet an empty database at the same time: on SQLite by its own lock, on PostgreSQL by this one. */
 async function migrateEmpty(sources: DataSources): Promise<void> {
   if (sources.dialect === 'sqlite') return migrate(sources);
-  // Of the one connection that the writer has.
-  await sources.writer.query('SELECT pg_advisory_lock($1)', [MIGRATING]);
-  try {
-    if ((await knownMigrations(sources)).length === 0) await migrate(sources);
-  } finally {
-    await sources.writer.query('SELECT pg_advisory_unlock($1)', [MIGRATING]);
-  }
+  await sources.patiently(async (source) => {
+    // Of the one connection that it has.
+    await source.query('SELECT pg_advisory_lock($1)', [MIGRATING]);
+    try {
+      if ((await knownMigrations(sources)).length === 0) await source.runMigrations({ transaction: 'all' });
+    } finally {
+      await source.query('SELECT pg_advisory_unlock($1)', [MIGRATING]);
+    }
+  });
 }
 
-async function migrate({ writer }: DataSources): Promise<void> {
-  await writer.runMigrations({ transaction: 'all' });
+async function migrate(sources: DataSources): Promise<void> {
+  await sources.patiently((source) => source.runMigrations({ transaction: 'all' }));
 }

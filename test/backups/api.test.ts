@@ -294,7 +294,7 @@ test('R-09 one backup at a time on the machine; all of a server’s count agains
   const { id } = await it.ok('POST', '/v1/servers/lobby/backups');
   await it.until(saving.asked);
   const { id: waiting } = await it.ok('POST', '/v1/servers/other/backups');
-  await it.clock.advance(10_000);
+  await it.clock.advance(2_000);
   t.is((await find(it, 'other', waiting as string))?.state, 'queued');
   saving.go();
   t.is((await ended(it, 'other', waiting as string)).state, 'ready');
@@ -309,6 +309,26 @@ test('R-09 one backup at a time on the machine; all of a server’s count agains
     return;
   }
   t.fail('no limit held');
+});
+
+test('a game that takes long to save keeps no other server waiting, and is archived once it has', async (t) => {
+  const it = await running(t);
+  await it.create('other');
+  await plant(rootOf(it, 'other'), WORLD);
+  const saving = hold(it, 'save-all flush');
+  t.teardown(saving.go);
+  const { id } = await it.ok('POST', '/v1/servers/lobby/backups');
+  await it.until(saving.asked);
+  const { id: behind } = await it.ok('POST', '/v1/servers/other/backups');
+  await it.clock.advance(3_000);
+  t.is((await ended(it, 'other', behind as string)).state, 'ready');
+  t.is((await find(it, 'lobby', id as string))?.state, 'running');
+  t.is((await it.store.query('SELECT * FROM "saving_off"')).length, 1);
+  saving.go();
+  const made = await ended(it, 'lobby', id as string);
+  t.deepEqual([made.state, made.note], ['ready', '']);
+  t.deepEqual(await it.store.query('SELECT * FROM "saving_off"'), []);
+  t.is(it.games.commands.filter((each) => each === 'lobby: save-on').length, 1);
 });
 
 test('backups: ids of nothing, of other servers, and of no form', async (t) => {

@@ -218,7 +218,7 @@ holds('what an installer leaves in the folder tells what it has made of a pack',
   const installer = spec('alpha', { exitCode: 0 });
   const env = { ...installer.env, GAME_LEAVE: 'VERSION="1.20.1"\nTYPE="NEOFORGE"' };
   await engine.install({ ...installer, env }, never);
-  const made = await packOfImage(installer.dataDir, 'curseforge', { modpackRef: 'pack' });
+  const made = await packOfImage(installer.dataDir, 'curseforge', { modpackRef: 'pack' }, { tenant: 'acc_test' });
   t.deepEqual(made, { type: 'neoforge', version: '1.20.1' });
 });
 

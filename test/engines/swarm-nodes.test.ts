@@ -77,6 +77,16 @@ test('a node that has come back while its fencing command ran says itself what r
   t.deepEqual(stored.at(-1)?.['n1']?.off, []);
 });
 
+test('strangers reach a node at its own address, or where its label says', async (t) => {
+  const swarm = standIn();
+  const nodes = await opened(swarm);
+  await nodes.look();
+  t.like(nodes.list()[0], { address: '192.0.2.1', publicHost: '192.0.2.1' });
+  swarm.labels['dormouse.host'] = 'eu1.example.org';
+  await nodes.look();
+  t.like(nodes.list()[0], { address: '192.0.2.1', publicHost: 'eu1.example.org' });
+});
+
 test('a fence is about the tasks that were there, by nobody’s clock', async (t) => {
   const swarm = standIn();
   const hour = 3_600_000;

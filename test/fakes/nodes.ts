@@ -99,6 +99,7 @@ export function onNodes(
 
 const READY: Omit<EngineNode, 'id' | 'name'> = {
   address: '192.0.2.1',
+  publicHost: '192.0.2.1',
   region: 'na',
   state: 'ready',
   takesStarts: true,

@@ -2,10 +2,12 @@ import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { type WorkerPool, createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { forgetBuild, noteBuild, notedBuild } from '../../src/game/installed-build.ts';
 
 const PAPER = { type: 'paper', version: '1.21.8', modpackPlatform: '' };
 const NOTE = '.dormouse-build.json';
+const OWN = { tenant: 'acc_test' };
 
 /** A data root with such files in it; names that end in a slash are folders. */
 async function folder(t: ExecutionContext, files: Record<string, object | string>): Promise<string> {
@@ -83,7 +85,7 @@ for (const [what, type, files, build] of [
     const root = await folder(t, files);
     const row = { ...PAPER, type };
     t.is(await notedBuild(root, row), undefined);
-    await noteBuild(root, row);
+    await noteBuild(root, row, OWN);
     t.is(await notedBuild(root, row), build);
     t.is(await notedBuild(root, { ...row, version: '1.21.9' }), undefined);
     t.is(await notedBuild(root, { ...row, type: type === 'paper' ? 'folia' : 'paper' }), undefined);
@@ -136,10 +138,37 @@ for (const [what, type, files] of [
 ] as const) {
   test(`nothing is noted of ${what}`, async (t) => {
     const root = await folder(t, files);
-    await noteBuild(root, { ...PAPER, type });
+    await noteBuild(root, { ...PAPER, type }, OWN);
     t.false((await readdir(root)).includes(NOTE));
   });
 }
+
+test('a long manifest is read by a worker, and one that no worker can read is none', async (t) => {
+  t.timeout(120_000);
+  const pool = createWorkerPool();
+  t.teardown(() => pool.close());
+  let jobs = 0;
+  const workers: Pick<WorkerPool, 'run'> = {
+    run: (...given) => {
+      jobs++;
+      return pool.run(...given);
+    },
+  };
+  const noted = async (manifest: object | string) => {
+    const root = await folder(t, { '.papermc-manifest.json': manifest });
+    await noteBuild(root, PAPER, { ...OWN, workers });
+    return await notedBuild(root, PAPER);
+  };
+  const said = { project: 'paper', minecraftVersion: '1.21.8', build: 60 };
+  t.is(await noted(said), '60');
+  t.is(jobs, 0);
+  t.is(await noted({ ...said, files: Array.from({ length: 10_000 }, (_, n) => `libraries/${n}.jar`) }), '60');
+  t.is(jobs, 1);
+  const depth = 8 * 1_048_576;
+  t.is(await noted(`${'['.repeat(depth)}${']'.repeat(depth)}`), undefined);
+  t.is(await noted(`{"build":60,`.repeat(100_000)), undefined);
+  t.is(jobs, 3);
+});
 
 test('a note that a game wrote is read as strictly, links are not followed, and no folder is no note', async (t) => {
   const said = (build: unknown) => folder(t, { [NOTE]: { ...PAPER, build } });
@@ -156,7 +185,7 @@ test('a note that a game wrote is read as strictly, links are not followed, and 
   const away = await folder(t, { 'neoforge/21.8.52/': '' });
   await mkdir(join(linked, 'libraries/net'), { recursive: true });
   await symlink(away, join(linked, 'libraries/net/neoforged'));
-  await noteBuild(linked, { ...PAPER, type: 'neoforge' });
+  await noteBuild(linked, { ...PAPER, type: 'neoforge' }, OWN);
   t.is(await notedBuild(linked, { ...PAPER, type: 'neoforge' }), undefined);
   t.is(await notedBuild(join(linked, 'missing'), PAPER), undefined);
   await forgetBuild(join(linked, 'missing'));

@@ -13,6 +13,7 @@ interface Mapping {
   hostPort: number;
   proto: string;
   label: string;
+  host: string;
 }
 
 const PATH = '/v1/servers/abc/ports';
@@ -24,7 +25,9 @@ test('ports are given in slots, shown with the server, kept over restarts, and f
   await it.create('abc');
   await it.create('def');
   const voice = { containerPort: 24_454, label: 'Voice chat', proto: 'udp' };
-  t.deepEqual(portsIn(await ok('POST', PATH, voice)), [{ slot: 0, hostPort: 40_000, ...voice }] as Mapping[]);
+  t.deepEqual(portsIn(await ok('POST', PATH, voice)), [
+    { slot: 0, hostPort: 40_000, ...voice, host: 'abc.play.example' },
+  ] as Mapping[]);
   await ok('POST', PATH, { containerPort: 24_454, proto: 'tcp' });
   t.is((await call('POST', PATH, { body: voice })).reason, 'PORT_EXISTS');
   const other = portsIn(await ok('POST', '/v1/servers/def/ports', voice));
@@ -43,6 +46,20 @@ test('ports are given in slots, shown with the server, kept over restarts, and f
   t.like(again.of('abc'), [{ slot: 1, containerPort: 24_454, hostPort: 40_001 }]);
   await again.forget('abc');
   t.deepEqual(again.of('abc'), []);
+});
+
+test('of several machines, a port is at the one that its game is on, and nowhere while that is on none', async (t) => {
+  const it = await api(t, { world: { nodes: [{ id: 'n1', address: '10.0.0.11', publicHost: 'eu1.example.org' }] } });
+  await it.create('abc');
+  const voice = { containerPort: 24_454, label: 'Voice chat', proto: 'udp' };
+  t.is(portsIn(await it.ok('POST', PATH, voice))[0]?.host, '');
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  const now = await it.ok('GET', '/v1/servers/abc');
+  t.like(now, { nodeLabel: 'n1', ports: [{ hostPort: 40_000, host: 'eu1.example.org' }] });
+  await it.command('abc', 'STOP');
+  await it.reach('abc', 'hibernated');
+  t.is(portsIn(await it.ok('GET', '/v1/servers/abc'))[0]?.host, '');
 });
 
 test('Q-05: of 60 that ask for ports at once each gets its own, and nobody more than there are', async (t) => {

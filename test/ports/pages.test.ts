@@ -32,6 +32,20 @@ test('a port is opened and closed without a script; what cannot be opened is sai
   t.deepEqual(await ports(), []);
 });
 
+test('of several machines, the page tells at which one a port is now, and that it is at none before a start', async (t) => {
+  const it = await openPanel(t, { world: { nodes: [{ id: 'n1', publicHost: '2001:db8::1' }] } });
+  await it.create('castle');
+  await it.submit(`${PAGE}/open`, { containerPort: '24454', proto: 'udp', label: 'Voice chat' });
+  const asleep = (await it.get(PAGE)).text;
+  t.regex(asleep, /port <b><code>40000<\/code><\/b> of the machine that it runs on/);
+  t.regex(asleep, /Each start\s+chooses/);
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  const awake = (await it.get(PAGE)).text;
+  t.regex(awake, /<code>\[2001:db8::1\]:40000<\/code>/);
+  t.regex(awake, /may be another machine next time/);
+});
+
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`the page of ports, ${colorScheme}: a person opens and closes one, nothing keeps anybody out`, async (t) => {
     if (!(await needs(t, 'chromium'))) return;

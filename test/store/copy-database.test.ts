@@ -82,7 +82,7 @@ test('a copy is of the release of what is copied, and is brought up to date by t
   if (!(await needs(t, 'postgres'))) return;
   const file = `sqlite:${join(await directory(t), 'from.db')}`;
   const older = new Set(MIGRATIONS.slice(0, -1).map(({ name }) => name));
-  const from = await openDataSources(file, [], older);
+  const from = await openDataSources(file, [], { only: older });
   await from.writer.runMigrations({ transaction: 'all' });
   await from.close();
   const url = await postgresDatabase();

@@ -1,5 +1,7 @@
 import { usdText } from '../../kernel/money.ts';
 import { type Html, html } from '../../web/html.ts';
+import { addressOf } from '../../web/panel/form.ts';
+import type { PanelRequest } from '../../web/panel/panel.ts';
 import { fact } from '../../web/panel/parts.ts';
 import { stateTag } from '../../web/panel/state.ts';
 import { ramText } from '../../web/panel/words.ts';
@@ -10,14 +12,24 @@ import type { Bill } from './bill-replies.ts';
 const HOURS_A_PERIOD = 720;
 const MB_PER_GB = 1_024;
 
+/** Where the servers of a page stand among all. */
+interface Place {
+  request: Pick<PanelRequest, 'here' | 'query'>;
+  isFirst: boolean;
+  /** Where the next page begins; '': there is none. */
+  next: string;
+}
+
 /** What each server costs: awake, and now. */
-export function costsCard({ servers, spending }: Bill): Html {
+export function costsCard({ servers, spending }: Bill, place: Place): Html {
   const now = new Map(spending.awake.map(({ serverId, microsPerHour }) => [serverId, Number(microsPerHour)]));
   return html`<section class="card flush" data-live="costs">
     <h2>What servers cost</h2>
     ${
       servers.length === 0
-        ? html`<p class="empty">You have no server yet. <a href="/servers">Make one</a>; asleep, it costs nothing.</p>`
+        ? html`<p class="empty">
+            ${place.isFirst ? html`You have no server yet. <a href="/servers">Make one</a>; asleep, it costs nothing.` : 'There are no more.'}
+          </p>`
         : html`<table class="rows">
             <caption class="unseen">
               Your servers, and what they cost
@@ -47,7 +59,21 @@ export function costsCard({ servers, spending }: Bill): Html {
             </tbody>
           </table>`
     }
+    ${
+      (!place.isFirst || place.next !== '') &&
+      html`<nav class="pager" aria-label="Pages of the servers">
+        ${!place.isFirst && html`<a class="button second" href="${addressAt(place, '')}">First servers</a>`}
+        ${place.next !== '' && html`<a class="button second" href="${addressAt(place, place.next)}">More servers</a>`}
+      </nav>`
+    }
   </section>`;
+}
+
+function addressAt({ request }: Place, servers: string): string {
+  const query = new URLSearchParams(request.query);
+  if (servers === '') query.delete('servers');
+  else query.set('servers', servers);
+  return addressOf({ ...request, query });
 }
 
 function planText({ plan, ramMb }: Bill['servers'][number], spending: Bill['spending']): string {

@@ -1,46 +1,86 @@
 import { microsOf, usdText } from '../../kernel/money.ts';
+import { StatusError } from '../../kernel/status.ts';
+import type { Servers } from '../../servers/servers.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
+import { plainName } from '../../web/text.ts';
 import { badAmount } from './amount.ts';
 import type { Bill } from './bill-replies.ts';
 import { costsCard, limitsCard, plansCard } from './bill-costs.ts';
 import { capCard, topUpCard, walletCard } from './bill-wallet.ts';
 import { ENTRIES, ledgerCard } from './ledger.ts';
 
+/** Servers on a page. */
+const SERVERS = 24;
+
+/** What the page is not told by the API: names of a few servers among many. */
+export interface BillOptions {
+  servers: Pick<Servers, 'get'>;
+}
+
 /** What an account has, what it costs now and how long that lasts, and everything that moved its money. */
-export function mountBill(panel: Panel): void {
+export function mountBill(panel: Panel, options: BillOptions): void {
   panel.page({
     path: '/bill',
-    show: billPage,
+    show: (request) => billPage(request, options),
     stream: '/v1/me/servers/events/stream',
     forms: { 'top-up': topUp, cap: setCap, 'no-cap': clearCap },
     done: { capped: 'The spend cap holds from now on.', uncapped: 'There is no spend cap any more.' },
   });
 }
 
-async function billPage(request: PanelRequest): Promise<Page> {
+async function billPage(request: PanelRequest, { servers: all }: BillOptions): Promise<Page> {
   const { call, query } = request;
   const account = { accountId: request.principal.accountId };
   const before = /^\d{1,15}$/.exec(query.get('before') ?? '')?.[0] ?? '0';
-  const [wallet, spending, { servers }, limits, capacity, { regions }, { entries }] = await Promise.all([
+  const after = query.get('servers') ?? '';
+  const [wallet, spending, list, limits, capacity, { regions }, { entries }] = await Promise.all([
     call('GetWallet', account),
     call('GetSpendCap', account),
-    call('ListServers', {}),
+    serversAfter(call, after),
     call('GetAccountLimits', account),
     call('GetCapacity', {}),
     call('ListRegions', {}),
     call('ListLedger', account, { limit: ENTRIES + 1, before }),
   ]);
+  const { servers, next = '' } = list;
   const bill: Bill = { wallet, spending, servers, limits, capacity, regions };
+  const names = await namesOf(entries, account.accountId, all);
   const main = html`${walletCard(bill, request.now)}
     <div class="pair">${topUpCard(request, bill)} ${capCard(request, bill)}</div>
-    ${costsCard(bill)}
+    ${costsCard(bill, { request, isFirst: list.isFirst, next })}
     <div class="pair">${plansCard(bill)} ${limitsCard(bill)}</div>
-    ${ledgerCard(request, { entries, servers, before })}`;
+    ${ledgerCard(request, { entries, names, before })}`;
   return { title: 'Bill', main, styles: [ASSETS.billStyle], scripts: [ASSETS.billScript] };
+}
+
+/** A page of servers; where none begins there, such as after one whose list was another's, the first. */
+async function serversAfter(call: PanelRequest['call'], after: string) {
+  const page = (from: string) => call('ListServers', {}, { limit: SERVERS, after: from });
+  if (after === '') return { ...(await page('')), isFirst: true };
+  try {
+    return { ...(await page(after)), isFirst: false };
+  } catch (error) {
+    if (error instanceof StatusError && error.code === 'INVALID_ARGUMENT')
+      return { ...(await page('')), isFirst: true };
+    throw error;
+  }
+}
+
+/** Of the account's servers that entries are about, as far as they are there. */
+async function namesOf(
+  entries: readonly { serverId: string }[],
+  accountId: string,
+  servers: BillOptions['servers'],
+): Promise<Map<string, string>> {
+  const ids = new Set(entries.map(({ serverId }) => serverId).filter((id) => id !== ''));
+  const found = await Promise.all([...ids].map((id) => servers.get(id)));
+  // The id of one that is deleted may be another account's by now.
+  const own = found.flatMap((now) => (now?.row.accountId === accountId ? [now.row] : []));
+  return new Map(own.map(({ id, name }) => [id, plainName(name) || id]));
 }
 
 /** Leads to the payment by a link: a form of ours may not be sent on to another site. */

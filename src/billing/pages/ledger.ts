@@ -4,7 +4,6 @@ import { type Html, html } from '../../web/html.ts';
 import type { PanelRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { plainName } from '../../web/text.ts';
-import type { Bill } from './bill-replies.ts';
 import { kindText } from './words.ts';
 
 type Entry = ReplyOf<'ListLedger'>['entries'][number];
@@ -15,11 +14,10 @@ export const ENTRIES = 20;
 /** What moved the money, newest first, a page at a time. */
 export function ledgerCard(
   { here }: PanelRequest,
-  { entries, servers, before }: { entries: Entry[]; servers: Bill['servers']; before: string },
+  { entries, names, before }: { entries: Entry[]; names: ReadonlyMap<string, string>; before: string },
 ): Html {
   const shown = entries.slice(0, ENTRIES);
   const older = entries.length > ENTRIES ? shown.at(-1)?.id : undefined;
-  const names = new Map(servers.map(({ id, name }) => [id, plainName(name) || id]));
   return html`<section class="card flush" id="ledger">
       <h2>Ledger</h2>
       <div data-live="ledger">

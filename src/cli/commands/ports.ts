@@ -9,18 +9,24 @@ import type { Output } from '../terminal.ts';
 
 const PORTS = {
   id: '',
-  ports: [{ slot: 0, containerPort: 0, hostPort: 0, proto: '', label: '' }],
+  ports: [{ slot: 0, containerPort: 0, hostPort: 0, proto: '', label: '', host: '' }],
 } satisfies Partial<Messages['Server']>;
 
 function list({ id, ports }: typeof PORTS, out: Output): string[] {
-  const rows = ports.map(({ slot, containerPort, hostPort, proto, label }) => [
+  const rows = ports.map(({ slot, containerPort, hostPort, proto, label, host }) => [
     String(slot),
     label,
     `${containerPort}/${proto}`,
-    String(hostPort),
+    fromOutside(host, hostPort),
   ]);
   const none = `${id} has no further ports. Add one with: ${DORMOUSE} ports add ${id} 24454/udp --label "voice chat"`;
   return listing(out, ['SLOT', 'LABEL', 'OF THE GAME', 'FROM OUTSIDE'], rows, none);
+}
+
+/** A game on no machine is reached nowhere; an IPv6 address is written in brackets. */
+function fromOutside(host: string, port: number): string {
+  if (host === '') return String(port);
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 function portOf(text: string): { containerPort: number; proto: 'tcp' | 'udp' } {

@@ -6,7 +6,7 @@ import { NO_REGION } from '../regions.ts';
 import { type CheckFiles, createAdmission } from './admission.ts';
 import { type FenceNode, type FenceNotes, openFences } from './fences.ts';
 import { type Manager, type NodeInfo, installationLabel } from './manager.ts';
-import { AGENT_NONE, REGION_LABEL, agentLabel } from './service-spec.ts';
+import { AGENT_NONE, HOST_LABEL, REGION_LABEL, agentLabel } from './service-spec.ts';
 import { type Task, isOver, labelsOf } from './task.ts';
 
 export interface SwarmNodesOptions {
@@ -184,10 +184,12 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
     const bytes = ours.reduce((sum, { Spec }) => sum + (Spec.Resources?.Reservations?.MemoryBytes ?? 0), 0);
     const drained = node !== undefined && node.Spec.Availability !== 'active';
     const trouble = node !== undefined && isReady(id) ? admission.troubleOf(node) : '';
+    const address = node?.Status.Addr ?? fences.known(id)?.address ?? '';
     return {
       id,
       name: nodeName(id),
-      address: node?.Status.Addr ?? fences.known(id)?.address ?? '',
+      address,
+      publicHost: node?.Spec.Labels?.[HOST_LABEL] ?? address,
       region: node?.Spec.Labels?.[REGION_LABEL] ?? region,
       state: node === undefined ? 'gone' : isReady(id) ? 'ready' : 'down',
       takesStarts: node !== undefined && isReady(id) && !drained && trouble === '',

@@ -6,6 +6,9 @@ import type { GameSpec } from '../engine.ts';
 /** The label of nodes that says in which region they stand. */
 export const REGION_LABEL = 'dormouse.region';
 
+/** The label of nodes that says at which name or address strangers reach them, where that is not the swarm's own. */
+export const HOST_LABEL = 'dormouse.host';
+
 /** The label of nodes that were seen to share the servers' folder of an installation. */
 export function filesLabel(installation: string): string {
   return `dormouse.files.${installation}`;

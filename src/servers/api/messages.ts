@@ -15,6 +15,10 @@ export const PortMapping = z
     hostPort: reply.int32.describe('Derived, display only.'),
     proto: reply.text.describe('`tcp` or `udp`.'),
     label: reply.text,
+    host: reply.text.describe(
+      'Where strangers reach `hostPort`. Of several machines, the one that the game is on: it may be another one after each start, and ' +
+        'empty means that there is none now.',
+    ),
   })
   .meta({ id: 'PortMapping' });
 

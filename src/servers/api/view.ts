@@ -29,7 +29,7 @@ export interface ServerViewParts extends StandingOptions {
     ): Pick<z.input<typeof Server>, (`disk${string}` & keyof z.input<typeof Server>) | 'quotaExceeded'>;
   };
   publicStatuses: { of(serverId: string): { enabled: boolean; showAddress: boolean; slug: string | null } };
-  serverPorts: { of(serverId: string): readonly z.input<typeof PortMapping>[] };
+  serverPorts: { of(serverId: string): readonly Omit<z.input<typeof PortMapping>, 'host'>[] };
   /** The machines that games run on, where they are several. */
   nodes?: Pick<EngineNodes, 'whereIs'> | undefined;
   /** What the engine calls a server's container, or service of a swarm; absent: games run in neither. */
@@ -47,12 +47,15 @@ function view(now: ServerNow, parts: ServerViewParts & { standing: Standing }): 
   const { installFailure } = context;
   const startFailure = parts.standing.of(row.id, now) ?? context.startFailure;
   const publicStatus = parts.publicStatuses.of(row.id);
+  const addr = parts.addresses.of(row);
+  const node = parts.nodes?.whereIs(row.id);
+  const host = parts.nodes === undefined ? addr.replace(/:\d+$/, '') : (node?.publicHost ?? '');
   return {
     id: row.id,
     name: row.name,
     hostname: row.hostname,
     accountId: row.accountId,
-    addr: parts.addresses.of(row),
+    addr,
     container: parts.containerOf?.(row.id) ?? row.container,
     state,
     type: row.type,
@@ -60,7 +63,7 @@ function view(now: ServerNow, parts: ServerViewParts & { standing: Standing }): 
     ramMb: row.ramMb,
     plan: row.plan,
     region: row.region,
-    nodeLabel: parts.nodes === undefined ? parts.config.nodeLabel : parts.nodes.whereIs(row.id)?.name,
+    nodeLabel: parts.nodes === undefined ? parts.config.nodeLabel : node?.name,
     motd: row.motd,
     properties: row.properties,
     idleTimeoutMinutes: row.idleTimeoutMinutes,
@@ -76,6 +79,7 @@ function view(now: ServerNow, parts: ServerViewParts & { standing: Standing }): 
       hostPort,
       proto,
       label,
+      host,
     })),
     modpackPlatform: row.modpackPlatform,
     modpackRef: row.modpackRef,

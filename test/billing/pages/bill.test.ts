@@ -33,6 +33,27 @@ test('the bill says what is there, what each server costs, and what moved the mo
   t.is(nobody.headers.get('location'), '/sign-in?next=%2Fbill');
 });
 
+test('of many servers the bill has a page at a time, each once, and the ledger still knows their names', async (t) => {
+  const it = await openPanel(t);
+  for (let nth = 0; nth < 50; nth++) await it.create(`s${nth}`, { name: `Number ${nth}.` });
+  await it.store.write((tx) =>
+    post(tx, { accountId: 'acc_test', serverId: 's49', kind: 'credit', amountMicros: 1, ref: 'r', note: '', at: AT }),
+  );
+  const seen: string[] = [];
+  let pages = 0;
+  for (let path: string | undefined = '/bill'; path !== undefined; pages++) {
+    const { text } = await it.get(path);
+    const [costs = '', ledger = ''] = text.split('id="ledger"');
+    seen.push(...(costs.match(/Number \d+\./g) ?? []));
+    t.regex(ledger, /Number 49\./);
+    path = /href="(\/bill\?servers=[^"]+)"/.exec(text)?.[1];
+  }
+  t.is(pages, 3);
+  t.deepEqual(seen.toSorted(), Array.from({ length: 50 }, (_, nth) => `Number ${nth}.`).toSorted());
+  t.regex((await it.get('/bill?servers=nonsense')).text, /Number 0\./);
+  t.regex((await it.get('/bill?servers=9999999999999-zzz')).text, /There are no more[^]*First servers/);
+});
+
 test('a long ledger is read a page at a time, each entry once', async (t) => {
   const it = await openPanel(t);
   await it.store.write(async (tx) => {

@@ -1,0 +1,104 @@
+import { readSync } from 'node:fs';
+import { z } from 'zod';
+import { openIfThere } from '../jail/if-there.ts';
+import type { Jail } from '../jail/jail.ts';
+import { StatusError } from '../kernel/status.ts';
+import { KIB, MIB } from '../kernel/units.ts';
+import { job } from '../kernel/workers/job.ts';
+import type { WorkerPool } from '../kernel/workers/pool.ts';
+
+/** A manifest may list all files of an installation. */
+const MAX_BYTES = 16 * MIB;
+/** The longest that the thread which serves everybody reads itself: a millisecond or two, whatever is in it. */
+const SHORT_BYTES = 32 * KIB;
+/** Of a worker, for the longest that an installer writes. */
+const LIMITS = { cpuMs: 10_000, memoryMb: 256 };
+/** The worker's first descriptor. */
+const FILE = 4;
+
+const word = (most: number) => z.string().max(most);
+const orNone = word(128).catch('');
+
+/** What is taken of each kind of file; the rest of it is nobody's. */
+const SHAPES = {
+  /** The fields of all installers' manifests; each writes some of them. */
+  build: z.object({
+    project: word(64).optional(),
+    minecraftVersion: word(64).optional(),
+    build: z.union([word(64), z.int().transform(String)]).optional(),
+    loaderVersion: word(64).optional(),
+    forgeVersion: word(64).optional(),
+    origin: z.object({ game: word(64).optional(), loader: word(64).optional() }).optional(),
+  }),
+  /** What the image's installer keeps of a CurseForge pack. */
+  curseforge: z.object({
+    slug: orNone,
+    fileId: z.int().min(1).catch(0),
+    minecraftVersion: orNone,
+    modLoaderId: orNone,
+  }),
+  /** What FTB's installer keeps of a pack. */
+  ftb: z.object({
+    targets: z
+      .array(z.object({ name: orNone, version: orNone }))
+      .max(100)
+      .catch([]),
+  }),
+};
+
+type Kind = keyof typeof SHAPES;
+type Said<Of extends Kind> = z.output<(typeof SHAPES)[Of]>;
+
+/** Where long files are read, and for whom. */
+export interface InstallerReading {
+  /** Absent: the caller's own thread, which the size of a file alone bounds. */
+  workers?: Pick<WorkerPool, 'run'> | undefined;
+  tenant: string;
+}
+
+/**
+ * What an installer has left in a file of JSON; undefined where there is no such plain file, or it is none, or too long. A game may
+ * write there too, so long ones are read away from the thread that serves everybody. Rejects as a pool without room does.
+ */
+export async function saidByInstaller<Of extends Kind>(
+  jail: Jail,
+  path: string,
+  kind: Of,
+  { workers, tenant }: InstallerReading,
+): Promise<Said<Of> | undefined> {
+  await using file = await openIfThere(() => jail.open(path));
+  if (file === undefined) return undefined;
+  const { sizeBytes } = await file.stat();
+  if (sizeBytes > MAX_BYTES) return undefined;
+  if (sizeBytes <= SHORT_BYTES || workers === undefined || file.descriptor === undefined)
+    return parse(kind, await file.read(0, sizeBytes));
+  try {
+    const input = { kind, sizeBytes };
+    return (await workers.run(installerFile, input, { tenant, files: [file.descriptor], ...LIMITS })) as
+      | Said<Of>
+      | undefined;
+  } catch (error) {
+    // An installer's own never is; that of a game is none.
+    if (error instanceof StatusError && error.reason === 'WORK_TOO_LARGE') return undefined;
+    throw error;
+  }
+}
+
+/** The same of the file that the worker has as its first descriptor. */
+export const installerFile = job(
+  import.meta.url,
+  'installerFile',
+  ({ kind, sizeBytes }: { kind: Kind; sizeBytes: number }) => {
+    const bytes = Buffer.alloc(sizeBytes);
+    return parse(kind, bytes.subarray(0, readSync(FILE, bytes, 0, sizeBytes, 0)));
+  },
+);
+
+function parse<Of extends Kind>(kind: Of, bytes: Buffer): Said<Of> | undefined {
+  try {
+    return SHAPES[kind].parse(JSON.parse(bytes.toString())) as Said<Of>;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError || error instanceof z.ZodError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,82 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import test from 'ava';
+import { createLendableMutex } from '../../src/kernel/lendable-mutex.ts';
+import { fakeClock } from '../fakes/clock.ts';
+
+const NEVER = new AbortController().signal;
+
+/** A mutex, what is done under it one after the other, and slow work that ends when told so. */
+function bench() {
+  const clock = fakeClock(0);
+  const withLock = createLendableMutex(clock, 3_000);
+  const done: string[] = [];
+  const begin = (name: string, slow?: Promise<unknown>, signal = NEVER) =>
+    withLock(async ({ lend }) => {
+      done.push(`${name} in`);
+      if (slow) await lend(() => slow, signal);
+      done.push(`${name} works`);
+      await turn();
+      done.push(`${name} out`);
+    }, signal);
+  return { clock, done, begin };
+}
+
+test('whoever is slow for a moment keeps the mutex, and is followed in the order of asking', async (t) => {
+  const { clock, done, begin } = bench();
+  const slow = Promise.withResolvers<void>();
+  const all = ['one', 'two', 'three'].map((name) => begin(name, name === 'one' ? slow.promise : undefined));
+  await clock.advance(2_999);
+  await turn();
+  t.deepEqual(done, ['one in']);
+  slow.resolve();
+  await Promise.all(all);
+  t.deepEqual(
+    done,
+    ['one', 'two', 'three'].flatMap((name) => [`${name} in`, `${name} works`, `${name} out`]),
+  );
+});
+
+test('whoever is slow for longer lends it, and has it back before those who have not begun; two never work at once', async (t) => {
+  const { clock, done, begin } = bench();
+  const slow = Promise.withResolvers<void>();
+  const long = Promise.withResolvers<void>();
+  const one = begin('one', slow.promise);
+  const two = begin('two', long.promise);
+  const three = begin('three');
+  await turn();
+  await clock.advance(3_000);
+  await turn();
+  t.deepEqual(done.splice(0), ['one in', 'two in']);
+  slow.resolve();
+  await turn();
+  t.deepEqual(done, [], 'two has it');
+  long.resolve();
+  await Promise.all([one, two, three]);
+  const order = ['two works', 'two out', 'one works', 'one out', 'three in', 'three works', 'three out'];
+  t.deepEqual(done, order);
+});
+
+test('whoever gives up while others have it leaves it to them, and slow work that fails fails at once', async (t) => {
+  const { clock, done, begin } = bench();
+  const gone = new AbortController();
+  const slow = Promise.withResolvers<void>();
+  const failing = Promise.withResolvers<void>();
+  const one = begin('one', slow.promise, gone.signal);
+  const two = begin('two', failing.promise);
+  await turn();
+  await clock.advance(3_000);
+  await turn();
+  slow.resolve();
+  await turn();
+  gone.abort(new Error('gone'));
+  await t.throwsAsync(one, { message: 'gone' });
+  const three = begin('three', undefined, AbortSignal.abort(new Error('never')));
+  await t.throwsAsync(three, { message: 'never' });
+  const four = begin('four');
+  await turn();
+  t.deepEqual(done.splice(0), ['one in', 'two in']);
+  failing.reject(new Error('failed'));
+  await t.throwsAsync(two, { message: 'failed' });
+  await four;
+  t.deepEqual(done, ['four in', 'four works', 'four out']);
+});
