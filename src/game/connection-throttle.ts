@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { BUKKIT_CORES } from './container.ts';
-import { readPlain, replaceFile } from './plain-files.ts';
+import { readPlain, writePlain } from './plain-files.ts';
 
 const SETTING = /^([ \t]+connection-throttle:)[^\n]*$/m;
 
@@ -14,8 +14,9 @@ const SETTING = /^([ \t]+connection-throttle:)[^\n]*$/m;
 export async function liftConnectionThrottle(dataDir: string, type: string, owner?: FileOwner): Promise<void> {
   if (!BUKKIT_CORES.has(type)) return;
   const path = join(dataDir, 'bukkit.yml');
-  const text = await readPlain(path);
-  await replaceFile(path, withoutThrottle(text), owner);
+  const was = await readPlain(path);
+  const text = withoutThrottle(was);
+  if (text !== was) await writePlain(path, text, owner);
 }
 
 function withoutThrottle(text: string): string {

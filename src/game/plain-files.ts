@@ -24,11 +24,9 @@ export async function readPlain(path: string, maxBytes = MAX_BYTES): Promise<str
   }
 }
 
-/** Writes a file of mode 0640, unless it holds the text already (`writeAtomic`). Rejects with EngineError for what is no plain file. */
-export async function replaceFile(path: string, text: string, owner?: FileOwner): Promise<void> {
-  // The usual case, and two syncs of the disk less between a join and its game.
-  if ((await readPlain(path)) === text) return;
-  await writeAtomic(path, text, { mode: 0o640, owner });
+/** Writes a file of mode 0640 (`writeAtomic`) in the place of one that `readPlain` has read. */
+export function writePlain(path: string, text: string, owner?: FileOwner): Promise<void> {
+  return writeAtomic(path, text, { mode: 0o640, owner });
 }
 
 function notPlain(path: string, cause?: Error): EngineError {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { FileOwner } from '../kernel/atomic-file.ts';
-import { replaceFile } from './plain-files.ts';
+import { writePlain } from './plain-files.ts';
 import { PLAYER_LISTS, formatList } from './players/changes.ts';
 import { addressOf } from './players/files.ts';
 import { listIn } from './players/list-in.ts';
@@ -13,7 +13,7 @@ export async function liftProxyBans(dataDir: string, proxies: readonly string[],
   const path = join(dataDir, PLAYER_LISTS.bannedIps);
   const list = await listIn(path);
   const rest = list.filter((entry) => !(isEntry(entry) && proxies.includes(addressOf(entry))));
-  if (rest.length < list.length) await replaceFile(path, formatList(rest), owner);
+  if (rest.length < list.length) await writePlain(path, formatList(rest), owner);
 }
 
 function isEntry(entry: unknown): entry is object {

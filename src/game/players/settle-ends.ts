@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { FileOwner } from '../../kernel/atomic-file.ts';
-import { replaceFile } from '../plain-files.ts';
+import { writePlain } from '../plain-files.ts';
 import { type BanTerms, endsByReason, termsOf } from './ban-ends.ts';
 import { PLAYER_LISTS, formatList } from './changes.ts';
 import { listIn } from './list-in.ts';
@@ -14,7 +14,7 @@ export async function settleBanEnds(dataDir: string, owner?: FileOwner): Promise
     const path = join(dataDir, file);
     const list = await listIn(path);
     if (list.some(isUnsettled)) {
-      await replaceFile(path, formatList(list.map((entry) => (isUnsettled(entry) ? termsOf(entry) : entry))), owner);
+      await writePlain(path, formatList(list.map((entry) => (isUnsettled(entry) ? termsOf(entry) : entry))), owner);
     }
   }
 }

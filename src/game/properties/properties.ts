@@ -3,7 +3,7 @@ import type { FileOwner } from '../../kernel/atomic-file.ts';
 import { BUKKIT_CORES, GAME_PORT, RCON_PORT, SANDBOX } from '../container.ts';
 import { managementProperties } from '../management-settings.ts';
 import { motdCodes, parseMotd } from '../motd/motd.ts';
-import { readPlain, replaceFile } from '../plain-files.ts';
+import { readPlain, writePlain } from '../plain-files.ts';
 import type { OwnerSettings } from '../settings.ts';
 import { MAX_PROPERTIES_BYTES, formatProperties, parseProperties } from './format.ts';
 
@@ -94,11 +94,12 @@ export async function writeProperties(
 ): Promise<void> {
   const target = join(dataDir, 'server.properties');
   const ledger = join(dataDir, LEDGER);
-  const file = parseProperties(await readText(target));
-  const before = parseProperties(await readText(ledger));
-  const merged = mergeProperties(file, before, row, rconPassword);
-  await replaceFile(target, `#Minecraft server properties\n${formatProperties(merged)}`, owner);
-  await replaceFile(ledger, formatProperties(new Map(Object.entries(row.properties))), owner);
+  const [was, wasSet] = [await readText(target), await readText(ledger)];
+  const merged = mergeProperties(parseProperties(was), parseProperties(wasSet), row, rconPassword);
+  const [text, set] = [withHeading(merged), formatProperties(new Map(Object.entries(row.properties)))];
+  // Mostly neither has changed: two syncs of the disk less between a join and its game.
+  if (text !== was) await writePlain(target, text, owner);
+  if (set !== wasSet) await writePlain(ledger, set, owner);
 }
 
 /** What `server.properties` holds: what the game was last started with, and what it has changed since. Rejects as above. */
@@ -123,11 +124,16 @@ export async function keepProperty(
 ): Promise<void> {
   const ledger = join(dataDir, LEDGER);
   const before = parseProperties(await readText(ledger));
-  if (before.delete(name)) await replaceFile(ledger, formatProperties(before), owner);
+  if (before.delete(name)) await writePlain(ledger, formatProperties(before), owner);
   if (value === undefined) return;
   const target = join(dataDir, 'server.properties');
-  const file = parseProperties(await readText(target)).set(name, value);
-  await replaceFile(target, `#Minecraft server properties\n${formatProperties(file)}`, owner);
+  const was = await readText(target);
+  const text = withHeading(parseProperties(was).set(name, value));
+  if (text !== was) await writePlain(target, text, owner);
+}
+
+function withHeading(properties: ReadonlyMap<string, string>): string {
+  return `#Minecraft server properties\n${formatProperties(properties)}`;
 }
 
 /**
@@ -137,7 +143,7 @@ export async function keepProperty(
 export async function acceptEula(dataDir: string, owner?: FileOwner): Promise<void> {
   const target = join(dataDir, 'eula.txt');
   const said = parseProperties(await readText(target)).get('eula') ?? '';
-  if (said.trim() === '') await replaceFile(target, 'eula=true\n', owner);
+  if (said.trim() === '') await writePlain(target, 'eula=true\n', owner);
 }
 
 function readText(path: string): Promise<string> {
