@@ -140,7 +140,7 @@ test('a page that is the answer to a form goes on being live, and sends the form
   t.is(asked.filter((url) => url.endsWith('/retry-install')).length, 1);
 });
 
-test('a page that is gone while its form is under way is led on by the form', async (t) => {
+test('a page that is gone while its form is in flight is led on by the form', async (t) => {
   if (!(await needs(t, 'chromium'))) return;
   const it = await openPanel(t);
   await it.create('castle');
