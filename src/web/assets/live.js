@@ -106,12 +106,17 @@ async function refresh() {
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
   for (const part of parts) {
     const next = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
-    if (next && part.isConnected) Idiomorph.morph(part, next);
+    if (next && part.isConnected) Idiomorph.morph(part, next, { callbacks: { beforeAttributeUpdated: mayRenew } });
   }
   // Around the parts, so not renewed with them.
   const told = document.querySelector('[data-now]');
   if (told) told.dataset.now = fresh.querySelector('[data-now]')?.dataset.now ?? told.dataset.now;
   document.dispatchEvent(new CustomEvent('dormouse:renewed'));
+}
+
+/** Only this page knows that a form is in flight. */
+function mayRenew(name, { tagName }) {
+  return name !== 'aria-busy' || tagName !== 'FORM';
 }
 
 /** Where a page is no more, its address says why; but a form that is under way leads on by itself, and would be cut off. */

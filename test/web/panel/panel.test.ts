@@ -153,6 +153,11 @@ test('a page that is gone while its form is in flight is led on by the form', as
   });
   await page.getByRole('button', { name: 'Start' }).click();
   await page.locator('form[aria-busy=true]').waitFor();
+  await page.evaluate(`new Promise((resolve) => {
+    document.addEventListener('dormouse:renewed', () => resolve(), { once: true });
+    document.dispatchEvent(new Event('dormouse:refresh'));
+  })`);
+  t.is(await page.locator('form[aria-busy=true]').count(), 1, 'a page that is renewed keeps it');
   // The page, but not its form, is told that there is nothing; the second time it has heard so.
   let asked = 0;
   await page.route('**/servers/castle', (route) => {
