@@ -14,7 +14,8 @@ COPY package.json package-lock.json .npmrc ./
 COPY src/cli/package.json src/cli/dormouse.js src/cli/
 COPY src/sandbox/package.json src/sandbox/
 COPY src/sftp/native-crypto-build.js src/sftp/
-COPY src/bundle.js src/bundled.js src/
+COPY src/bundle.js src/
+COPY src/kernel/workers/bundled.js src/kernel/workers/
 # The image brings its own Node: native modules are built against its headers, and the one npm fetches is left out again.
 # Of Bedrock's data only what the Java data refers to is kept: the rest is 330 MB.
 RUN NPM_CONFIG_NODEDIR=/usr/local npm ci --omit=dev \

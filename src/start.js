@@ -26,7 +26,7 @@ if (!existsSync(path.join(ROOT, 'node_modules/xstate'))) {
   module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
   const other = { proxy: 'proxy/main.ts', 'sandbox-image': 'src/engines/docker/sandbox-image.ts' }[process.argv[2]];
   if (other !== undefined) process.argv.splice(2, 1);
-  const { currentBundle } = await import(pathToFileURL(path.join(ROOT, 'src/bundled.js')).href);
+  const { currentBundle } = await import(pathToFileURL(path.join(ROOT, 'src/kernel/workers/bundled.js')).href);
   const bundle = other === undefined ? currentBundle() : undefined;
   if (bundle !== undefined) await import(pathToFileURL(bundle).href);
   else await runSource(other ?? 'src/main.ts');

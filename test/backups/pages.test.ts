@@ -72,12 +72,16 @@ test('a restore says what it does, can be undone, and the page says both', async
   const { id: backup } = await backUp(it, 'lobby');
   await plant(rootOf(it, 'lobby'), { 'new.txt': 'since then' });
   t.regex(await it.text(), /All files of the server become those of this backup\. What is there now is kept/);
-  t.is((await it.during(it.form('restore', { backup }))).to, '/servers/lobby/backups?done=restored');
+  // On a busy machine it may take longer than the form waits, and the page says how it went.
+  const { to } = await it.during(it.form('restore', { backup }));
+  t.regex(to ?? '', /^\/servers\/lobby\/backups\?done=restor(?:ed|ing)$/);
+  await it.during(it.until(async () => (await it.text()).includes('The last restore can be undone')));
   t.false(existsSync(`${rootOf(it, 'lobby')}/new.txt`));
   const page = await it.text();
-  t.regex(page, /The last restore can be undone/);
   t.regex(page, /If anything was changed since the last restore, a backup is made first/);
-  t.is((await it.during(it.form('restore', { backup: 'previous' }))).to, '/servers/lobby/backups?done=undone');
+  const undone = await it.during(it.form('restore', { backup: 'previous' }));
+  t.regex(undone.to ?? '', /^\/servers\/lobby\/backups\?done=(?:undone|restoring)$/);
+  await it.during(it.until(async () => !(await it.text()).includes('can be undone')));
   t.true(existsSync(`${rootOf(it, 'lobby')}/new.txt`));
   t.notRegex(await it.text(), /can be undone/);
 });
@@ -88,8 +92,12 @@ test('a restore that is given up says why, and later visits say it too', async (
   const archive = archiveOf(it, 'lobby', backup);
   await writeFile(archive, Buffer.alloc((await stat(archive)).size, 'x'));
   const refused = await it.during(it.form('restore', { backup }));
-  t.is(refused.status, 400);
-  t.regex(refused.text, /role="alert">The backup is damaged/);
+  // On a busy machine the form does not wait for it, and the page is who says it.
+  if (refused.to !== '/servers/lobby/backups?done=restoring') {
+    t.is(refused.status, 400);
+    t.regex(refused.text, /role="alert">The backup is damaged/);
+  }
+  await it.during(it.until(async () => /given up, and changed nothing: The backup is damaged/.test(await it.text())));
   t.regex(await it.text(), /given up, and changed nothing: The backup is damaged/);
 });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { type Browser, type BrowserContext, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
 import { fewAtATime } from './few.ts';
+import { CHROMIUM } from './needs.ts';
 
 export type { Page } from 'playwright-core';
 
@@ -17,7 +18,6 @@ export interface Tab {
   asked: string[];
 }
 
-const PROGRAM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 /** Also as root and without a display; asks nobody but the pages under test for anything. */
 const FLAGS = [
   '--no-sandbox',
@@ -64,7 +64,7 @@ export async function closeBrowser(): Promise<void> {
 async function launch(): Promise<{ browser: Browser; home: string }> {
   const home = await mkdtemp(join(tmpdir(), 'dormouse-chromium-'));
   const browser = await chromium.launch({
-    executablePath: PROGRAM,
+    executablePath: CHROMIUM,
     args: FLAGS,
     timeout: 120_000,
     // Where Chromium keeps what a profile does not hold, such as crash reports.

@@ -6,7 +6,7 @@ import { StatusError } from '../status.ts';
 import { MINUTE_MS } from '../units.ts';
 import { WorkerEnded, converse, watchWorker } from './conversation.ts';
 import { type Job, fromWire } from './job.ts';
-import { type WorkerProcessOptions, startWorkerProcess, usageOf } from './process.ts';
+import { type WorkerProcessOptions, bundledJob, startWorkerProcess, usageOf } from './process.ts';
 
 /** What a job may take, and for whom it is done. */
 export interface JobOptions {
@@ -58,14 +58,15 @@ export interface WorkerPoolOptions {
   /** Folders that jobs' modules are read from beside the program's own. */
   modules?: readonly string[];
   /**
-   * Its jobs read no bytes as anything that others could have made to mislead them, so they may do what the service may. Such
-   * a worker starts in a third of the computing time. Default: false.
+   * Its jobs read no bytes as anything that others could have made to mislead them, so they may do what the service may. Where
+   * no bundle is, such a worker starts in a third of the computing time. Default: false.
    */
   trusted?: boolean;
 }
 
 interface Worker {
   child: ChildProcess;
+  bundled: boolean;
   /** CPU time before the job that it does now. */
   usedCpuMs: number;
   idle: NodeJS.Timeout | undefined;
@@ -125,7 +126,8 @@ async function* perform<Input>(
 ): AsyncGenerator<unknown, void> {
   signal?.throwIfAborted();
   const isOwn = files.length > 0 || stdin !== undefined;
-  const worker = workers.take(cpuMs, isOwn ? { files, stdin: stdinOf(stdin) } : undefined);
+  const made = bundledJob(module);
+  const worker = workers.take(cpuMs, made !== undefined, isOwn ? { files, stdin: stdinOf(stdin) } : undefined);
   const { child, usedCpuMs } = worker;
   const conversation = converse(child);
   const over = new AbortController();
@@ -137,7 +139,7 @@ async function* perform<Input>(
   try {
     if (typeof stdin === 'object' && child.stdin)
       pipeline(stdin, child.stdin, { signal: over.signal }).catch((error: Error) => conversation.fail(error));
-    conversation.send({ kind: 'run', module, name, input, ahead: streamed ? ahead : undefined });
+    conversation.send({ kind: 'run', module: made ?? module, name, input, ahead: streamed ? ahead : undefined });
     let message = await conversation.next();
     for (; message.kind === 'item'; message = await conversation.next()) {
       yield message.item;
@@ -159,7 +161,7 @@ async function* perform<Input>(
 
 interface Workers {
   /** One that waits for work, or a new one. Those with descriptors of a job are started for it. */
-  take(cpuMs: number, own?: Pick<WorkerProcessOptions, 'files' | 'stdin'>): Worker;
+  take(cpuMs: number, bundled: boolean, own?: Pick<WorkerProcessOptions, 'files' | 'stdin'>): Worker;
   giveBack(worker: Worker): Promise<void>;
   end(worker: Worker): Promise<void>;
   close(): Promise<void>;
@@ -170,11 +172,11 @@ function createWorkers(idleMs: number, options: Pick<WorkerProcessOptions, 'modu
   const idle = new Set<Worker>();
   let closed = false;
 
-  function start(cpuMs: number, own: Pick<WorkerProcessOptions, 'files' | 'stdin'>): Worker {
+  function start(cpuMs: number, own: Pick<WorkerProcessOptions, 'files' | 'stdin' | 'bundled'>): Worker {
     if (closed) throw new StatusError('UNAVAILABLE', 'UNAVAILABLE', 'The service is stopping.');
     const child = startWorkerProcess({ ...options, ...own, mostCpuMs: KERNEL_FACTOR * Math.max(cpuMs, WORN_CPU_MS) });
     const { promise: exited, resolve } = Promise.withResolvers<void>();
-    const worker: Worker = { child, usedCpuMs: NODE_CPU_MS, idle: undefined, exited };
+    const worker: Worker = { child, bundled: own.bundled, usedCpuMs: NODE_CPU_MS, idle: undefined, exited };
     all.add(worker);
     const gone = () => {
       clearTimeout(worker.idle);
@@ -195,9 +197,9 @@ function createWorkers(idleMs: number, options: Pick<WorkerProcessOptions, 'modu
   }
 
   return {
-    take(cpuMs, own) {
-      const [waiting] = own ? [] : idle;
-      const worker = waiting ?? start(cpuMs, own ?? { files: [], stdin: 'ignore' });
+    take(cpuMs, bundled, own) {
+      const waiting = own ? undefined : [...idle].find((each) => each.bundled === bundled);
+      const worker = waiting ?? start(cpuMs, { files: [], stdin: 'ignore', ...own, bundled });
       idle.delete(worker);
       clearTimeout(worker.idle);
       worker.child.ref();

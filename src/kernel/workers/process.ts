@@ -1,8 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { bundledWorker, currentBundle } from './bundled.js';
 import { MIB } from '../units.ts';
 
 /** What a worker has used so far. */
@@ -30,6 +33,8 @@ export interface WorkerProcessOptions {
   modules: readonly string[];
   /** See `WorkerPoolOptions`. */
   trusted: boolean;
+  /** It does jobs of `bundledJob` only, and starts in a third of the time. */
+  bundled: boolean;
   /** The kernel ends it after so much CPU time, also where the service has been killed meanwhile. */
   mostCpuMs: number;
 }
@@ -38,9 +43,10 @@ export interface WorkerProcessOptions {
  * Starts a worker (`main.ts`). It sees neither the environment nor, unless it is trusted and where Node can see to that, any file
  * but the program's own and those it was given open, and it may not write.
  */
-export function startWorkerProcess({ files, stdin, modules, mostCpuMs, trusted }: WorkerProcessOptions): ChildProcess {
+export function startWorkerProcess(options: WorkerProcessOptions): ChildProcess {
+  const { files, stdin, modules, mostCpuMs, trusted, bundled } = options;
   const limits = trusted ? [] : permissions(modules);
-  const node = [process.execPath, `--max-old-space-size=${HEAP_MB}`, ...limits, MAIN];
+  const node = [process.execPath, `--max-old-space-size=${HEAP_MB}`, ...limits, bundled ? bundledWorker(MAIN) : MAIN];
   // Node keeps code once compiled only where it may write.
   const { NODE_COMPILE_CACHE: cache } = process.env;
   // A shell, for Node has no call for it; it makes way for Node at once.
@@ -75,6 +81,21 @@ export async function usageOf({ pid }: ChildProcess): Promise<Usage | undefined>
 
 const ROOT = join(import.meta.dirname, '../../..');
 const MAIN = join(import.meta.dirname, 'main.ts');
+const SOURCES = `${pathToFileURL(join(ROOT, 'src')).href}/`;
+
+let hasBundle: boolean | undefined;
+const found = new Map<string, string | undefined>();
+
+/** A job's module, made one with all that it imports; undefined where nothing has made it, or its files have changed since. */
+export function bundledJob(module: string): string | undefined {
+  if (found.has(module)) return found.get(module);
+  // Looked at once: it is a look at a thousand files.
+  hasBundle ??= currentBundle() !== undefined;
+  const file = hasBundle && module.startsWith(SOURCES) ? bundledWorker(fileURLToPath(module)) : undefined;
+  const made = file !== undefined && existsSync(file) ? pathToFileURL(file).href : undefined;
+  found.set(module, made);
+  return made;
+}
 
 /** Node's permission model: nothing is allowed but to read these. */
 function permissions(modules: readonly string[]): string[] {

@@ -106,7 +106,7 @@ async function refresh() {
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
   for (const part of parts) {
     const next = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
-    if (next && part.isConnected) Idiomorph.morph(part, next);
+    if (next && part.isConnected) Idiomorph.morph(part, next, { callbacks: { beforeAttributeUpdated: mayRenew } });
   }
   // Around the parts, so not renewed with them.
   const told = document.querySelector('[data-now]');
@@ -114,7 +114,12 @@ async function refresh() {
   document.dispatchEvent(new CustomEvent('dormouse:renewed'));
 }
 
-/** Where a page is no more, its address says why; but a form in progress leads on by itself, and would be cut off. */
+/** Only this page knows that a form is in flight. */
+function mayRenew(name, { tagName }) {
+  return name !== 'aria-busy' || tagName !== 'FORM';
+}
+
+/** Where a page is no more, its address says why; but a form in flight leads on by itself, and would be cut off. */
 function leaveFor(address) {
   if (!document.querySelector('form[aria-busy=true]')) location.assign(address);
 }

@@ -140,7 +140,7 @@ test('a page that is the answer to a form goes on being live, and sends the form
   t.is(asked.filter((url) => url.endsWith('/retry-install')).length, 1);
 });
 
-test('a page that is gone while its form is in progress is led on by the form', async (t) => {
+test('a page that is gone while its form is in flight is led on by the form', async (t) => {
   if (!(await needs(t, 'chromium'))) return;
   const it = await openPanel(t);
   await it.create('castle');
@@ -153,6 +153,11 @@ test('a page that is gone while its form is in progress is led on by the form', 
   });
   await page.getByRole('button', { name: 'Start' }).click();
   await page.locator('form[aria-busy=true]').waitFor();
+  await page.evaluate(`new Promise((resolve) => {
+    document.addEventListener('dormouse:renewed', () => resolve(), { once: true });
+    document.dispatchEvent(new Event('dormouse:refresh'));
+  })`);
+  t.is(await page.locator('form[aria-busy=true]').count(), 1, 'a page that is renewed keeps it');
   // The page, but not its form, is told that there is nothing; the second time it has heard so.
   let asked = 0;
   await page.route('**/servers/castle', (route) => {

@@ -6,10 +6,12 @@ import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), '..');
+export const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../..');
 /** With every change of packages it goes, or is of other packages than there are. */
 export const FOLDER = path.join(ROOT, 'node_modules/.cache/dormouse-bundle');
 export const BUNDLE = 'main.mjs';
+/** The folder in it of what its workers run, each file by itself under the path that it has in `src`. */
+export const WORKERS = 'workers';
 /** What it was made of. */
 export const LIST = 'made-of.json';
 
@@ -27,6 +29,11 @@ export function currentBundle() {
   } catch {
     return undefined;
   }
+}
+
+/** Where a TypeScript file of `src` lies that a worker runs, made one with all that it imports. */
+export function bundledWorker(file) {
+  return path.join(FOLDER, WORKERS, path.relative(path.join(ROOT, 'src'), file).replace(/\.ts$/, '.mjs'));
 }
 
 /** In whole seconds, as not all that copies a file keeps more. */

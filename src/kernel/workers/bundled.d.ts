@@ -1,0 +1,2 @@
+export function currentBundle(): string | undefined;
+export function bundledWorker(file: string): string;
