@@ -16,7 +16,7 @@ import type { EffectHost, Maintain } from '../servers/effect-host.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
 import { type Archives, createArchives } from './archives.ts';
-import { type Backups, createBackups } from './backups.ts';
+import { Backups } from './backups.ts';
 import { createArchiveFiles } from './archive-files.ts';
 import { archiveFolder, archivePath, siblingsOf, sweepRoots, sweepSiblings } from './files.ts';
 import type { MaintenanceOptions } from './job.ts';
@@ -149,7 +149,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
       events = serverEvents;
       const leftOver = createLeftOver({ store, clock, offSite, kick: () => uploads.kick() });
       const parts = { archives, files, uploads, saving, publish, progress, withPrevious, leftOver };
-      backups = await createBackups({ ...options, ...parts, servers });
+      backups = await Backups.open({ ...options, ...parts, servers });
       return backups;
     },
   };
