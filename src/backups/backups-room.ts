@@ -23,7 +23,7 @@ import type { MaintenanceOptions } from './job.ts';
 import { createMaintenance } from './maintenance.ts';
 import { createLeftOver } from './offsite/left-over.ts';
 import { type OffSite, createOffSite } from './offsite/offsite.ts';
-import { createUploads } from './offsite/uploads.ts';
+import { Uploads } from './offsite/uploads.ts';
 import { type Told, createProgress } from './progress.ts';
 import { listBackupsIn, listPrevious, patchBackup } from './rows.ts';
 import { createSaving } from './saving.ts';
@@ -99,7 +99,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
     progress.note(serverId, told);
     events?.publish(serverId, 'backup', told);
   };
-  const uploads = createUploads({
+  const uploads = new Uploads({
     ...options,
     offSite,
     onStored: ({ serverId, id }) => publish(serverId, { id, state: 'ready', percent: 100 }),
