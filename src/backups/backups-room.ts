@@ -16,14 +16,14 @@ import type { EffectHost, Maintain } from '../servers/effect-host.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
 import { type Archives, createArchives } from './archives.ts';
-import { type Backups, createBackups } from './backups.ts';
+import { Backups } from './backups.ts';
 import { createArchiveFiles } from './archive-files.ts';
 import { archiveFolder, archivePath, siblingsOf, sweepRoots, sweepSiblings } from './files.ts';
 import type { MaintenanceOptions } from './job.ts';
 import { createMaintenance } from './maintenance.ts';
 import { createLeftOver } from './offsite/left-over.ts';
 import { type OffSite, createOffSite } from './offsite/offsite.ts';
-import { createUploads } from './offsite/uploads.ts';
+import { Uploads } from './offsite/uploads.ts';
 import { type Told, createProgress } from './progress.ts';
 import { listBackupsIn, listPrevious, patchBackup } from './rows.ts';
 import { createSaving } from './saving.ts';
@@ -99,7 +99,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
     progress.note(serverId, told);
     events?.publish(serverId, 'backup', told);
   };
-  const uploads = createUploads({
+  const uploads = new Uploads({
     ...options,
     offSite,
     onStored: ({ serverId, id }) => publish(serverId, { id, state: 'ready', percent: 100 }),
@@ -149,7 +149,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
       events = serverEvents;
       const leftOver = createLeftOver({ store, clock, offSite, kick: () => uploads.kick() });
       const parts = { archives, files, uploads, saving, publish, progress, withPrevious, leftOver };
-      backups = await createBackups({ ...options, ...parts, servers });
+      backups = await Backups.open({ ...options, ...parts, servers });
       return backups;
     },
   };

@@ -3,7 +3,7 @@ import type { EffectHost, Maintain } from '../servers/effect-host.ts';
 import { getMaintenance } from '../servers/maintenance-rows.ts';
 import type { MaintenanceOptions, Tools, Work } from './job.ts';
 import { jobFailure } from './job-failure.ts';
-import { createRestoreJobs } from './restore-jobs.ts';
+import { RestoreJobs } from './restore-jobs.ts';
 import { PREVIOUS } from './rows.ts';
 
 /**
@@ -23,7 +23,7 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
     },
     attempt,
   };
-  const { keepChanged, restore, undo } = createRestoreJobs(tools);
+  const restores = new RestoreJobs(tools);
   const others = options.jobs?.(tools) ?? {};
 
   async function attempt(signal: AbortSignal, work: () => Promise<void>): Promise<Failure | null> {
@@ -48,11 +48,11 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
     const other = others[job.kind];
     if (other !== undefined) return await other(work);
     if (job.kind !== 'backup.restore') throw new Error(`nobody here does jobs of kind ${job.kind}`);
-    const notKept = await keepChanged(work);
+    const notKept = await restores.keepChanged(work);
     if (notKept !== null) return notKept;
     return await archives.withFilesLock(serverId, async () => {
       signal.throwIfAborted();
-      return job.target === PREVIOUS ? await undo(work) : await restore(work);
+      return job.target === PREVIOUS ? await restores.undo(work) : await restores.restore(work);
     });
   };
 }

@@ -15,7 +15,7 @@ import { jobFailure } from './job-failure.ts';
 import { createKeep } from './keep-job.ts';
 import { isNeedless } from './needless.ts';
 import { noteStep } from '../servers/maintenance-rows.ts';
-import type { DoJob, Tools, Work } from './job.ts';
+import type { Tools, Work } from './job.ts';
 import { softwareOf } from './server-software.ts';
 import { keepMods, restoreMods } from './mod-rows.ts';
 import {
@@ -31,9 +31,14 @@ import {
 import { treeFingerprintOf } from './tree-fingerprint.ts';
 
 /** The jobs that put other files in place of a server's own. */
-export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: DoJob; undo: DoJob } {
-  const { store, archives, files, clock, dataDir, disk, publish, onPrevious, at, attempt, release } = tools;
-  const keep = createKeep(tools);
+export class RestoreJobs {
+  readonly #tools: Tools;
+  readonly #keep: ReturnType<typeof createKeep>;
+
+  constructor(tools: Tools) {
+    this.#tools = tools;
+    this.#keep = createKeep(tools);
+  }
 
   /**
    * Runs before a restore while the folder that an earlier one replaced is still needed. The new restore would discard the
@@ -41,7 +46,8 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
    * this backs them up. The folder that the earlier restore replaced stays. An undo is asked to throw changes away; what was
    * played since is backed up all the same.
    */
-  async function keepChanged(work: Work): Promise<Failure | null> {
+  async keepChanged(work: Work): Promise<Failure | null> {
+    const { store, dataDir, at, attempt } = this.#tools;
     const { job, signal } = work;
     const { serverId, step, target } = job;
     const { root } = siblingsOf(dataDir, serverId);
@@ -49,7 +55,7 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
     if (!earlier || (await isNeedless(store, earlier))) return null;
     if (target === PREVIOUS && !(await hasRunSince(store, serverId, earlier.createdAt))) return null;
     if (!(await exists(root)) || (await treeFingerprintOf(root)) === earlier.replacedBy) return null;
-    const failure = await attempt(signal, () => keep(work, 'restore'));
+    const failure = await attempt(signal, () => this.#keep(work, 'restore'));
     if (failure === null) await at('kept');
     return failure;
   }
@@ -57,87 +63,94 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
   /**
    * Stages the archive beside the files, verifies it, and swaps the folders by renames; the replaced folder is kept.
    */
-  async function restore({ job, row, host, signal }: Work): Promise<Failure | null> {
-    const { serverId, jobId } = job;
-    const { root, staged, previous, trash } = siblingsOf(dataDir, serverId);
-    const backup = await getBackup(store, serverId, job.target);
-    const isNew = job.step === '' || job.step === 'kept';
-    if (isNew) {
-      await at('asked');
-      await dropNeedless(serverId);
-      const failure = await attempt(signal, async () => {
-        if (backup?.state !== 'ready') throw filesMissing(job.target);
-        await files.require(backup);
-        let told = false;
-        const progress = (percent: number) => {
-          publish(serverId, { id: backup.id, state: 'restoring', percent });
-          if (percent > 50 && !told) void ((told = true), at('extracting'));
-        };
-        await archives.stage(backup, { signal, progress });
-      });
-      if (failure !== null) {
-        await giveUp(serverId);
-        return failure;
-      }
-      await at('extracted');
-      await store.write((tx) => noteStep(tx, jobId, 'staged'));
-      await at('staged');
-    }
-    if (isNew || job.step === 'staged') {
-      await release(serverId);
-      const replacedBy = (await exists(staged)) ? await treeFingerprintOf(staged) : null;
-      while (await exists(staged)) {
-        signal.throwIfAborted();
-        const failure = await attempt(signal, () => clearRoot(serverId));
-        if (failure !== null && (await exists(root))) {
-          await giveUp(serverId);
-          return failure;
-        }
-        await at('cleared');
-        await move(staged, root);
-        await at('swapped');
-      }
-      // Clients that connected since still hold the old folder open.
-      await release(serverId);
-      const previousBytes = (await exists(previous)) ? await treeBytesOf(previous, signal) : undefined;
-      const before = await softwareOf(row, previous);
-      const kept = await getBackup(store, serverId, PREVIOUS);
-      await patchSoftware(host, row, backup, async (tx) => {
-        if (kept) await patchBackup(tx, kept, { replacedBy }, ['ready']);
-        else if (previousBytes !== undefined)
-          await insertPrevious(tx, { ...previousRow(serverId, before, previousBytes), replacedBy });
-        if (backup) await restoreMods(tx, backup);
-        await noteStep(tx, jobId, 'swapped');
-      });
-      if (previousBytes !== undefined) onPrevious(serverId);
-      disk.freed(serverId);
-      await at('noted');
+  async restore(work: Work): Promise<Failure | null> {
+    const { store, dataDir, publish, at } = this.#tools;
+    const { serverId, step, target } = work.job;
+    const { staged, trash } = siblingsOf(dataDir, serverId);
+    const backup = await getBackup(store, serverId, target);
+    const isNew = step === '' || step === 'kept';
+    let failure = isNew ? await this.#stage(work, backup) : null;
+    if (failure === null && (isNew || step === 'staged')) failure = await this.#swap(work, backup);
+    if (failure !== null) {
+      // The server's own files are in their place.
+      await removeTree(staged);
+      await removeTree(trash);
+      return failure;
     }
     await removeTree(trash);
     await at('cleaned');
-    publish(serverId, { id: job.target, state: 'restored', percent: 100 });
+    publish(serverId, { id: target, state: 'restored', percent: 100 });
     return null;
   }
 
-  async function clearRoot(serverId: string): Promise<void> {
-    const { root, previous, trash } = siblingsOf(dataDir, serverId);
+  async #stage({ job, signal }: Work, backup: BackupRow | undefined): Promise<Failure | null> {
+    const { store, archives, files, publish, at, attempt } = this.#tools;
+    const { serverId, jobId, target } = job;
+    await at('asked');
+    await this.#dropNeedless(serverId);
+    const failure = await attempt(signal, async () => {
+      if (backup?.state !== 'ready') throw filesMissing(target);
+      await files.require(backup);
+      let told = false;
+      const progress = (percent: number) => {
+        publish(serverId, { id: backup.id, state: 'restoring', percent });
+        if (percent > 50 && !told) void ((told = true), at('extracting'));
+      };
+      await archives.stage(backup, { signal, progress });
+    });
+    if (failure !== null) return failure;
+    await at('extracted');
+    await store.write((tx) => noteStep(tx, jobId, 'staged'));
+    await at('staged');
+    return null;
+  }
+
+  /** Where it gives a failure, the server's own files are in their place. */
+  async #swap({ job, row, host, signal }: Work, backup: BackupRow | undefined): Promise<Failure | null> {
+    const { store, dataDir, disk, onPrevious, at, attempt, release } = this.#tools;
+    const { serverId, jobId } = job;
+    const { root, staged, previous } = siblingsOf(dataDir, serverId);
+    await release(serverId);
+    const replacedBy = (await exists(staged)) ? await treeFingerprintOf(staged) : null;
+    while (await exists(staged)) {
+      signal.throwIfAborted();
+      const failure = await attempt(signal, () => this.#clearRoot(serverId));
+      if (failure !== null && (await exists(root))) return failure;
+      await at('cleared');
+      await move(staged, root);
+      await at('swapped');
+    }
+    // Clients that connected since still hold the old folder open.
+    await release(serverId);
+    const previousBytes = (await exists(previous)) ? await treeBytesOf(previous, signal) : undefined;
+    const before = await softwareOf(row, previous);
+    const kept = await getBackup(store, serverId, PREVIOUS);
+    await patchSoftware(host, row, backup, async (tx) => {
+      if (kept) await patchBackup(tx, kept, { replacedBy }, ['ready']);
+      else if (previousBytes !== undefined)
+        await insertPrevious(tx, { ...this.#previousRow(serverId, before, previousBytes), replacedBy });
+      if (backup) await restoreMods(tx, backup);
+      await noteStep(tx, jobId, 'swapped');
+    });
+    if (previousBytes !== undefined) onPrevious(serverId);
+    disk.freed(serverId);
+    await at('noted');
+    return null;
+  }
+
+  async #clearRoot(serverId: string): Promise<void> {
+    const { root, previous, trash } = siblingsOf(this.#tools.dataDir, serverId);
     // A folder that an earlier restore replaced must not be lost before a start has succeeded. The files in place may
     // go: there is a backup of them.
     if (await exists(previous)) await discard(root, trash);
     else if (await exists(root)) await move(root, previous);
   }
 
-  /** To be called only while the server's own files are in their place. */
-  async function giveUp(serverId: string): Promise<void> {
-    const { staged, trash } = siblingsOf(dataDir, serverId);
-    await removeTree(staged);
-    await removeTree(trash);
-  }
-
   /**
    * Removes the folder that an earlier restore replaced, if it is not needed any more and the removal was left undone.
    */
-  async function dropNeedless(serverId: string): Promise<void> {
+  async #dropNeedless(serverId: string): Promise<void> {
+    const { store, dataDir } = this.#tools;
     const kept = await getBackup(store, serverId, PREVIOUS);
     if (!kept || !(await isNeedless(store, kept))) return;
     const { previous, trash } = siblingsOf(dataDir, serverId);
@@ -146,7 +159,8 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
   }
 
   /** Puts back the folder that a restore replaced, and removes what was restored. */
-  async function undo({ job, row, host, signal }: Work): Promise<Failure | null> {
+  async undo({ job, row, host, signal }: Work): Promise<Failure | null> {
+    const { store, dataDir, disk, at, release } = this.#tools;
     const { serverId, jobId } = job;
     const { root, previous, trash } = siblingsOf(dataDir, serverId);
     const backup = await getBackup(store, serverId, PREVIOUS);
@@ -179,8 +193,8 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
     return null;
   }
 
-  function previousRow(serverId: string, software: ServerSoftware, bytes: number): BackupRow {
-    const now = clock.now();
+  #previousRow(serverId: string, software: ServerSoftware, bytes: number): BackupRow {
+    const now = this.#tools.clock.now();
     const empty = emptyBackup({ serverId, id: PREVIOUS }, now);
     return {
       ...empty,
@@ -192,8 +206,6 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
       treeBytes: bytes,
     };
   }
-
-  return { keepChanged, restore, undo };
 }
 
 /** Stores the row of the folder that a restore replaced, with the mods that belong to it. */

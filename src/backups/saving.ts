@@ -2,7 +2,10 @@ import { type Console, ConsoleError } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Address } from '../kernel/address.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
+import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
 import { forgetSavingOff, isSavingOff, noteSavingOff } from './rows.ts';
 
@@ -10,6 +13,9 @@ import { forgetSavingOff, isSavingOff, noteSavingOff } from './rows.ts';
 const SAVE_MS = 180_000;
 /** How long one that did not answer to `save-off` either is waited for: most likely it knows neither command. */
 const SILENT_MS = 30_000;
+const RETRY_MS = 5_000;
+/** The longest pause between two tries to reach a game; pauses grow up to it. */
+const MAX_RETRY_MS = 600_000;
 /** What games print or answer once everything is on disk: vanilla since 1.13, and before. */
 const SAVED = /Saved the (?:game|world)/;
 const NOT_SAVED = /Unable to save|Saving failed/i;
@@ -118,6 +124,38 @@ export function createSaving({ store, console, engine, clock, rconPassword }: Sa
     },
     forget,
   };
+}
+
+export interface SaveAgainOptions {
+  servers: Pick<Servers, 'get'>;
+  store: Pick<Store, 'query'>;
+  saving: Pick<Saving, 'on' | 'forget'>;
+  clock: Clock;
+  log: Log;
+}
+
+/** Tells a game to save again, until it has heard or is no more, or the signal fires. Never rejects. */
+export async function saveAgain(
+  { servers, store, saving, clock, log }: SaveAgainOptions,
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let wait = RETRY_MS; ; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
+    try {
+      const now = await servers.get(id);
+      if (now?.state === 'running' && now.context.rcon) await saving.on(id, now.context.rcon);
+      // The stop in flight saves, and the next game begins with saving on.
+      else if (now?.state !== 'running') await saving.forget(id);
+      if (!(await isSavingOff(store, id))) return;
+    } catch (error) {
+      // Logged once: further tries fail for the same reason.
+      const level = wait === RETRY_MS ? 'warn' : 'debug';
+      const reason = error instanceof Error ? error.message : String(error);
+      log[level]({ server: id, reason }, 'a game could not be told to save again; trying again');
+    }
+    if (signal.aborted) return;
+    await sleep(clock, wait, signal).catch(() => {});
+  }
 }
 
 function isAbsent(error: unknown): boolean {

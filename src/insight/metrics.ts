@@ -41,15 +41,6 @@ export interface Minute {
   sample: MetricSample;
 }
 
-/** The figures of running servers: read every minute, kept for 24 hours. */
-export interface Metrics {
-  /** The newest reading of a server that runs since an instant; undefined where none is recent and of this run. */
-  latest(serverId: string, since: number): Reading | undefined;
-  /** One sample a minute for which the server ran, at most 24 h of them, oldest first. */
-  series(serverId: string): Promise<MetricSample[]>;
-  close(): void;
-}
-
 export interface MetricsOptions {
   servers: Pick<Servers, 'live'>;
   engine: Pick<Engine, 'stats'>;
@@ -78,39 +69,67 @@ const AT_ONCE = 64;
 /** A server that has not answered by then has no figures for this minute. Longer than the console's own limit. */
 const PATIENCE_MS = 15_000;
 
-/** Reads every running server each minute, over the console that is kept open anyway, until closed. */
-export function createMetrics(options: MetricsOptions): Metrics {
-  const { servers, engine, console, clock, store, log, serverEvents, onMinute = async () => () => {} } = options;
-  let readings = new Map<string, Reading>();
+/**
+ * The figures of running servers: read every minute, over the console that is kept open anyway, until closed; kept for
+ * 24 hours.
+ */
+export class Metrics {
+  readonly #options: MetricsOptions;
+  readonly #cancel: () => void;
+  #readings = new Map<string, Reading>();
   /** Whether the last stored minute had servers in it. */
-  let hadServers = false;
-  let purgedAt = 0;
-  let reading = false;
-  let closed = false;
-  const cancel = every(clock, SAMPLE_MS, beat);
+  #hadServers = false;
+  #purgedAt = 0;
+  #reading = false;
+  #closed = false;
 
-  function beat(): void {
-    if (reading) return log.warn('metrics skipped a minute: the previous one is not read yet');
-    reading = true;
-    void round()
-      .catch((error: unknown) => log.warn({ err: error }, 'metrics could not be stored'))
-      .finally(() => (reading = false));
+  constructor(options: MetricsOptions) {
+    this.#options = options;
+    this.#cancel = every(options.clock, SAMPLE_MS, () => this.#beat());
   }
 
-  async function round(): Promise<void> {
+  /** The newest reading of a server that runs since an instant; undefined where none is recent and of this run. */
+  latest(serverId: string, since: number): Reading | undefined {
+    const found = this.#readings.get(serverId);
+    const oldest = Math.max(since, this.#options.clock.now() - FRESH_MS);
+    return found && found.sample.at >= oldest ? found : undefined;
+  }
+
+  /** One sample a minute for which the server ran, at most 24 h of them, oldest first. */
+  async series(serverId: string): Promise<MetricSample[]> {
+    const { store, clock } = this.#options;
+    return (await listSamples(store, serverId, clock.now() - SERIES_MS, SERIES)).map(sampleOf);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancel();
+  }
+
+  #beat(): void {
+    const { log } = this.#options;
+    if (this.#reading) return log.warn('metrics skipped a minute: the previous one is not read yet');
+    this.#reading = true;
+    void this.#round()
+      .catch((error: unknown) => log.warn({ err: error }, 'metrics could not be stored'))
+      .finally(() => (this.#reading = false));
+  }
+
+  async #round(): Promise<void> {
+    const { servers, clock, store, onMinute = async () => () => {} } = this.#options;
     const at = clock.now();
     const running = servers.live().filter(({ state }) => state === 'running');
-    const next: typeof readings = new Map();
+    const next = new Map<string, Reading>();
     const waiting = running.values();
     const worker = async () => {
-      for (const now of waiting) next.set(now.row.id, await read(now, at));
+      for (const now of waiting) next.set(now.row.id, await this.#read(now, at));
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
-    readings = next;
-    const isPurge = at - purgedAt >= PURGE_MS;
-    if (closed || (next.size === 0 && !hadServers && !isPurge)) return;
-    hadServers = true;
-    publish(next);
+    this.#readings = next;
+    const isPurge = at - this.#purgedAt >= PURGE_MS;
+    if (this.#closed || (next.size === 0 && !this.#hadServers && !isPurge)) return;
+    this.#hadServers = true;
+    this.#publish(next);
     const minutes = running.flatMap(({ row, context }) => {
       const found = next.get(row.id);
       return found === undefined ? [] : [{ serverId: row.id, readyAt: context.readyAt ?? 0, sample: found.sample }];
@@ -120,13 +139,14 @@ export function createMetrics(options: MetricsOptions): Metrics {
       if (isPurge) await deleteSamplesBefore(tx, at - SERIES_MS);
       return onMinute(tx, at, minutes);
     });
-    hadServers = next.size > 0;
+    this.#hadServers = next.size > 0;
     tell();
-    if (isPurge) purgedAt = at;
+    if (isPurge) this.#purgedAt = at;
   }
 
   /** Skips servers that have stopped meanwhile: figures would contradict their state. */
-  function publish(next: typeof readings): void {
+  #publish(next: ReadonlyMap<string, Reading>): void {
+    const { servers, serverEvents } = this.#options;
     for (const { row, state, context } of servers.live()) {
       const found = next.get(row.id);
       if (state !== 'running' || found === undefined || found.sample.at < (context.readyAt ?? 0)) continue;
@@ -136,8 +156,12 @@ export function createMetrics(options: MetricsOptions): Metrics {
     }
   }
 
-  async function read(now: ServerNow, at: number): Promise<Reading> {
-    const [stats, ticks] = await Promise.all([inTime(engine.stats(now.row.id)), inTime(ticksOf(now))]);
+  async #read(now: ServerNow, at: number): Promise<Reading> {
+    const { engine } = this.#options;
+    const [stats, ticks] = await Promise.all([
+      this.#inTime(engine.stats(now.row.id)),
+      this.#inTime(this.#ticksOf(now)),
+    ]);
     const { cpuPercent = -1, memUsedMb = 0, memLimitMb = 0 } = stats ?? {};
     const { mspt = 0, tps = 0 } = ticks ?? {};
     const players = now.context.live.players ?? 0;
@@ -145,31 +169,19 @@ export function createMetrics(options: MetricsOptions): Metrics {
   }
 
   /** Undefined for what fails or takes too long: figures must not wait for a game that hangs. */
-  async function inTime<T>(work: Promise<T | undefined>): Promise<T | undefined> {
+  async #inTime<T>(work: Promise<T | undefined>): Promise<T | undefined> {
+    const { clock } = this.#options;
     return await withTimeout(work, PATIENCE_MS, { clock }).catch(() => undefined);
   }
 
-  async function ticksOf({ row, context }: ServerNow): Promise<TickStats | undefined> {
+  async #ticksOf({ row, context }: ServerNow): Promise<TickStats | undefined> {
+    const { console, rconPassword } = this.#options;
     if (context.rcon === null) return undefined;
     const replies: string[] = [];
     for (const command of tickCommands({ core: row.type, version: row.version }))
-      replies.push(await console.run(context.rcon, options.rconPassword(row.id), command));
+      replies.push(await console.run(context.rcon, rconPassword(row.id), command));
     return readTickStats(replies);
   }
-
-  return {
-    latest(id, since) {
-      const found = readings.get(id);
-      return found && found.sample.at >= Math.max(since, clock.now() - FRESH_MS) ? found : undefined;
-    },
-    async series(id) {
-      return (await listSamples(store, id, clock.now() - SERIES_MS, SERIES)).map(sampleOf);
-    },
-    close() {
-      closed = true;
-      cancel();
-    },
-  };
 }
 
 function stored({ at, cpuPercent, memUsedMb, memLimitMb, mspt, tps, players }: MetricSample): StoredSample {

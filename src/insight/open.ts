@@ -31,7 +31,7 @@ import { ServerEvents } from './events.ts';
 import { type LogStreams, createLogStreams } from './log-streams.ts';
 import { logOperations } from './logs-api.ts';
 import { metricOperations } from './metrics-api.ts';
-import { type Metrics, createMetrics } from './metrics.ts';
+import { Metrics } from './metrics.ts';
 import { mountConsole } from './pages/console.ts';
 import { type Exposition, prometheusOperations } from './prometheus.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -116,7 +116,7 @@ export function openInsight(options: InsightOptions): Insight {
   onClose(followAlerts(servers, serverEvents));
   const alerts = createAlerts({ outbox, serverEvents, log });
   const onMinute = alerts.minute;
-  const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword, serverEvents, onMinute });
+  const metrics = new Metrics({ servers, engine, console, clock, store, log, rconPassword, serverEvents, onMinute });
   onClose(() => metrics.close());
   const logStreams = createLogStreams(engine, dataFrame, log);
   const readings = metricOperations({ metrics, serverOperation, store });

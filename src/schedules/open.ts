@@ -12,7 +12,7 @@ import { type ScheduleActionsOptions, scheduleActions } from './actions.ts';
 import { scheduleOperations } from './api.ts';
 import { stopSchedulesOf } from './authors.ts';
 import { mountSchedulePages } from './pages/schedules-page.ts';
-import { createSchedules } from './schedules.ts';
+import { Schedules } from './schedules.ts';
 
 export interface OpenSchedulesOptions extends ScheduleActionsOptions {
   store: Store;
@@ -25,7 +25,7 @@ export interface OpenSchedulesOptions extends ScheduleActionsOptions {
 /** Runs what is due, from now on: all that may refuse a start is to be there. */
 export async function openSchedules(options: OpenSchedulesOptions): Promise<Feature> {
   const { store, accessChanges, serverOperation, log, onClose, clock } = options;
-  const schedules = await createSchedules({ store, clock, log, actions: scheduleActions(options) });
+  const schedules = await Schedules.open({ store, clock, log, actions: scheduleActions(options) });
   onClose(() => schedules.close());
   accessChanges.onWrite(stopSchedulesOf);
   return { operations: scheduleOperations({ schedules, serverOperation, store, clock }), panel: mountSchedulePages };

@@ -25,19 +25,6 @@ import {
 /** Does what a schedule says. Resolves when it is done; rejects with what kept it from being done. */
 export type ScheduleAction = (schedule: ScheduleRow, cause: Cause) => Promise<unknown>;
 
-/** Runs what is due. Each run is taken in a write of its own before it begins, so that none happens twice. */
-export interface Schedules {
-  /** To be called after a schedule was stored or changed: looks anew at when the next one is due. */
-  changed(): void;
-  /**
-   * Runs one now, whatever its time; `record` runs in the write that takes the run. Resolves when it has ended, or goes on
-   * after a while. NOT_FOUND; ABORTED where it is running.
-   */
-  runNow(schedule: Pick<ScheduleRow, 'serverId' | 'id'>, record: (tx: Tx) => Promise<void>): Promise<ScheduleRow>;
-  /** Begins no more runs. One that is in progress is ended as interrupted by the next run of the service, unless it ends first. */
-  close(): Promise<void>;
-}
-
 export interface SchedulesOptions {
   store: Store;
   clock: Clock;
@@ -56,37 +43,80 @@ const INTERRUPTED = 'Dormouse was restarted while it ran; look at the server to 
 /** Refusals for a server that sleeps: but by kind `start` a schedule wakes nobody. */
 const ASLEEP = new Set(['SERVER_NOT_RUNNING', 'SERVER_HIBERNATED']);
 
-/** Ends what an earlier run of the service left in progress, then runs what comes due. */
-export async function createSchedules({ store, clock, log, actions }: SchedulesOptions): Promise<Schedules> {
-  let cancel = () => {};
-  const withLock = createMutex();
-  const closing = new AbortController();
-  await store.write((tx) => endInterruptedRuns(tx, INTERRUPTED));
-  changed();
+/** Runs what is due. Each run is taken in a write of its own before it begins, so that none happens twice. */
+export class Schedules {
+  readonly #options: SchedulesOptions;
+  readonly #withLock = createMutex();
+  readonly #closing = new AbortController();
+  #cancel = () => {};
 
-  function changed(): void {
-    void withLock(async () => {
-      await look().catch((error: unknown) => {
+  private constructor(options: SchedulesOptions) {
+    this.#options = options;
+  }
+
+  /** Ends what an earlier run of the service left in progress, then runs what comes due. */
+  static async open(options: SchedulesOptions): Promise<Schedules> {
+    const schedules = new Schedules(options);
+    await options.store.write((tx) => endInterruptedRuns(tx, INTERRUPTED));
+    schedules.changed();
+    return schedules;
+  }
+
+  /** To be called after a schedule was stored or changed: looks anew at when the next one is due. */
+  changed(): void {
+    const { clock, log } = this.#options;
+    void this.#withLock(async () => {
+      await this.#look().catch((error: unknown) => {
         log.warn({ err: error }, 'schedules cannot be read; trying again');
-        wakeAt(clock.now() + RETRY_MS);
+        this.#wakeAt(clock.now() + RETRY_MS);
       });
     });
   }
 
-  function wakeAt(at: number | null): void {
-    cancel();
-    cancel = at === null || closing.signal.aborted ? () => {} : clock.at(at, changed);
+  /**
+   * Runs one now, whatever its time; `record` runs in the write that takes the run. Resolves when it has ended, or goes on
+   * after a while. NOT_FOUND; ABORTED where it is running.
+   */
+  async runNow(
+    { serverId, id }: Pick<ScheduleRow, 'serverId' | 'id'>,
+    record: (tx: Tx) => Promise<void>,
+  ): Promise<ScheduleRow> {
+    const { store, clock } = this.#options;
+    const schedule = (await getSchedule(store, serverId, id)) ?? scheduleNotFound(id);
+    const taken = await store.write(async (tx) => {
+      const done = await takeRun(tx, schedule, clock.now(), schedule.nextRunAt);
+      if (done) await record(tx);
+      return done;
+    });
+    if (!taken) throw new StatusError('ABORTED', 'SCHEDULE_RUNNING', 'It is running now; wait until it has ended.');
+    await withTimeout(this.#perform(schedule), PATIENCE_MS, { clock, late: () => undefined });
+    return (await getSchedule(store, serverId, id)) ?? scheduleNotFound(id);
   }
 
-  async function look(): Promise<void> {
-    if (closing.signal.aborted) return;
+  /** Begins no more runs. One that is in progress is ended as interrupted by the next run of the service, unless it ends first. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#cancel();
+    await this.#withLock(async () => {});
+  }
+
+  #wakeAt(at: number | null): void {
+    this.#cancel();
+    const isOver = at === null || this.#closing.signal.aborted;
+    this.#cancel = isOver ? () => {} : this.#options.clock.at(at, () => this.changed());
+  }
+
+  async #look(): Promise<void> {
+    const { store, clock } = this.#options;
+    if (this.#closing.signal.aborted) return;
     const due = await listDueSchedules(store, clock.now(), TOGETHER);
-    await Promise.all(due.map(runDue));
-    if (due.length < TOGETHER) return wakeAt(await nextScheduleAt(store));
-    wakeAt(clock.now());
+    await Promise.all(due.map((schedule) => this.#runDue(schedule)));
+    if (due.length < TOGETHER) return this.#wakeAt(await nextScheduleAt(store));
+    this.#wakeAt(clock.now());
   }
 
-  async function runDue(schedule: ScheduleRow): Promise<void> {
+  async #runDue(schedule: ScheduleRow): Promise<void> {
+    const { store, clock } = this.#options;
     const now = clock.now();
     const dueAt = schedule.nextRunAt ?? now;
     const next = nextRun(schedule.cronExpr, now);
@@ -99,50 +129,32 @@ export async function createSchedules({ store, clock, log, actions }: SchedulesO
     if (!(await store.write((tx) => takeRun(tx, schedule, now, next)))) {
       return skip('The run before it had not ended.');
     }
-    void perform(schedule);
+    void this.#perform(schedule);
   }
 
-  async function perform(schedule: ScheduleRow): Promise<void> {
+  async #perform(schedule: ScheduleRow): Promise<void> {
+    const { actions, log } = this.#options;
     const { id, serverId, kind } = schedule;
     const cause: Cause = { kind: 'schedule', id, note: `a schedule: ${schedule.cronExpr}` };
     const outcome = await actions[kind](schedule, cause).then((): ScheduleOutcome => OK, outcomeOf);
     if (outcome.lastStatus === 'error') {
       log.info({ server: serverId, schedule: id, kind, why: outcome.lastError }, 'a scheduled run failed');
     }
-    await keepEnd(id, outcome);
+    await this.#keepEnd(id, outcome);
   }
 
   /** Until it is stored the schedule counts as running, and would never run again. */
-  async function keepEnd(id: string, outcome: ScheduleOutcome): Promise<void> {
+  async #keepEnd(id: string, outcome: ScheduleOutcome): Promise<void> {
+    const { store, clock, log } = this.#options;
     do {
       try {
         return await store.write((tx) => endRun(tx, id, outcome));
       } catch (error) {
         log.warn({ schedule: id, err: error }, 'the end of a scheduled run was not stored; trying again');
-        await sleep(clock, RETRY_MS, closing.signal).catch(() => {});
+        await sleep(clock, RETRY_MS, this.#closing.signal).catch(() => {});
       }
-    } while (!closing.signal.aborted);
+    } while (!this.#closing.signal.aborted);
   }
-
-  return {
-    changed,
-    async runNow({ serverId, id }, record) {
-      const schedule = (await getSchedule(store, serverId, id)) ?? scheduleNotFound(id);
-      const taken = await store.write(async (tx) => {
-        const done = await takeRun(tx, schedule, clock.now(), schedule.nextRunAt);
-        if (done) await record(tx);
-        return done;
-      });
-      if (!taken) throw new StatusError('ABORTED', 'SCHEDULE_RUNNING', 'It is running now; wait until it has ended.');
-      await withTimeout(perform(schedule), PATIENCE_MS, { clock, late: () => undefined });
-      return (await getSchedule(store, serverId, id)) ?? scheduleNotFound(id);
-    },
-    async close() {
-      closing.abort();
-      cancel();
-      await withLock(async () => {});
-    },
-  };
 }
 
 const OK: ScheduleOutcome = { lastStatus: 'ok', lastError: '' };

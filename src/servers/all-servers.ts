@@ -1,15 +1,15 @@
-import { StatusError } from '../kernel/status.ts';
+import type { Cause } from '../../machines/server-types.ts';
 import { recordStep } from '../people/audit/audit.ts';
-import { changeRow, createServerActors } from './actors.ts';
+import { type ServerActors, changeRow, createServerActors } from './actors.ts';
 import { createServerCommands } from './commands.ts';
 import { dormant, untouched } from './dormant.ts';
 import { inMachineTime } from './machine-time.ts';
 import { createServerReading } from './reading.ts';
-import { countServersOfAccount, insertServer, listServersById } from './rows.ts';
+import { type ServerRow, countServersOfAccount, insertServer, listServersById } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 import type { ServerParts, Servers, ServersOptions } from './servers.ts';
 import { listServersNotAtRest } from './transition-rows.ts';
-import { type CheckedCommand, type Look, createLook, createWakeChecks } from './wake-checks.ts';
+import { type WakeChecks, createLook, createWakeChecks } from './wake-checks.ts';
 
 /** Servers from creation on. How each step is stored: `actors.ts`; what they take, and when: `commands.ts`. */
 export function createServers({ onRefusal = () => {}, ...options }: ServersOptions): Servers {
@@ -17,14 +17,8 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
   const parts = createParts();
   const actors = createServerActors({ ...options, audit, parts: parts.get });
   const wakeChecks = createWakeChecks();
-  const { send, intervene, patchAtRest } = createServerCommands({
-    store,
-    clock,
-    steady,
-    actors,
-    wakeChecks,
-    onRefusal,
-  });
+  const commands = createServerCommands({ store, clock, steady, actors, wakeChecks, onRefusal });
+  const creation = { store, clock, limits, audit, actors, wakeChecks, send: commands.send };
   const { listByAccount, pagesByAccount, inspect, until } = createServerReading({ store, clock, steady, actors, get });
 
   async function get(id: string): Promise<ServerNow | undefined> {
@@ -32,47 +26,16 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
     return now?.state === 'deleting' ? undefined : now;
   }
 
-  /** The first of the rules that is against it. */
-  async function refusalOf(now: ServerNow, command: CheckedCommand, look?: Look): Promise<StatusError | undefined> {
-    try {
-      for (const check of wakeChecks.before(command, now.state)) (await check(now.row, look))(now);
-    } catch (error) {
-      if (error instanceof StatusError) return error;
-      throw error;
-    }
-    return undefined;
-  }
-
   return {
-    async create(row, cause) {
-      const stored = { ...row, snapshot: JSON.stringify(untouched(row, limits, cause)), state: 'hibernated' };
-      const withPack = row.modpackPlatform !== '';
-      if (withPack) for (const check of wakeChecks.before('CREATE', 'hibernated')) (await check(row))(dormant(stored));
-      await store.write(async (tx) => {
-        await insertServer(tx, stored);
-        await audit(tx, stored, { at: row.createdAt, event: 'CREATE', from: '', to: stored.state, cause });
-      });
-      const now = dormant(stored);
-      actors.announce(row.id, now);
-      const step = { id: row.id, kind: 'server', at: row.createdAt, event: 'CREATE', cause } as const;
-      actors.feed.tell(() => ({ ...step, from: '', to: now.state, fromPath: '', toPath: now.state }));
-      if (!withPack) return now;
-      try {
-        return await send(row.id, { type: 'REINSTALL', at: row.createdAt, cause });
-      } catch (error) {
-        // The last place was taken while it was stored.
-        await send(row.id, { type: 'DELETE', at: clock.now(), cause });
-        throw error;
-      }
-    },
+    create: (row, cause) => createServer(creation, row, cause),
     get,
     count: (accountId) => countServersOfAccount(store, accountId),
     listByAccount,
     pagesByAccount,
-    send,
-    intervene,
+    send: commands.send,
+    intervene: commands.intervene,
     patch: (id, change, also) => changeRow(options, actors, { id, change, also }),
-    patchAtRest,
+    patchAtRest: commands.patchAtRest,
     inspect,
     tell: (id, fact) => actors.tell(id, inMachineTime(fact, steady)),
     observe: (listener) => actors.observe(listener),
@@ -81,14 +44,14 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
     checkWakes: wakeChecks.add,
     async refusal(id) {
       const now = await get(id);
-      return now && refusalOf(now, 'JOIN');
+      return now && wakeChecks.refusal(now, 'JOIN');
     },
     async refusals(ids, command) {
       const look = createLook();
       const rows = await listServersById(store, ids);
       const live = new Map(actors.live().map((now) => [now.row.id, now]));
       const found = rows.map(async (row) => {
-        const refusal = await refusalOf(live.get(row.id) ?? dormant(row), command, look);
+        const refusal = await wakeChecks.refusal(live.get(row.id) ?? dormant(row), command, look);
         return refusal ? [[row.id, refusal] as const] : [];
       });
       return new Map((await Promise.all(found)).flat());
@@ -103,6 +66,36 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
     },
     close: () => actors.close(),
   };
+}
+
+interface CreateOptions extends Required<Pick<ServersOptions, 'store' | 'clock' | 'limits' | 'audit'>> {
+  actors: ServerActors;
+  wakeChecks: Pick<WakeChecks, 'before'>;
+  send: Servers['send'];
+}
+
+/** Stores a server, tells of it, and has its mod pack installed; see `Servers`. */
+async function createServer(options: CreateOptions, row: ServerRow, cause: Cause): Promise<ServerNow> {
+  const { store, clock, limits, audit, actors, wakeChecks, send } = options;
+  const stored = { ...row, snapshot: JSON.stringify(untouched(row, limits, cause)), state: 'hibernated' };
+  const withPack = row.modpackPlatform !== '';
+  if (withPack) for (const check of wakeChecks.before('CREATE', 'hibernated')) (await check(row))(dormant(stored));
+  await store.write(async (tx) => {
+    await insertServer(tx, stored);
+    await audit(tx, stored, { at: row.createdAt, event: 'CREATE', from: '', to: stored.state, cause });
+  });
+  const now = dormant(stored);
+  actors.announce(row.id, now);
+  const step = { id: row.id, kind: 'server', at: row.createdAt, event: 'CREATE', cause } as const;
+  actors.feed.tell(() => ({ ...step, from: '', to: now.state, fromPath: '', toPath: now.state }));
+  if (!withPack) return now;
+  try {
+    return await send(row.id, { type: 'REINSTALL', at: row.createdAt, cause });
+  } catch (error) {
+    // The last place was taken while it was stored.
+    await send(row.id, { type: 'DELETE', at: clock.now(), cause });
+    throw error;
+  }
 }
 
 /** What is provided once, after the rooms that it is made of are open. */

@@ -4,7 +4,7 @@ import type { GameStatus, Pinger } from '../engines/pinger.ts';
 import type { Log } from '../kernel/log.ts';
 import { INT32_MAX, KIB, MINUTE_MS } from '../kernel/units.ts';
 import type { EffectHost } from './effect-host.ts';
-import { type ManagedPlayersOptions, managedPlayers } from './managed-players.ts';
+import { type ManagedPlayers, type ManagedPlayersOptions, managedPlayers } from './managed-players.ts';
 import type { Presence } from './presence.ts';
 import type { ServerNow } from './server-now.ts';
 import { type Silence, type SilenceOptions, listenFor } from './silence.ts';
@@ -42,43 +42,12 @@ export function sampleEvery(
   id: string,
   send: (event: ServerEvent) => void,
 ): () => void {
-  const { pinger, console, presence, clock, log, idleAfterMs, hungAfterMs, rconPassword } = options;
+  const { presence, clock, idleAfterMs, hungAfterMs } = options;
   const listen = listenFor(options, id);
   const managed = managedPlayers(options, id, gather);
   let cancel = () => {};
   let gathering: (() => void) | undefined;
   let over = false;
-
-  async function players(now: ServerNow): Promise<{ online: number | null; answered: boolean }> {
-    const status = await ping(now);
-    const online = (await managed.count(now.row)) ?? status?.playersOnline ?? null;
-    return online === null ? await listed(now) : { online, answered: true };
-  }
-
-  async function ping({ row, context }: ServerNow): Promise<GameStatus | undefined> {
-    if (context.address === null) return undefined;
-    const status = await pinger.status(context.address, PING_TIMEOUT_MS).catch(() => undefined);
-    if (status !== undefined && status.raw.length <= MAX_STATUS_CHARS) await remember(row.lastStatus, status.raw);
-    return status;
-  }
-
-  async function listed({ context }: ServerNow): Promise<{ online: number | null; answered: boolean }> {
-    if (context.rcon === null) return { online: null, answered: false };
-    const reply = await console.run(context.rcon, rconPassword(id), 'list').catch(saidNo);
-    const count = /There are (\d+)/.exec(reply ?? '')?.[1];
-    return { online: count === undefined ? null : Number(count), answered: reply !== undefined };
-  }
-
-  /** The status without who is online is what the server list shows while the server sleeps. It serves nothing else. */
-  async function remember(before: string, raw: string): Promise<void> {
-    try {
-      const status = JSON.parse(raw) as { players?: { max?: number } };
-      const lasting = JSON.stringify({ ...status, players: { max: status.players?.max ?? 0, online: 0 } });
-      if (lasting !== before) await host.patch(id, { lastStatus: lasting });
-    } catch (error) {
-      log.debug({ server: id, err: error }, 'a status could not be kept');
-    }
-  }
 
   async function sample(): Promise<void> {
     const now = host.now(id);
@@ -87,7 +56,7 @@ export function sampleEvery(
       cancel = clock.at(clock.now() + UNKNOWN_MS, () => void sample());
       return;
     }
-    const { online, answered } = await players(now);
+    const { online, answered } = await playersOf(options, host, managed, now);
     tell(online, await listen(answered));
     if (!over) cancel = clock.at(clock.now() + SAMPLE_MS, () => void sample());
   }
@@ -126,6 +95,50 @@ export function sampleEvery(
     managed.end();
     presence.forget(id);
   };
+}
+
+interface Players {
+  online: number | null;
+  /** Whether a port of the game has. */
+  answered: boolean;
+}
+
+/** How many play, by the first that tells: the management port, the status, the console. */
+async function playersOf(
+  options: SamplingOptions,
+  host: EffectHost,
+  managed: ManagedPlayers,
+  now: ServerNow,
+): Promise<Players> {
+  const status = await ping(options, host, now);
+  const online = (await managed.count(now.row)) ?? status?.playersOnline ?? null;
+  return online === null ? await listed(options, now) : { online, answered: true };
+}
+
+async function ping(
+  { pinger, log }: SamplingOptions,
+  host: EffectHost,
+  { row, context }: ServerNow,
+): Promise<GameStatus | undefined> {
+  if (context.address === null) return undefined;
+  const status = await pinger.status(context.address, PING_TIMEOUT_MS).catch(() => undefined);
+  if (status === undefined || status.raw.length > MAX_STATUS_CHARS) return status;
+  // Without who is online it is what the server list shows while the server sleeps. It serves nothing else.
+  try {
+    const shown = JSON.parse(status.raw) as { players?: { max?: number } };
+    const lasting = JSON.stringify({ ...shown, players: { max: shown.players?.max ?? 0, online: 0 } });
+    if (lasting !== row.lastStatus) await host.patch(row.id, { lastStatus: lasting });
+  } catch (error) {
+    log.debug({ server: row.id, err: error }, 'a status could not be kept');
+  }
+  return status;
+}
+
+async function listed({ console, rconPassword }: SamplingOptions, { row, context }: ServerNow): Promise<Players> {
+  if (context.rcon === null) return { online: null, answered: false };
+  const reply = await console.run(context.rcon, rconPassword(row.id), 'list').catch(saidNo);
+  const count = /There are (\d+)/.exec(reply ?? '')?.[1];
+  return { online: count === undefined ? null : Number(count), answered: reply !== undefined };
 }
 
 /** That a game refuses is an answer too. */

@@ -1,5 +1,6 @@
 import type { ServerState } from '../../machines/server-types.ts';
 import { isTagged } from '../../machines/server.ts';
+import { StatusError } from '../kernel/status.ts';
 import type { ServerRow } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 
@@ -66,18 +67,32 @@ export interface WakeChecks {
    * a restart does from wherever it begins.
    */
   before(type: string, state: ServerState): WakeCheck[];
+  /** What the first that is against a command has to say; undefined: nobody is. */
+  refusal(now: ServerNow, command: CheckedCommand, look?: Look): Promise<StatusError | undefined>;
 }
 
 export function createWakeChecks(): WakeChecks {
   const checks = new Map<WakeCheck, readonly CheckedCommand[]>();
+
+  function before(type: string, state: ServerState): WakeCheck[] {
+    if ((type === 'START' || type === 'JOIN') && isTagged(state, 'awake')) return [];
+    return [...checks].flatMap(([check, commands]) => (commands.some((each) => each === type) ? [check] : []));
+  }
+
   return {
+    before,
     add(check, commands = WAKES) {
       checks.set(check, commands);
       return () => checks.delete(check);
     },
-    before(type, state) {
-      if ((type === 'START' || type === 'JOIN') && isTagged(state, 'awake')) return [];
-      return [...checks].flatMap(([check, commands]) => (commands.some((each) => each === type) ? [check] : []));
+    async refusal(now, command, look) {
+      try {
+        for (const check of before(command, now.state)) (await check(now.row, look))(now);
+      } catch (error) {
+        if (error instanceof StatusError) return error;
+        throw error;
+      }
+      return undefined;
     },
   };
 }

@@ -6,7 +6,7 @@ import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Feature } from '../web/feature.ts';
 import { worldOperations } from './api.ts';
 import { mountWorldPages } from './pages.ts';
-import { type Worlds, type WorldsOptions, createWorlds } from './worlds.ts';
+import { Worlds, type WorldsOptions } from './worlds.ts';
 
 export interface OpenWorldsOptions extends WorldsOptions {
   serverOperation: ServerOperation;
@@ -14,6 +14,6 @@ export interface OpenWorldsOptions extends WorldsOptions {
 
 /** The worlds in servers' folders. */
 export function openWorlds({ serverOperation, ...options }: OpenWorldsOptions): { worlds: Worlds; feature: Feature } {
-  const worlds = createWorlds(options);
+  const worlds = new Worlds(options);
   return { worlds, feature: { operations: worldOperations({ worlds, serverOperation }), panel: mountWorldPages } };
 }

@@ -51,37 +51,86 @@ export interface By {
 }
 
 /** The worlds in servers' folders. WORLD_NOT_FOUND for names that are none. */
-export interface Worlds {
+export class Worlds {
+  readonly #options: WorldsOptions;
+
+  constructor(options: WorldsOptions) {
+    this.#options = options;
+  }
+
   /** By name, the active one among them even where the next start is yet to make it. */
-  list(id: string): Promise<WorldView[]>;
+  async list(id: string): Promise<WorldView[]> {
+    const { worlds, loaded } = await this.#look(id);
+    return await this.#inFolder(id, async (jail) => {
+      const views: WorldView[] = [];
+      for (const world of worlds) {
+        const sizeBytes = jail ? await worldBytes(jail, world) : 0;
+        views.push({ ...world, loaded: world.name === loaded, sizeBytes });
+      }
+      return views;
+    });
+  }
+
   /** Sets the world of the next start; the running game keeps its own. */
-  setActive(id: string, name: string, by: By): Promise<void>;
+  async setActive(id: string, name: string, { actor }: By): Promise<void> {
+    const { servers, clock } = this.#options;
+    // Not while it is being removed.
+    await this.#withServerLock(id, async () => {
+      const { now, world } = await this.#find(id, name);
+      if (world.active) return;
+      const { accountId } = now.row;
+      const entry = { action: 'world.setActive', accountId, serverId: id, detail: name, at: clock.now() };
+      const chosen = ({ properties }: ServerRow) => ({ properties: withLevelName(properties, name) });
+      await servers.patch(id, chosen, (tx) => recordAudit(tx, actor, entry));
+    });
+  }
+
   /** With its nether and end. WORLD_ACTIVE for one that the game has open, or is about to open. */
-  remove(id: string, name: string, by: By, signal: AbortSignal): Promise<void>;
+  async remove(id: string, name: string, { actor, cause }: By, signal: AbortSignal): Promise<void> {
+    const { servers, backups, clock, disk, lock } = this.#options;
+    lock.require(id);
+    const { now, world } = await this.#find(id, name);
+    if (world.folders.length === 0) throw worldNotFound(name);
+    if (isTagged(now.state, 'at-rest')) {
+      return await backups.maintain(id, { kind: 'world.delete', target: name }, cause, signal);
+    }
+    await this.#withServerLock(id, async () => {
+      const again = await this.#find(id, name);
+      if (again.inUse) throw worldActive(name);
+      await this.#inFolder(id, async (jail) => {
+        if (jail) await removeWorld(jail, name);
+      });
+      disk.freed(id);
+      const { accountId } = again.now.row;
+      const entry = { action: 'world.delete', accountId, serverId: id, detail: name, at: clock.now() };
+      await servers.patch(id, {}, (tx) => recordAudit(tx, actor, entry));
+    });
+  }
+
   /** A backup is made, then the active world is removed, and the next start makes it anew. Stops and starts a running server. */
-  reset(id: string, by: By, signal: AbortSignal): Promise<void>;
-}
+  async reset(id: string, { cause }: By, signal: AbortSignal): Promise<void> {
+    const { backups, lock } = this.#options;
+    lock.require(id);
+    const { now, worlds } = await this.#look(id);
+    const active = worlds.find((each) => each.active);
+    if (active === undefined) throw outside();
+    if (active.folders.length === 0 && isTagged(now.state, 'at-rest')) return;
+    await backups.maintain(id, { kind: 'world.reset', target: active.name }, cause, signal);
+  }
 
-export function createWorlds(options: WorldsOptions): Worlds {
-  const { servers, backups, archives, clock, dataDir, owner, disk, lock } = options;
-
-  async function inFolder<T>(id: string, work: (jail: Jail | undefined) => Promise<T>): Promise<T> {
+  async #inFolder<T>(id: string, work: (jail: Jail | undefined) => Promise<T>): Promise<T> {
+    const { dataDir, owner } = this.#options;
     const { root } = siblingsOf(dataDir, id);
     if (!(await exists(root))) return await work(undefined);
     await using jail = await openJail(root, { owner });
     return await work(jail);
   }
 
-  async function nowOf(id: string): Promise<ServerNow> {
-    const now = await servers.get(id);
-    if (now === undefined) throw serverNotFound(id);
-    return now;
-  }
-
   /** `loaded`: the world that an awake game has open. */
-  function look(id: string): Promise<{ now: ServerNow; loaded: string | undefined; worlds: World[] }> {
-    return inFolder(id, async (jail) => {
-      const now = await nowOf(id);
+  #look(id: string): Promise<{ now: ServerNow; loaded: string | undefined; worlds: World[] }> {
+    return this.#inFolder(id, async (jail) => {
+      const now = await this.#options.servers.get(id);
+      if (now === undefined) throw serverNotFound(id);
       const active = await levelNameOf(now.row, jail);
       // The file is written before each boot, and a game reads it once.
       const awake = jail !== undefined && !isTagged(now.state, 'at-rest');
@@ -90,68 +139,18 @@ export function createWorlds(options: WorldsOptions): Worlds {
     });
   }
 
-  async function find(id: string, name: string) {
-    const { now, loaded, worlds } = await look(id);
+  async #find(id: string, name: string) {
+    const { now, loaded, worlds } = await this.#look(id);
     const world = worlds.find((each) => each.name === name);
     if (world === undefined) throw worldNotFound(name);
     return { now, world, inUse: world.active || name === loaded };
   }
 
-  async function withServerLock(id: string, work: () => Promise<void>): Promise<void> {
+  async #withServerLock(id: string, work: () => Promise<void>): Promise<void> {
+    const { archives, lock } = this.#options;
     lock.require(id);
     await archives.withFilesLock(id, () => lock.change(id, work));
   }
-
-  return {
-    list: async (id) => {
-      const { worlds, loaded } = await look(id);
-      return await inFolder(id, async (jail) => {
-        const views: WorldView[] = [];
-        for (const world of worlds) {
-          const sizeBytes = jail ? await worldBytes(jail, world) : 0;
-          views.push({ ...world, loaded: world.name === loaded, sizeBytes });
-        }
-        return views;
-      });
-    },
-    setActive: (id, name, { actor }) =>
-      // Not while it is being removed.
-      withServerLock(id, async () => {
-        const { now, world } = await find(id, name);
-        if (world.active) return;
-        const { accountId } = now.row;
-        const entry = { action: 'world.setActive', accountId, serverId: id, detail: name, at: clock.now() };
-        const chosen = ({ properties }: ServerRow) => ({ properties: withLevelName(properties, name) });
-        await servers.patch(id, chosen, (tx) => recordAudit(tx, actor, entry));
-      }),
-    async remove(id, name, { actor, cause }, signal) {
-      lock.require(id);
-      const { now, world } = await find(id, name);
-      if (world.folders.length === 0) throw worldNotFound(name);
-      if (isTagged(now.state, 'at-rest')) {
-        return await backups.maintain(id, { kind: 'world.delete', target: name }, cause, signal);
-      }
-      await withServerLock(id, async () => {
-        const again = await find(id, name);
-        if (again.inUse) throw worldActive(name);
-        await inFolder(id, async (jail) => {
-          if (jail) await removeWorld(jail, name);
-        });
-        disk.freed(id);
-        const { accountId } = again.now.row;
-        const entry = { action: 'world.delete', accountId, serverId: id, detail: name, at: clock.now() };
-        await servers.patch(id, {}, (tx) => recordAudit(tx, actor, entry));
-      });
-    },
-    async reset(id, { cause }, signal) {
-      lock.require(id);
-      const { now, worlds } = await look(id);
-      const active = worlds.find((each) => each.active);
-      if (active === undefined) throw outside();
-      if (active.folders.length === 0 && isTagged(now.state, 'at-rest')) return;
-      await backups.maintain(id, { kind: 'world.reset', target: active.name }, cause, signal);
-    },
-  };
 }
 
 function worldNotFound(name: string): StatusError {

@@ -16,7 +16,7 @@ import { createServers } from '../../src/servers/all-servers.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { createWorldJobs } from '../../src/worlds/jobs.ts';
-import { createWorlds } from '../../src/worlds/worlds.ts';
+import { Worlds } from '../../src/worlds/worlds.ts';
 import { steadyOf } from '../fakes/clock.ts';
 import { fakeEngine } from '../fakes/engine.ts';
 import { serverRow } from '../support/store.ts';
@@ -100,7 +100,7 @@ export async function headless(dataDir: string, what: string, dieAt = '', offSit
   await servers.restore();
   const backups = await room.open(servers, { publish() {} });
   const { archives } = room;
-  const worlds = createWorlds({ ...quiet, servers, backups, archives, clock, disk: unlimitedDisk, lock });
+  const worlds = new Worlds({ ...quiet, servers, backups, archives, clock, disk: unlimitedDisk, lock });
   const forever = new AbortController().signal;
   const actor = { userId: '', through: 'test' };
   const newest = async (kind: string) => (await backups.list(ID)).find((each) => each.kind === kind)?.id ?? '';

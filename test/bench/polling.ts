@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { createAlerts } from '../../src/insight/alerts/alerts.ts';
-import { SAMPLE_MS, createMetrics } from '../../src/insight/metrics.ts';
+import { Metrics, SAMPLE_MS } from '../../src/insight/metrics.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { ACCOUNT, BENCH, addServers, inFolder, openControl, readyGames } from './control.ts';
 import { type Report, median } from './figures.ts';
@@ -27,7 +27,7 @@ export async function run(report: Report): Promise<void> {
       const outbox = { add: async () => {} };
       const alerts = createAlerts({ outbox, serverEvents: { publish: () => {} }, log });
       let stored = Promise.withResolvers<void>();
-      const metrics = createMetrics({
+      const metrics = new Metrics({
         servers,
         engine: games.engine,
         console: { run: async () => REPLY },

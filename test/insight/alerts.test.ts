@@ -6,7 +6,7 @@ import { createWebhookOutbox } from '../../src/insight/alerts/outbox.ts';
 import { incidentStep } from '../../src/insight/alerts/tps-incident.ts';
 import { type Webhook, type WebhookAnswer, type WebhookCall, WebhookError } from '../../src/insight/alerts/webhook.ts';
 import { ServerEvents, type TypedEvent } from '../../src/insight/events.ts';
-import { createMetrics } from '../../src/insight/metrics.ts';
+import { Metrics } from '../../src/insight/metrics.ts';
 import { atMost, createSlidingLog } from '../../src/kernel/limits/sliding-log.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { fakeClock } from '../fakes/clock.ts';
@@ -318,7 +318,7 @@ test('alerts: one slow spell of a running server is one alert and one recovery n
   const serverEvents = new ServerEvents({ servers: it.servers, clock });
   const alerts = createAlerts({ outbox: it.outbox, serverEvents, log });
   const measure = () =>
-    createMetrics({
+    new Metrics({
       servers: it.servers,
       engine,
       console: games,

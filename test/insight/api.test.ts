@@ -2,7 +2,7 @@ import test from 'ava';
 import * as fc from '../support/property.ts';
 import { readTickStats, tickCommands } from '../../src/game/tick-stats.ts';
 import { insertSample } from '../../src/insight/metric-rows.ts';
-import { createMetrics } from '../../src/insight/metrics.ts';
+import { Metrics } from '../../src/insight/metrics.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { insertDiagnostic, listDiagnostics } from '../../src/servers/failures/diagnostic-rows.ts';
 import { api } from '../support/api-harness.ts';
@@ -113,7 +113,7 @@ test('metrics: nothing is known of a sleeping server; a running one is read each
   const { servers, engine, games, clock, store, serverEvents } = it;
   const log = createLog({ level: 'silent' });
   const rconPassword = () => '';
-  const next = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword, serverEvents });
+  const next = new Metrics({ servers, engine, console: games, clock, store, log, rconPassword, serverEvents });
   t.teardown(() => next.close());
   t.deepEqual(
     (await next.series('abc')).slice(-3).map(({ cpuPercent, tps }) => [cpuPercent, tps]),
@@ -185,7 +185,7 @@ test('metrics: nobody waits for a game that hangs; a beat that is left out is sa
   let stored = 0;
   // Not in the instants in which the service's own readings are stored.
   await clock.advance(1_000);
-  const metrics = createMetrics({ ...base, onMinute: async () => () => void stored++ });
+  const metrics = new Metrics({ ...base, onMinute: async () => () => void stored++ });
   t.teardown(() => metrics.close());
   for (let minute = 1; minute <= 2; minute++) {
     await it.until(async () => {
@@ -202,7 +202,7 @@ test('metrics: nobody waits for a game that hangs; a beat that is left out is sa
   // Each waits its turn behind those that are asked at the same time, none of which answers.
   const hanging = servers.live().find(({ row }) => row.id === 'hangs')!;
   const many = { live: () => Array.from({ length: 400 }, () => hanging) };
-  const crowded = createMetrics({ ...base, servers: many });
+  const crowded = new Metrics({ ...base, servers: many });
   t.teardown(() => crowded.close());
   await clock.advance(130_000);
   t.regex(logged.join(''), /skipped a minute/);

@@ -5,7 +5,7 @@ import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { nextRun } from '../../src/schedules/cron.ts';
 import { getSchedule, insertSchedule } from '../../src/schedules/rows.ts';
-import { createSchedules } from '../../src/schedules/schedules.ts';
+import { Schedules } from '../../src/schedules/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 import { world } from '../support/world.ts';
@@ -153,7 +153,7 @@ test('the end of a run that could not be stored is stored later, so that the sch
     failing = runs === 1;
   };
   const actions = { command: acts, start: acts, stop: acts, restart: acts, backup: acts };
-  const schedules = await createSchedules({ store: flaky, clock, log: createLog({ level: 'silent' }), actions });
+  const schedules = await Schedules.open({ store: flaky, clock, log: createLog({ level: 'silent' }), actions });
   t.teardown(() => schedules.close());
   await clock.advance(MINUTE_MS);
   await it.until(() => failed > 0);
@@ -224,7 +224,7 @@ test('a run is taken once, and one that a crash interrupted is said to be so, no
   const actions = { command: hangs, start: hangs, stop: hangs, restart: hangs, backup: hangs };
   const options = { store, clock, log: createLog({ level: 'silent' }), actions };
   // Two that look at the same store, as no two ever should.
-  const twins = [await createSchedules(options), await createSchedules(options)];
+  const twins = [await Schedules.open(options), await Schedules.open(options)];
   await clock.advance(MINUTE_MS);
   await it.until(async () => begun > 0 && (await kept()).runningSince !== null);
   t.is(begun, 1);
@@ -237,7 +237,7 @@ test('a run is taken once, and one that a crash interrupted is said to be so, no
   await it.until(async () => (await kept()).lastStatus === 'skipped');
   t.regex((await kept()).lastError, /had not ended/);
   for (const twin of twins) await twin.close();
-  const next = await createSchedules(options);
+  const next = await Schedules.open(options);
   t.teardown(() => next.close());
   t.like(await kept(), { lastStatus: 'error', runningSince: null });
   t.regex((await kept()).lastError, /restarted/);

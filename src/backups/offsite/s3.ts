@@ -46,7 +46,7 @@ const SHA256 = 'sha256';
  */
 export function createS3(options: S3Options): (place: BucketPlace) => Bucket {
   const connect = once(() => connection(options));
-  return (place) => bucketOf(place, connect, options.clock);
+  return (place) => new S3Bucket(place, connect, options.clock);
 }
 
 interface Connection {
@@ -81,36 +81,30 @@ async function connection({
   return { sdk, client };
 }
 
-function bucketOf({ bucket, prefix }: BucketPlace, connect: () => Promise<Connection>, clock: Clock): Bucket {
-  const below = prefix === '' ? '' : `${prefix}/`;
-  const at = (key: string) => ({ Bucket: bucket, Key: below + key });
-  const ofUpload = ({ key, uploadId }: OpenUpload) => ({ ...at(key), UploadId: uploadId });
+class S3Bucket implements Bucket {
+  readonly #bucket: string;
+  /** What all our keys begin with. */
+  readonly #below: string;
+  readonly #connect: () => Promise<Connection>;
+  readonly #clock: Clock;
 
-  async function ask<T>(work: (connected: Connection) => Promise<T>): Promise<T> {
-    try {
-      return await work(await connect());
-    } catch (error) {
-      throw error instanceof StatusError ? error : storeAway(error);
-    }
+  constructor({ bucket, prefix }: BucketPlace, connect: () => Promise<Connection>, clock: Clock) {
+    this.#bucket = bucket;
+    this.#below = prefix === '' ? '' : `${prefix}/`;
+    this.#connect = connect;
+    this.#clock = clock;
   }
 
-  /** As `ask`; undefined where what is asked for is not there. */
-  async function askFor<T>(work: (connected: Connection) => Promise<T>): Promise<T | undefined> {
-    return await ask(async (connected) => {
-      try {
-        return await work(connected);
-      } catch (error) {
-        if (isGone(error)) return undefined;
-        throw error;
-      }
-    });
+  async head(key: string): Promise<{ sizeBytes: number; sha256: string } | undefined> {
+    const found = await this.#askFor(({ sdk, client }) => client.send(new sdk.HeadObjectCommand(this.#addressOf(key))));
+    return found && { sizeBytes: found.ContentLength ?? 0, sha256: found.Metadata?.[SHA256] ?? '' };
   }
 
-  async function* read(key: string, { start, end }: ByteRange): AsyncGenerator<Buffer> {
+  async *read(key: string, { start, end }: ByteRange): AsyncGenerator<Buffer> {
     let [from, failures] = [start, 0];
     while (from <= end) {
       try {
-        for await (const chunk of await opened(key, { start: from, end })) {
+        for await (const chunk of await this.#opened(key, { start: from, end })) {
           from += chunk.length;
           failures = 0;
           yield chunk;
@@ -120,31 +114,106 @@ function bucketOf({ bucket, prefix }: BucketPlace, connect: () => Promise<Connec
         failures += 1;
         const failure = error instanceof StatusError ? error : storeAway(error);
         if (failure.reason !== 'BACKUP_STORE_AWAY' || failures === READ_TRIES) throw failure;
-        await sleep(clock, failures * READ_PAUSE_MS);
+        await sleep(this.#clock, failures * READ_PAUSE_MS);
       }
     }
   }
 
-  async function opened(key: string, { start, end }: ByteRange): Promise<AsyncIterable<Buffer>> {
-    const got = await askFor(({ sdk, client }) =>
-      client.send(new sdk.GetObjectCommand({ ...at(key), Range: `bytes=${start}-${end}` })),
+  async #opened(key: string, { start, end }: ByteRange): Promise<AsyncIterable<Buffer>> {
+    const got = await this.#askFor(({ sdk, client }) =>
+      client.send(new sdk.GetObjectCommand({ ...this.#addressOf(key), Range: `bytes=${start}-${end}` })),
     );
     if (got?.Body === undefined) throw filesMissing(key);
     return got.Body as Readable;
   }
 
+  async put(key: string, content: Buffer): Promise<void> {
+    const asked = { ...this.#addressOf(key), Body: content };
+    await this.#ask(({ sdk, client }) => client.send(new sdk.PutObjectCommand(asked)));
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.#askFor(({ sdk, client }) => client.send(new sdk.DeleteObjectCommand(this.#addressOf(key))));
+  }
+
+  async begin(key: string, sha256: string): Promise<string> {
+    const asked = { ...this.#addressOf(key), Metadata: { [SHA256]: sha256 }, ContentType: 'application/octet-stream' };
+    const { UploadId } = await this.#ask(({ sdk, client }) => client.send(new sdk.CreateMultipartUploadCommand(asked)));
+    if (!UploadId) throw storeAway(new Error('the store gave the upload no id'));
+    return UploadId;
+  }
+
+  async parts(upload: OpenUpload): Promise<SentPart[] | undefined> {
+    const parts: SentPart[] = [];
+    for (let marker: string | undefined; ;) {
+      const asked = { ...this.#ofUpload(upload), ...(marker !== undefined && { PartNumberMarker: marker }) };
+      const page = await this.#askFor(({ sdk, client }) => client.send(new sdk.ListPartsCommand(asked)));
+      if (page === undefined) return undefined;
+      for (const { PartNumber = 0, ETag = '', Size = 0 } of page.Parts ?? [])
+        parts.push({ number: PartNumber, etag: ETag, sizeBytes: Size });
+      if (!page.IsTruncated || !page.NextPartNumberMarker) return parts;
+      marker = page.NextPartNumberMarker;
+    }
+  }
+
+  async sendPart(...[upload, number, { bytes, sha256 }, signal]: Parameters<Bucket['sendPart']>): Promise<SentPart> {
+    return await this.#ask(async ({ sdk, client }) => {
+      const command = new sdk.UploadPartCommand({ ...this.#ofUpload(upload), PartNumber: number, Body: bytes });
+      // The client would take the sum itself, of the whole part at once, and nothing else would go on meanwhile.
+      command.middlewareStack.add(
+        (next) => (args) => {
+          (args.request as { headers: Record<string, string> }).headers['x-amz-content-sha256'] = sha256;
+          return next(args);
+        },
+        { step: 'build' },
+      );
+      const { ETag = '' } = await client.send(command, { abortSignal: signal });
+      return { number, etag: ETag, sizeBytes: bytes.length };
+    });
+  }
+
+  async complete(upload: OpenUpload, parts: readonly SentPart[]): Promise<void> {
+    const Parts = parts.map(({ number, etag }) => ({ PartNumber: number, ETag: etag }));
+    const asked = { ...this.#ofUpload(upload), MultipartUpload: { Parts } };
+    await this.#ask(({ sdk, client }) => client.send(new sdk.CompleteMultipartUploadCommand(asked)));
+  }
+
+  async abort(upload: OpenUpload): Promise<void> {
+    const asked = this.#ofUpload(upload);
+    await this.#askFor(({ sdk, client }) => client.send(new sdk.AbortMultipartUploadCommand(asked)));
+  }
+
+  list(begins: string): Promise<{ key: string; at: number }[]> {
+    return this.#allBelow(begins, async ({ sdk, client }, asked) => {
+      const { Contents = [], NextContinuationToken } = await client.send(new sdk.ListObjectsV2Command(asked));
+      const found = Contents.map(({ Key = '', LastModified }) => ({ key: Key, at: LastModified?.getTime() ?? 0 }));
+      return { found, next: NextContinuationToken && { ContinuationToken: NextContinuationToken } };
+    });
+  }
+
+  uploads(begins: string): Promise<OpenUpload[]> {
+    return this.#allBelow(begins, async ({ sdk, client }, asked) => {
+      const page = await client.send(new sdk.ListMultipartUploadsCommand(asked));
+      const { Uploads = [], IsTruncated, NextKeyMarker, NextUploadIdMarker } = page;
+      const found = Uploads.map(({ Key = '', UploadId = '' }) => ({ key: Key, uploadId: UploadId }));
+      return { found, next: IsTruncated && { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker } };
+    });
+  }
+
   /** What a listing has of keys that begin so, page by page. `next`: what to ask for the page that follows. */
-  async function allBelow<Found extends { key: string }>(
+  async #allBelow<Found extends { key: string }>(
     begins: string,
-    pageOf: (asked: {
-      Bucket: string;
-      Prefix: string;
-    }) => Promise<{ found: Found[]; next: object | false | '' | undefined }>,
+    pageOf: (
+      connected: Connection,
+      asked: { Bucket: string; Prefix: string },
+    ) => Promise<{ found: Found[]; next: object | false | '' | undefined }>,
   ): Promise<Found[]> {
     const all: Found[] = [];
+    const below = this.#below;
     let marker: object = {};
     for (let page = 0; page < MOST_PAGES; page++) {
-      const { found, next } = await pageOf({ Bucket: bucket, Prefix: below + begins, ...marker });
+      const asked = { Bucket: this.#bucket, Prefix: below + begins, ...marker };
+      const { found, next } = await this.#ask((connected) => pageOf(connected, asked));
       for (const each of found)
         if (each.key.startsWith(below)) all.push({ ...each, key: each.key.slice(below.length) });
       if (!next) break;
@@ -153,81 +222,33 @@ function bucketOf({ bucket, prefix }: BucketPlace, connect: () => Promise<Connec
     return all;
   }
 
-  return {
-    read,
-    async head(key) {
-      const found = await askFor(({ sdk, client }) => client.send(new sdk.HeadObjectCommand(at(key))));
-      return found && { sizeBytes: found.ContentLength ?? 0, sha256: found.Metadata?.[SHA256] ?? '' };
-    },
-    async put(key, content) {
-      await ask(({ sdk, client }) => client.send(new sdk.PutObjectCommand({ ...at(key), Body: content })));
-    },
-    async remove(key) {
-      await askFor(({ sdk, client }) => client.send(new sdk.DeleteObjectCommand(at(key))));
-    },
-    async begin(key, sha256) {
-      const asked = { ...at(key), Metadata: { [SHA256]: sha256 }, ContentType: 'application/octet-stream' };
-      const { UploadId } = await ask(({ sdk, client }) => client.send(new sdk.CreateMultipartUploadCommand(asked)));
-      if (!UploadId) throw storeAway(new Error('the store gave the upload no id'));
-      return UploadId;
-    },
-    async parts(upload) {
-      const parts: SentPart[] = [];
-      for (let marker: string | undefined; ;) {
-        const asked = { ...ofUpload(upload), ...(marker !== undefined && { PartNumberMarker: marker }) };
-        const page = await askFor(({ sdk, client }) => client.send(new sdk.ListPartsCommand(asked)));
-        if (page === undefined) return undefined;
-        for (const { PartNumber = 0, ETag = '', Size = 0 } of page.Parts ?? [])
-          parts.push({ number: PartNumber, etag: ETag, sizeBytes: Size });
-        if (!page.IsTruncated || !page.NextPartNumberMarker) return parts;
-        marker = page.NextPartNumberMarker;
+  #addressOf(key: string) {
+    return { Bucket: this.#bucket, Key: this.#below + key };
+  }
+
+  #ofUpload({ key, uploadId }: OpenUpload) {
+    return { ...this.#addressOf(key), UploadId: uploadId };
+  }
+
+  async #ask<T>(work: (connected: Connection) => Promise<T>): Promise<T> {
+    try {
+      return await work(await this.#connect());
+    } catch (error) {
+      throw error instanceof StatusError ? error : storeAway(error);
+    }
+  }
+
+  /** As `#ask`; undefined where what is asked for is not there. */
+  async #askFor<T>(work: (connected: Connection) => Promise<T>): Promise<T | undefined> {
+    return await this.#ask(async (connected) => {
+      try {
+        return await work(connected);
+      } catch (error) {
+        if (isGone(error)) return undefined;
+        throw error;
       }
-    },
-    async sendPart(upload, number, { bytes, sha256 }, signal) {
-      return await ask(async ({ sdk, client }) => {
-        const command = new sdk.UploadPartCommand({ ...ofUpload(upload), PartNumber: number, Body: bytes });
-        // The client would take the sum itself, of the whole part at once, and nothing else would go on meanwhile.
-        command.middlewareStack.add(
-          (next) => (args) => {
-            (args.request as { headers: Record<string, string> }).headers['x-amz-content-sha256'] = sha256;
-            return next(args);
-          },
-          { step: 'build' },
-        );
-        const { ETag = '' } = await client.send(command, { abortSignal: signal });
-        return { number, etag: ETag, sizeBytes: bytes.length };
-      });
-    },
-    async complete(upload, parts) {
-      const Parts = parts.map(({ number, etag }) => ({ PartNumber: number, ETag: etag }));
-      const asked = { ...ofUpload(upload), MultipartUpload: { Parts } };
-      await ask(({ sdk, client }) => client.send(new sdk.CompleteMultipartUploadCommand(asked)));
-    },
-    async abort(upload) {
-      await askFor(({ sdk, client }) => client.send(new sdk.AbortMultipartUploadCommand(ofUpload(upload))));
-    },
-    async list(begins) {
-      return await allBelow(begins, async (asked) => {
-        const { Contents = [], NextContinuationToken } = await ask(({ sdk, client }) =>
-          client.send(new sdk.ListObjectsV2Command(asked)),
-        );
-        const found = Contents.map(({ Key = '', LastModified }) => ({ key: Key, at: LastModified?.getTime() ?? 0 }));
-        return { found, next: NextContinuationToken && { ContinuationToken: NextContinuationToken } };
-      });
-    },
-    async uploads(begins) {
-      return await allBelow(begins, async (asked) => {
-        const {
-          Uploads = [],
-          IsTruncated,
-          NextKeyMarker,
-          NextUploadIdMarker,
-        } = await ask(({ sdk, client }) => client.send(new sdk.ListMultipartUploadsCommand(asked)));
-        const found = Uploads.map(({ Key = '', UploadId = '' }) => ({ key: Key, uploadId: UploadId }));
-        return { found, next: IsTruncated && { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker } };
-      });
-    },
-  };
+    });
+  }
 }
 
 /** What a store calls a part of this content, unless it encrypts with keys of its own: quoted as in HTTP. */

@@ -1,0 +1,68 @@
+import type { Log } from '../kernel/log.ts';
+import type { ServerNow } from '../servers/server-now.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { Store } from '../store/store.ts';
+import { isNeedless } from './needless.ts';
+import type { BackupRemoval } from './removal.ts';
+import { PREVIOUS, getBackup, listPrevious } from './rows.ts';
+
+export interface PreviousFoldersOptions {
+  servers: Pick<Servers, 'observe'>;
+  store: Store;
+  log: Log;
+  /** Servers with a folder that a restore has replaced; the jobs add to it. */
+  withPrevious: Set<string>;
+  drop: BackupRemoval['drop'];
+}
+
+/** Removes the folders that restores have replaced, each once a start has shown that nobody needs it any more. */
+export class PreviousFolders {
+  readonly #options: PreviousFoldersOptions;
+  /** The runs of servers in which it was asked whether their replaced folder is still needed, by when they became ready. */
+  readonly #provenIn = new Map<string, number | null>();
+  /** Observes servers no more. */
+  readonly close: () => void;
+
+  constructor(options: PreviousFoldersOptions) {
+    this.#options = options;
+    this.close = options.servers.observe((_, now) => this.#seen(now));
+  }
+
+  /** Looks for those that the previous process left. */
+  async recover(): Promise<void> {
+    const { store, withPrevious, drop } = this.#options;
+    for (const row of await listPrevious(store)) {
+      if (await isNeedless(store, row)) await drop(row);
+      else withPrevious.add(row.serverId);
+    }
+  }
+
+  /** The server is being deleted. */
+  forget(serverId: string): void {
+    this.#options.withPrevious.delete(serverId);
+    this.#provenIn.delete(serverId);
+  }
+
+  /** Once in each run. */
+  #seen(now: ServerNow | null): void {
+    const { withPrevious, log } = this.#options;
+    if (now?.state !== 'running' || !withPrevious.has(now.row.id)) return;
+    const { id } = now.row;
+    const { readyAt } = now.context;
+    if (this.#provenIn.get(id) === readyAt) return;
+    this.#provenIn.set(id, readyAt);
+    this.#proven(id).catch((error: unknown) => {
+      this.#provenIn.delete(id);
+      log.warn({ server: id, err: error }, 'the folder that a restore replaced could not be removed');
+    });
+  }
+
+  /** Removes the replaced folder once a start has shown that nobody needs it any more. */
+  async #proven(id: string): Promise<void> {
+    const { store, withPrevious, drop } = this.#options;
+    const row = await getBackup(store, id, PREVIOUS);
+    if (row !== undefined && !(await isNeedless(store, row, true))) return;
+    if (row !== undefined) await drop(row);
+    withPrevious.delete(id);
+  }
+}
