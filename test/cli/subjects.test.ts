@@ -141,7 +141,7 @@ test('around a server: SFTP, ports, a database, members, schedules, templates', 
   await says(['ports', 'castle'], /^castle has no further ports/);
   await says(
     ['ports', 'add', 'castle', '24454/udp', '--label', 'voice chat'],
-    /^SLOT +LABEL .*\n0 +voice chat +24454\/udp +\d+\n$/,
+    /^SLOT +LABEL .*\n0 +voice chat +24454\/udp +castle\.play\.example:\d+\n$/,
   );
   await refuses(['ports', 'add', 'castle', 'x'], /A port is like 24454\/udp/, 2);
   await says(['ports', 'remove', 'castle', '0'], /no further ports/);

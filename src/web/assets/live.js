@@ -24,8 +24,9 @@ document.addEventListener('focusin', ({ target }) => {
 });
 // What a script fills by itself stays as it is.
 Idiomorph.defaults.callbacks.beforeNodeMorphed = (node) => !node.dataset || !('keep' in node.dataset);
-// What somebody has opened stays open.
-Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => name !== 'open' || node.localName !== 'details';
+// What somebody has opened stays open, and a form in flight busy: only this page knows of either.
+Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, { localName }) =>
+  !(name === 'open' && localName === 'details') && !(name === 'aria-busy' && localName === 'form');
 
 if (page) {
   connect();
@@ -106,17 +107,12 @@ async function refresh() {
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
   for (const part of parts) {
     const next = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
-    if (next && part.isConnected) Idiomorph.morph(part, next, { callbacks: { beforeAttributeUpdated: mayRenew } });
+    if (next && part.isConnected) Idiomorph.morph(part, next);
   }
   // Around the parts, so not renewed with them.
   const told = document.querySelector('[data-now]');
   if (told) told.dataset.now = fresh.querySelector('[data-now]')?.dataset.now ?? told.dataset.now;
   document.dispatchEvent(new CustomEvent('dormouse:renewed'));
-}
-
-/** Only this page knows that a form is in flight. */
-function mayRenew(name, { tagName }) {
-  return name !== 'aria-busy' || tagName !== 'FORM';
 }
 
 /** Where a page is no more, its address says why; but a form in flight leads on by itself, and would be cut off. */

@@ -79,6 +79,12 @@ test('a page is live: it follows what others do, and a button changes it in its 
   await page.evaluate('window.stays = true');
   await page.getByRole('button', { name: 'Start' }).click();
   await page.getByText('awake', { exact: true }).waitFor();
+  await page.locator('summary', { hasText: 'Kill…' }).click();
+  await page.evaluate(`new Promise((renewed) => {
+    document.addEventListener('dormouse:renewed', renewed, { once: true });
+    document.dispatchEvent(new Event('dormouse:refresh'));
+  })`);
+  t.is(await page.locator('details[open]', { hasText: 'Kill…' }).count(), 1, 'what was opened stays open');
   await it.command('castle', 'STOP', { kind: 'user', id: 'usr_test', note: 'asked over the API' });
   await page.getByText('asleep', { exact: true }).waitFor();
   t.true(await page.evaluate('window.stays'), 'it is still the same page');
