@@ -15,7 +15,7 @@ test('the machine tells in words how the server came to be what it is', async (t
   const { text } = await it.get('/servers/castle/machine');
   t.regex(text, /It was ready for players[\s\S]*It was woken[\s\S]*<bdi>Steve<\/bdi> joined/);
   t.regex(text, /a stop, a restart/);
-  t.regex(text, /class="lit" data-state="running"/);
+  t.regex(text, /data-state="running" class="lit"/);
   await it.stranger();
   await it.share('castle', 'limited');
   t.is((await it.get('/servers/castle/machine', await it.browser('usr_other'))).status, 200);

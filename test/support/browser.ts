@@ -32,6 +32,9 @@ const FLAGS = [
   '--host-resolver-rules=MAP *.test 127.0.0.1',
 ];
 
+/** Chromium gives up what it is loading when a network interface comes or goes, as with each container of another test. */
+const NETWORK_CHANGED = /net::ERR_NETWORK_CHANGED/;
+
 const takePlace = fewAtATime(4);
 let running: Promise<{ browser: Browser; home: string }> | undefined;
 
@@ -46,7 +49,9 @@ export async function openTab(t: ExecutionContext, options: BrowserContextOption
   context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   const tab: Tab = { page, context, complaints: [], asked: [] };
-  page.on('console', (message) => tab.complaints.push(message.text()));
+  page.on('console', (message) => {
+    if (!NETWORK_CHANGED.test(message.text())) tab.complaints.push(message.text());
+  });
   page.on('pageerror', (error) => tab.complaints.push(error.message));
   context.on('request', (request) => tab.asked.push(request.url()));
   return tab;
