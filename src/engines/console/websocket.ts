@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws';
-import type { Address } from '../../kernel/address.ts';
+import { type Address, hostAndPort } from '../../kernel/address.ts';
 import { KIB } from '../../kernel/units.ts';
 
 const MAX_HEADER_BYTES = 8 * KIB;
@@ -34,10 +34,9 @@ export class WebSocketClient {
   #bytesThisSecond = 0;
   #over = false;
 
-  constructor({ host, port }: Address, options: WebSocketClientOptions) {
+  constructor(address: Address, options: WebSocketClientOptions) {
     this.#options = options;
-    const authority = host.includes(':') ? `[${host}]` : host;
-    this.#socket = new WebSocket(`ws://${authority}:${port}`, {
+    this.#socket = new WebSocket(`ws://${hostAndPort(address)}`, {
       headers: options.headers,
       maxPayload: options.maxMessageBytes,
       maxFragments: MAX_FRAGMENTS,
