@@ -7,7 +7,7 @@ import { removeTree } from '../jail/remove-tree.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type Hold as Place, createLendableMutex } from '../kernel/lendable-mutex.ts';
+import { type Hold as Place, createLendableMutex } from '../kernel/limits/lendable-mutex.ts';
 import { type WithKeyLock, createKeyedMutex } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
