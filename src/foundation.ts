@@ -134,6 +134,7 @@ export async function openFoundation(config: Config, options: FoundationOptions)
     keys: config.backupEncryptionKey.map(sealKeyOf),
     free: disks.free,
     accounts: disks.accounts,
+    usage: disks.usage,
     withFilesLock,
     release: (id) => sftp.cut(id),
     jobs: createWorldJobs,

@@ -14,8 +14,8 @@ export interface ArchiveOptions {
   signal: AbortSignal;
   /** Asked for room before each piece is written, with its bytes; what it rejects with ends the writing. */
   grow: (bytes: number) => Promise<void>;
-  /** Called with the bytes of files read so far, and those of all, now and then. */
-  progress: (treeBytes: number, totalBytes: number) => void;
+  /** Called with the bytes of files read so far, now and then. */
+  progress: (treeBytes: number) => void;
   /** What it is encrypted with; default: nothing. `sizeBytes` and `sha256` are those of before. */
   key?: SealKey | undefined;
 }
@@ -41,7 +41,7 @@ export async function writeArchive(
     const limits = { cpuMs: DAY_MS, ahead: 1 };
     let archive: Archive | undefined;
     for await (const step of workers.stream(packTree, input, { tenant: target, signal, files, ...limits })) {
-      progress(step.treeBytes, step.totalBytes);
+      progress(step.treeBytes);
       if (step.bytes > 0) await grow(step.bytes);
       archive = step.archive;
     }

@@ -2,6 +2,7 @@ import { chown, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { AccountDisk } from '../disk/account-disk.ts';
 import type { FreeDisk, Hold } from '../disk/free.ts';
+import type { DiskUsage } from '../disk/usage.ts';
 import { type Jail, type OpenDirectory, openJail } from '../jail/jail.ts';
 import { removeTree } from '../jail/remove-tree.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
@@ -37,6 +38,8 @@ export interface ArchivesOptions {
   files: Pick<ArchiveFiles, 'read' | 'open'>;
   /** What a server's account may take. Default: as much as it likes. */
   accounts?: Pick<AccountDisk, 'hold'> | undefined;
+  /** What servers' files take, which is how far an archive has to go. Default: nobody knows. */
+  usage?: Pick<DiskUsage, 'of' | 'measure'> | undefined;
 }
 
 /** More than anybody asks for at the same time. */
@@ -102,8 +105,11 @@ export function createArchives(options: ArchivesOptions): Archives {
       hold.landed(last);
       await hold.grow((last = bytes));
     };
+    const ahead = expectedBytes(serverId);
+    const tell = percents(progress);
+    const read = (bytes: number) => tell(bytes, ahead());
     const write = async (tree?: OpenDirectory): Promise<Made> => {
-      const made = await writeArchive(workers, tree, target, { signal, grow, progress: percents(progress), key });
+      const made = await writeArchive(workers, tree, target, { signal, grow, progress: read, key });
       return { ...made, sealedBy: key?.id ?? '' };
     };
     try {
@@ -115,6 +121,13 @@ export function createArchives(options: ArchivesOptions): Archives {
       hold.release();
       account?.release();
     }
+  }
+
+  /** What the server's files take, as far as is known by now: counting them once more takes as long as many small ones do. */
+  function expectedBytes(serverId: string): () => number {
+    const { usage } = options;
+    if (usage?.of(serverId) === undefined) usage?.measure(serverId).catch(() => {});
+    return () => usage?.of(serverId)?.logicalBytes ?? Infinity;
   }
 
   /** How large another archive of the server may become. */

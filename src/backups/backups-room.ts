@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { AccountDisk } from '../disk/account-disk.ts';
 import { type FreeDisk, createFreeDisk } from '../disk/free.ts';
+import type { DiskUsage } from '../disk/usage.ts';
 import type { Console } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { ChangeLock } from '../jail/change-lock.ts';
@@ -50,6 +51,8 @@ export interface BackupRoomOptions {
   free?: FreeDisk;
   /** See `ArchivesOptions`. */
   accounts?: Pick<AccountDisk, 'hold'>;
+  /** See `ArchivesOptions`. */
+  usage?: Pick<DiskUsage, 'of' | 'measure'>;
   /** Default: all backups stay in the folder. */
   offSite?: OffSite;
   /** What archives are encrypted with: new ones with the first, old ones with any. Default: none are. */

@@ -1,7 +1,8 @@
 import { type ZstdCompress, constants, createZstdCompress } from 'node:zlib';
 import { MIB } from '../kernel/units.ts';
 
-const CHUNK_BYTES = MIB;
+/** Each piece is told to another process before it is written, which costs more than the piece's memory. */
+const CHUNK_BYTES = 4 * MIB;
 /** A world is compressed already (region files hold deflated chunks): more effort makes it hardly smaller. */
 const LEVEL = 1;
 
@@ -10,7 +11,8 @@ const LEVEL = 1;
  * before is needed no more by then.
  */
 export async function* compressed(blocks: Iterable<Buffer>): AsyncGenerator<Buffer> {
-  const params = { [constants.ZSTD_c_compressionLevel]: LEVEL, [constants.ZSTD_c_checksumFlag]: 1 };
+  // Without a checksum of its own: each archive has its SHA-256.
+  const params = { [constants.ZSTD_c_compressionLevel]: LEVEL, [constants.ZSTD_c_checksumFlag]: 0 };
   const zstd = createZstdCompress({ params, chunkSize: CHUNK_BYTES });
   const fed = feed(zstd, blocks);
   fed.catch((error: Error) => zstd.destroy(error));

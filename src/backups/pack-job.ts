@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { bytesOfTree, readTree } from '../jail/read-tree.ts';
+import { readTree } from '../jail/read-tree.ts';
 import { job } from '../kernel/workers/job.ts';
 import { compressed } from './compressed.ts';
 import { type SealKey, sealed } from './seal.ts';
@@ -22,11 +22,10 @@ export interface PackInput {
   key: SealKey | undefined;
 }
 
-/** Told before a piece is written: its bytes, how much of the files has been read, and how much there is of them. */
+/** Told before a piece is written: its bytes, and how much of the files has been read. */
 export interface PackStep {
   bytes: number;
   treeBytes: number;
-  totalBytes: number;
   /** At the end, when all is written. */
   archive?: Archive;
 }
@@ -39,7 +38,6 @@ export const packTree = job(
   import.meta.url,
   'packTree',
   async function* packTree({ hasTree, key }: PackInput): AsyncGenerator<PackStep> {
-    const totalBytes = hasTree ? bytesOfTree(TREE) : 0;
     const hash = createHash('sha256');
     let [sizeBytes, treeBytes] = [0, 0];
     const tar = tarOf(hasTree ? readTree(TREE) : [], (bytes) => (treeBytes += bytes));
@@ -51,9 +49,9 @@ export const packTree = job(
       }
     }
     for await (const piece of key ? sealed(counted(), key) : counted()) {
-      yield { bytes: piece.length, treeBytes, totalBytes };
+      yield { bytes: piece.length, treeBytes };
       writeFileSync(ARCHIVE, piece);
     }
-    yield { bytes: 0, treeBytes, totalBytes, archive: { sizeBytes, treeBytes, sha256: hash.digest('hex') } };
+    yield { bytes: 0, treeBytes, archive: { sizeBytes, treeBytes, sha256: hash.digest('hex') } };
   },
 );

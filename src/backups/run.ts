@@ -100,6 +100,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
             if (await patchBackup(tx, row, { ...software, state: 'running' }, ['queued', 'running']))
               await keepMods(tx, row);
           });
+          publish(serverId, { id, state: 'running', percent: 0 });
           await at('begun');
           const until = AbortSignal.any([signal, moved.signal]);
           const save = () => saving.off(serverId, now.context.rcon, until);

@@ -1,15 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import {
-  type Dir,
-  type Stats,
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  opendirSync,
-  readSync,
-} from 'node:fs';
+import { type Dir, type Stats, closeSync, constants, fstatSync, openSync, opendirSync, readSync } from 'node:fs';
 import { type Name, SAFELY, at } from './descriptors.ts';
 import { fileError } from './errors.ts';
 import { MAX_MASKED_BYTES, guardOfName, isList, maskProperties } from './secrets.ts';
@@ -61,16 +51,6 @@ export function* readTree(root: number): Generator<ReadEntry> {
       }
     }
   }
-}
-
-/** What the files of a tree take together, as far as `readTree` reads them. */
-export function bytesOfTree(root: number): number {
-  let bytes = 0;
-  for (const { dir, name, stats } of walkNow(root)) {
-    const found = stats ? undefined : lstatSync(at({ fd: dir }, name), { throwIfNoEntry: false });
-    if (found?.isFile()) bytes += found.size;
-  }
-  return bytes;
 }
 
 /** Something in an open directory. */

@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { emptyBackup, insertBackup } from '../../src/backups/rows.ts';
 import { ConsoleError } from '../../src/engines/console/console.ts';
 import { createLog } from '../../src/kernel/log.ts';
+import { MIB } from '../../src/kernel/units.ts';
 import { tinyDisk } from '../support/tiny-disk.ts';
 import { plant } from '../support/tree.ts';
 import {
@@ -371,6 +372,34 @@ test('backups: the audit log tells who did what, and watchers how it comes along
     t.true(detail.includes(backup.id), detail);
     t.is(userId, 'usr_test');
   }
+});
+
+test('how far a backup has come is told by what the server is known to take, if not exactly', async (t) => {
+  const it = await sleeping(t);
+  const regions = Array.from({ length: 6 }, (_, n) => [`world/region/r.1.${n}.mca`, randomBytes(4 * MIB)] as const);
+  await plant(rootOf(it, 'lobby'), Object.fromEntries(regions));
+  await it.disks.usage.measure('lobby');
+  const told: number[] = [];
+  const now = (await it.servers.get('lobby'))!;
+  const running = (event: { type: string; data: object } | null) => {
+    const { state, percent } = (event?.data ?? {}) as Shown & { percent: number };
+    if (event?.type === 'backup' && state === 'running') told.push(percent);
+  };
+  t.teardown(it.serverEvents.follow(now, { quota: {}, alert: null }, '', running));
+  await backUp(it, 'lobby');
+  t.true(told.length > 3, 'it moves');
+  t.deepEqual(
+    told,
+    told.toSorted((a, b) => a - b),
+  );
+  t.is(told[0], 0);
+  t.is(told.at(-1), 99);
+
+  // Much has gone since: it is told as being further back than it is, and still ends.
+  for (const [path] of regions) await rm(join(rootOf(it, 'lobby'), path));
+  told.length = 0;
+  await backUp(it, 'lobby');
+  t.true(Math.max(...told) < 10);
 });
 
 test('R-03 a backup that is ready can be downloaded, whole and in part, with its checksum', async (t) => {

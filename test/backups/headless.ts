@@ -5,6 +5,7 @@ import { createBackupRoom } from '../../src/backups/backups-room.ts';
 import type { OffSite } from '../../src/backups/offsite/offsite.ts';
 import type { BackupRow } from '../../src/backups/rows.ts';
 import { createManagement } from '../../src/engines/console/management.ts';
+import { DiskUsage } from '../../src/disk/usage.ts';
 import { createChangeLock } from '../../src/jail/change-lock.ts';
 import { unlimitedDisk } from '../../src/jail/space.ts';
 import { createLog } from '../../src/kernel/log.ts';
@@ -71,7 +72,8 @@ export async function headless(dataDir: string, what: string, dieAt = '', offSit
   const limits = { startMs: 60_000, stopMs: 60_000, installMs: 60_000 };
   const servers = createServers({ store, clock, steady, log, limits });
   const lock = createChangeLock((id) => servers.jobOf(id));
-  const parts = { ...quiet, store, engine, console, clock, log, lock, at, jobs: createWorldJobs };
+  const usage = await DiskUsage.open({ store, clock, log, dataDir });
+  const parts = { ...quiet, usage, store, engine, console, clock, log, lock, at, jobs: createWorldJobs };
   const room = createBackupRoom({ ...parts, ...(offSite && { offSite }) });
   await room.recover();
   servers.provide({

@@ -2,6 +2,7 @@ import type { ExecutionContext } from 'ava';
 import type Koa from 'koa';
 import type { AccountDisk } from '../../src/disk/account-disk.ts';
 import { type Disks, openDisks } from '../../src/disk/disks.ts';
+import type { DiskUsage } from '../../src/disk/usage.ts';
 import type { QuotaTier } from '../../src/disk/quota.ts';
 import { createFront } from '../../src/front.ts';
 import type { ApiOptions } from '../../src/http/app.ts';
@@ -65,6 +66,7 @@ export interface ApiUnderTest extends World {
   services: Rooms;
   app: Koa;
   serverEvents: ServerEvents;
+  disks: Disks;
   /** Listens nowhere until a test says so. */
   sftp: Sftp;
   letters: Mail[];
@@ -103,7 +105,11 @@ const EVER = 4_000_000_000_000;
 export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Promise<ApiUnderTest> {
   const erasers: ((id: string) => Promise<void>)[] = [];
   const accounts: Pick<AccountDisk, 'hold'> = { hold: (...given) => disk.accounts.hold(...given) };
-  const room = { accounts, ...options.world?.room };
+  const usage: Pick<DiskUsage, 'of' | 'measure'> = {
+    of: (id) => disk.usage.of(id),
+    measure: (id) => disk.usage.measure(id),
+  };
+  const room = { accounts, usage, ...options.world?.room };
   const { minecraftEula } = options.config ?? {};
   const base = await world(t, { erasers, minecraftEula, ...options.world, room });
   const { store, clock } = base;
@@ -208,6 +214,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     services,
     app,
     serverEvents: services.serverEvents,
+    disks: disk,
     sftp: services.sftp,
     letters,
     async connect(userId, clientId) {
