@@ -11,8 +11,7 @@ import { SANDBOX, gameSpec, installSpec } from '../game/container.ts';
 import { packOfImage } from '../game/image-pack.ts';
 import { forgetBuild, noteBuild, notedBuild } from '../game/installed-build.ts';
 import { prepareDataRoot } from '../game/prepare.ts';
-import { settleBanEnds } from '../game/players/settle-ends.ts';
-import { liftProxyBans } from '../game/proxy-bans.ts';
+import { settleBans } from '../game/players/settle-bans.ts';
 import { dataRoot, eraseDataRoot } from '../jail/data-root.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Log } from '../kernel/log.ts';
@@ -242,8 +241,7 @@ class ServerEffects {
     await mayRun?.(row);
     const password = (await newRconPassword?.(row.id)) ?? rconPassword(row.id);
     await this.#prepare(row, password);
-    await liftProxyBans(root, await engine.proxyAddresses(), owner);
-    await settleBanEnds(root, owner);
+    await settleBans(root, await engine.proxyAddresses(), owner);
     await mods?.settle(row.id, signal);
     return password;
   }

@@ -1,8 +1,8 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { ConsoleError } from '../../src/engines/console/console.ts';
-import { settleBanEnds } from '../../src/game/players/settle-ends.ts';
+import { settleBans } from '../../src/game/players/settle-bans.ts';
 import { writeAtomic } from '../../src/kernel/atomic-file.ts';
 import { api } from '../support/api-harness.ts';
 
@@ -126,12 +126,29 @@ test('the next start gives the game the ends that it was told of, and leaves all
     ...others,
   ] as object[]);
   await writeFile(join(root, 'banned-ips.json'), '[{');
-  await settleBanEnds(root);
+  await settleBans(root, []);
   t.deepEqual<unknown, unknown>(await it.read('banned-players.json'), [
     { ...ban, reason: 'loud', expires: '2099-01-01 00:00:00 +0000' },
     ...others,
   ]);
   t.is(await readFile(join(root, 'banned-ips.json'), 'utf8'), '[{');
+});
+
+test('the next start lifts the bans of the proxies, which are bans of everybody, and of nobody else', async (t) => {
+  const it = await running(t);
+  const root = join(it.dataDir, 'servers', 'abc');
+  const ban = { created: '', source: 'Rcon', expires: 'forever', reason: 'loud (until 2099-01-01 00:00:00 +0000)' };
+  await it.put('banned-ips.json', [
+    { ...ban, ip: '10.0.0.2' },
+    { ...ban, ip: '203.0.113.7' },
+  ]);
+  await settleBans(root, ['10.0.0.2']);
+  t.deepEqual<unknown, unknown>(await it.read('banned-ips.json'), [
+    { ...ban, ip: '203.0.113.7', reason: 'loud', expires: '2099-01-01 00:00:00 +0000' },
+  ]);
+  const { ino } = await stat(join(root, 'banned-ips.json'));
+  await settleBans(root, ['10.0.0.2']);
+  t.is((await stat(join(root, 'banned-ips.json'))).ino, ino, 'nothing is written where nothing changes');
 });
 
 test('an end that cannot be is refused', async (t) => {

@@ -13,7 +13,7 @@ const MEANINGS: Record<string, string> = { t: '\t', n: '\n', r: '\r', f: '\f' };
 
 /** One `key=value` line for each entry, in order. Nothing in a key or value can begin another line. */
 export function formatProperties(properties: ReadonlyMap<string, string>): string {
-  return [...properties].map(([key, value]) => `${escaped(key, /[ :=#!]/)}=${escaped(value, /^ /)}\n`).join('');
+  return [...properties].map(([key, value]) => `${escaped(key, /[ :=#!]/g)}=${escaped(value, /^ /g)}\n`).join('');
 }
 
 /** Reads what Java reads: comments, continued lines, the three separators, escapes; the last of equal keys wins. */
@@ -54,7 +54,7 @@ function isContinued(line: string): boolean {
 
 function escaped(text: string, special: RegExp): string {
   const plain = text.replaceAll(/[^ -[\]-~]/g, (char) => ESCAPES[char] ?? unicode(char));
-  return plain.replaceAll(new RegExp(special, 'g'), String.raw`\$&`);
+  return plain.replaceAll(special, String.raw`\$&`);
 }
 
 function unicode(char: string): string {
