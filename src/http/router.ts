@@ -12,42 +12,64 @@ interface Shape {
   verb: string;
 }
 
+/** What a route was added with. */
+type Route = Parameters<KoaRouter.Router['register']>;
+
 /**
  * Tries the routes alone that can be meant: the library's own tries all there are, one regular expression after the other, which
- * takes longer than most of what an operation does.
+ * takes longer than most of what an operation does. And a route's is made when such an address is first asked for, as making all
+ * of them is a twentieth of a start.
  */
-class IndexedRouter extends Router {
+export class IndexedRouter extends Router {
+  /** In the order in which they were. */
+  readonly added: Route[] = [];
+  readonly #made = new Map<Route, Layer>();
   /** By `keyOf`, each in the order in which the routes were added. */
-  readonly #routes = new Map<string, Layer[]>();
+  readonly #routes = new Map<string, readonly Route[]>();
   /** Routes that may have any number of segments. */
-  #others: readonly Layer[] = [];
+  #others: readonly Route[] = [];
   #indexed = 0;
 
+  override register(...route: Route): this {
+    this.added.push(route);
+    return this;
+  }
+
   override match(path: string, method: string): KoaRouter.MatchResult {
-    if (this.#indexed !== this.stack.length) this.#index();
+    if (this.#indexed !== this.added.length) this.#index();
     const found: KoaRouter.MatchResult = { path: [], pathAndMethod: [], route: false };
     const shape = shapeOf(path);
     const routes = this.#routes.get(keyOf(shape)) ?? this.#routes.get(keyOf({ ...shape, verb: '' })) ?? this.#others;
     for (const route of routes) {
-      if (!route.match(path)) continue;
-      found.path.push(route);
-      if (route.methods.length > 0 && !route.methods.includes(method)) continue;
-      found.pathAndMethod.push(route);
-      found.route ||= route.methods.length > 0;
+      const layer = this.#layerOf(route);
+      if (!layer.match(path)) continue;
+      found.path.push(layer);
+      if (layer.methods.length > 0 && !layer.methods.includes(method)) continue;
+      found.pathAndMethod.push(layer);
+      found.route ||= layer.methods.length > 0;
     }
     return found;
   }
 
+  #layerOf(route: Route): Layer {
+    let layer = this.#made.get(route);
+    if (layer === undefined) {
+      layer = super.register(...route) as Layer;
+      this.#made.set(route, layer);
+    }
+    return layer;
+  }
+
   #index(): void {
     this.#routes.clear();
-    this.#indexed = this.stack.length;
-    const shapes = this.stack.map((route) => shapeOfRoute(route));
-    this.#others = this.stack.filter((_, nth) => shapes[nth] === undefined);
+    this.#indexed = this.added.length;
+    const shapes = this.added.map(([path]) => shapeOfRoute(path));
+    this.#others = this.added.filter((_, nth) => shapes[nth] === undefined);
     const known = shapes.flatMap((shape) => (shape ? [shape, { ...shape, verb: '' }] : []));
     for (const [key, of] of new Map(known.map((shape) => [keyOf(shape), shape]))) {
       const isMeant = (shape: Shape | undefined) =>
         !shape || (shape.segments === of.segments && (shape.verb === '' || shape.verb === of.verb));
-      const meant = this.stack.filter((_, nth) => isMeant(shapes[nth]));
+      const meant = this.added.filter((_, nth) => isMeant(shapes[nth]));
       this.#routes.set(key, meant);
     }
   }
@@ -65,7 +87,7 @@ function shapeOf(path: string): Shape {
 }
 
 /** Undefined for one whose segments cannot be counted. */
-function shapeOfRoute({ path }: Layer): Shape | undefined {
+function shapeOfRoute(path: Route[0]): Shape | undefined {
   if (typeof path !== 'string' || /[*{}()]/.test(path)) return undefined;
   const { segments } = shapeOf(path);
   return { segments, verb: /\\:([A-Za-z]+)$/.exec(path)?.[1] ?? '' };

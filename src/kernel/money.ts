@@ -1,9 +1,10 @@
+import { lazily } from './once.ts';
 import { MICROS_PER_USD } from './units.ts';
 
 /** What rounds to nothing, and is not. */
 const LEAST_MICROS = 50;
-const FROM_A_DOLLAR = format(2);
-const BELOW_A_DOLLAR = format(4);
+const fromADollar = lazily(() => format(2));
+const belowADollar = lazily(() => format(4));
 
 /**
  * An amount in micros as people read it: `12.00 USD`, `−3.50 USD`; below a dollar to a hundredth of a cent, as hours cost cents:
@@ -12,7 +13,7 @@ const BELOW_A_DOLLAR = format(4);
 export function usdText(micros: number): string {
   const size = Math.abs(micros);
   if (size > 0 && size < LEAST_MICROS) return 'less than 0.0001 USD';
-  const text = (size < MICROS_PER_USD ? BELOW_A_DOLLAR : FROM_A_DOLLAR).format(size / MICROS_PER_USD);
+  const text = (size < MICROS_PER_USD ? belowADollar : fromADollar)().format(size / MICROS_PER_USD);
   return `${micros < 0 ? '−' : ''}${text} USD`;
 }
 

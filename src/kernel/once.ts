@@ -11,3 +11,9 @@ export function once<T>(make: () => Promise<T>): () => Promise<T> {
     return trying;
   };
 }
+
+/** The same for what is made at once. A formatter of a language takes milliseconds to make, which a start need not wait for. */
+export function lazily<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

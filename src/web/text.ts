@@ -1,3 +1,4 @@
+import { lazily } from '../kernel/once.ts';
 import { DAY_MS, GIB, HOUR_MS, KIB, MIB, MINUTE_MS } from '../kernel/units.ts';
 
 /** What shows nothing, or turns around or hides what is near it (Unicode Bidirectional Algorithm §2), but for blanks. */
@@ -27,17 +28,22 @@ export function homepageLink(text: string): { href: string; host: string } | und
   return { href: url.href, host: url.host };
 }
 
-const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
-const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'UTC' });
+const dates = lazily(() => new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }));
+const times = lazily(() => new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'UTC' }));
 
 /** `20 Nov 2026`; UTC, as no browser tells its time zone without a script. */
 export function dateText(at: number): string {
-  return DATE.format(at);
+  return dates().format(at);
+}
+
+/** `23:50`, in UTC as well. */
+export function clockText(at: number): string {
+  return times().format(at);
 }
 
 /** `20 Nov 2026, 23:50 UTC`. */
 export function instantText(at: number): string {
-  return `${dateText(at)}, ${TIME.format(at)} UTC`;
+  return `${dateText(at)}, ${clockText(at)} UTC`;
 }
 
 const UNITS = [

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { describeApi } from '../../src/reference.ts';
+import { routesOf } from '../support/routes.ts';
 import { siteRouter } from '../../src/web/site.ts';
 import { mintToken } from '../../src/kernel/ids.ts';
 import { openSite } from '../web/site.ts';
@@ -76,13 +77,12 @@ test('no secret of a request shows in the log, whatever route it takes', async (
         await call(site.origin, method.toUpperCase(), address(path) + query, { key, body: JSON.stringify(body) });
       }
   const router = siteRouter({ ...site.services, openapi: () => ({}), calls: noCalls });
-  for (const { methods, path } of router.stack)
-    for (const method of methods)
-      await call(site.origin, method, String(path).replace(/:\w+/, MARK) + query, {
-        key: site.key,
-        body: new URLSearchParams({ ...SECRETS, csrf: browser.csrf }).toString(),
-        type: 'application/x-www-form-urlencoded',
-      });
+  for (const { method, path } of routesOf(router))
+    await call(site.origin, method, path.replace(/:\w+/, MARK) + query, {
+      key: site.key,
+      body: new URLSearchParams({ ...SECRETS, csrf: browser.csrf }).toString(),
+      type: 'application/x-www-form-urlencoded',
+    });
   for (const path of ['/v1/public/device/start', '/v1/public/device/poll'])
     await call(site.origin, 'POST', path, { key: unknown, body: JSON.stringify({ ...SECRETS, client_id: MARK }) });
   for (const path of ['/metrics', '/openapi.json', '/nowhere', '/v1/public/checkout/stripe', `/v1/servers/${MARK}`])

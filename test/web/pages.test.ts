@@ -13,6 +13,7 @@ import { pageHeaders } from '../../src/web/headers.ts';
 import { escapeHtml, html } from '../../src/web/html.ts';
 import { browserText, homepageLink, plainName } from '../../src/web/text.ts';
 import { fakeClock } from '../fakes/clock.ts';
+import { routesOf } from '../support/routes.ts';
 import * as fc from '../support/property.ts';
 import { type Site, openSite } from './site.ts';
 
@@ -479,7 +480,7 @@ function luminance(colour: string): number {
 
 function pathsOf(site: Site, method: string): string[] {
   const router = siteRouter({ ...site.services, openapi: () => ({}), calls: noCalls });
-  return router.stack.filter(({ methods }) => methods.includes(method)).map(({ path }) => String(path));
+  return routesOf(router).flatMap((route) => (route.method === method ? route.path : []));
 }
 
 function getPaths(site: Site): string[] {

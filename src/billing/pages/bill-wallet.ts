@@ -1,4 +1,5 @@
 import { usdText } from '../../kernel/money.ts';
+import { lazily } from '../../kernel/once.ts';
 import { MICROS_PER_USD } from '../../kernel/units.ts';
 import { type Html, html } from '../../web/html.ts';
 import { filling, lineField, radioField } from '../../web/panel/fields.ts';
@@ -7,7 +8,7 @@ import type { PanelRequest } from '../../web/panel/panel.ts';
 import type { Bill } from './bill-replies.ts';
 import { lastsText } from './words.ts';
 
-const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' });
+const months = lazily(() => new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }));
 
 /** What is there, what it costs now, and how long that lasts. */
 export function walletCard({ wallet, spending }: Bill, now: number): Html {
@@ -23,7 +24,7 @@ export function walletCard({ wallet, spending }: Bill, now: number): Html {
       ${figure('In the wallet', usdText(Number(wallet.balanceMicros)))}
       ${figure('Costs now, an hour', usdText(Number(burnMicrosPerHour)))}
       ${figure('Lasts', runwayMinutes === -1 ? 'nothing is spent' : lastsText(runwayMinutes))}
-      ${figure(`Spent in ${MONTH.format(now)}`, usdText(Number(spentMicros)))}
+      ${figure(`Spent in ${months().format(now)}`, usdText(Number(spentMicros)))}
     </dl>
     <p>${walletText(Number(wallet.balanceMicros), runwayMinutes)}</p>
   </section>`;

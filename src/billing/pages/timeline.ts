@@ -1,10 +1,11 @@
 import { dayStart } from '../../kernel/calendar.ts';
 import { usdText } from '../../kernel/money.ts';
+import { lazily } from '../../kernel/once.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/units.ts';
 import { type AwakeSession, endOf } from '../../servers/pages/awake.ts';
 import { type Html, html } from '../../web/html.ts';
 import { causeText, spanText } from '../../web/panel/words.ts';
-import { countText } from '../../web/text.ts';
+import { clockText, countText } from '../../web/text.ts';
 import type { Span } from './span.ts';
 
 /** Of the days of a longer span the newest are drawn. */
@@ -95,7 +96,7 @@ function pieceOf(session: AwakeSession, day: number, now: number): Piece {
 function dayLine(day: number, pieces: readonly Piece[], reader: Reader | undefined): Html {
   const awakeMs = pieces.reduce((sum, { from, to }) => sum + to - from, 0);
   const cost = usdText(Math.round(pieces.reduce((sum, { micros }) => sum + micros, 0)));
-  const name = DAY.format(day);
+  const name = days().format(day);
   const each = reader
     ? pieces.map((piece) => pieceText(piece, reader)).join('; ')
     : `awake ${countText(pieces.length, 'time')}, ${spanText(awakeMs)} in all, ${cost}`;
@@ -134,9 +135,6 @@ function pieceText({ session, from, to, micros }: Piece, reader: Reader): string
   return `${clockText(from)} to ${clockText(to)} UTC, ${causeText(session.cause, reader)}, ${cost}`;
 }
 
-const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' });
-const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'UTC' });
-
-function clockText(at: number): string {
-  return CLOCK.format(at);
-}
+const days = lazily(
+  () => new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' }),
+);

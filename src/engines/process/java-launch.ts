@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { lazily } from '../../kernel/once.ts';
 import { KIB } from '../../kernel/units.ts';
 import { EngineError, type GameSpec } from '../engine.ts';
 import { hasCore } from './core-file.ts';
@@ -67,7 +68,7 @@ async function argumentFiles(
     const builds = (await readdir(join(dataDir, library)).catch(() => [])).filter((build) =>
       /^\w[\w.+-]*$/.test(build),
     );
-    const found = builds.toSorted(byNumbers).map(async (build) => {
+    const found = builds.toSorted(numerals().compare).map(async (build) => {
       const path = `${library}/${build}/${UNIX_ARGS}`;
       return (await hasCore(join(dataDir, path))) ? [{ build, path }] : [];
     });
@@ -76,7 +77,7 @@ async function argumentFiles(
   return (await Promise.all(all)).flat();
 }
 
-const { compare: byNumbers } = new Intl.Collator('en', { numeric: true });
+const numerals = lazily(() => new Intl.Collator('en', { numeric: true }));
 
 /**
  * Forge's builds are named `1.20.1-47.2.0`, NeoForge's by the game's version without its 1: `21.1.77` is for 1.21.1, `21.0.5` for
@@ -108,7 +109,7 @@ async function olderForge(dataDir: string, version: string): Promise<string | un
   const names = (await readdir(dataDir).catch(() => [])).filter(
     (name) => name.startsWith(`forge-${version}-`) && /^[\w.+-]+\.jar$/.test(name) && !name.includes('installer'),
   );
-  for (const name of names.toSorted(byNumbers).toReversed()) {
+  for (const name of names.toSorted(numerals().compare).toReversed()) {
     if (await hasCore(join(dataDir, name))) return join(dataDir, name);
   }
   return undefined;

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { siteRouter } from '../../../src/web/site.ts';
+import { routesOf } from '../../support/routes.ts';
 import { closeBrowser } from '../../support/browser.ts';
 import { needs } from '../../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, legibleInTheDark, openPanel } from '../../support/panel.ts';
@@ -140,7 +141,7 @@ function signedIn(it: PanelUnderTest): (readonly [pattern: string, path: string]
   const params = { ...PARAMS, ':slug': it.services.publicStatuses.of('castle').slug };
   const nothing = () => () => Promise.reject(new Error('nothing is called'));
   const router = siteRouter({ ...it.services, openapi: () => ({}), calls: nothing });
-  const mounted = router.stack.filter(({ methods }) => methods.includes('GET')).map(({ path }) => String(path));
+  const mounted = routesOf(router).flatMap(({ method, path }) => (method === 'GET' ? path : []));
   return [...new Set(mounted)]
     .filter((path) => !path.startsWith('/assets/') && !(path in OPEN) && !ON_THE_WAY.has(path) && !NO_PAGES.has(path))
     .map(
