@@ -1,12 +1,12 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, open, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
 import type { Belongings } from './belongings.ts';
 import { endProcess } from './end-process.ts';
+import { ROOM_FOR_ENGINES, fastDir } from './fast-dir.ts';
 import { type Told, needs } from './needs.ts';
 import { until } from './until.ts';
 
@@ -32,7 +32,7 @@ export interface PrivateEngine {
  */
 export async function privateEngine(
   t: Told & Pick<Belongings, 'teardown' | 'passed'>,
-  { hostname, within = tmpdir() }: { hostname?: string; within?: string } = {},
+  { hostname, within }: { hostname?: string; within?: string } = {},
 ): Promise<PrivateEngine | undefined> {
   if (!(await needs(t, 'docker'))) return undefined;
   const ours = process.getuid?.() === 0 && (await run('dockerd', ['--version']).catch(() => undefined));
@@ -42,11 +42,12 @@ export async function privateEngine(
     return undefined;
   }
   // Socket paths end at 107 characters.
-  const dir = hostname === undefined ? await mkdtemp(join(within, 'dm-')) : join(within, hostname);
+  const above = within ?? (await fastDir(ROOM_FOR_ENGINES));
+  const dir = hostname === undefined ? await mkdtemp(join(above, 'dm-')) : join(above, hostname);
   await mkdir(dir, { recursive: true });
   const socketPath = join(dir, 's');
   const docker = new Docker({ socketPath });
-  const cgroup = `/${hostname === undefined ? '' : basename(within)}${basename(dir)}`;
+  const cgroup = `/${hostname === undefined ? '' : basename(above)}${basename(dir)}`;
   const config = join(dir, 'daemon.json');
   await writeFile(config, JSON.stringify({ 'deprecated-key-path': join(dir, 'key.json') }));
   const logFile = await open(join(dir, 'log'), 'a');

@@ -1,10 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import type Docker from 'dockerode';
+import { fastDir } from './fast-dir.ts';
 import { followed, lastStage } from './stand-in-image.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -12,14 +13,13 @@ const POSTGRES = globSync('/usr/lib/postgresql/*').toSorted().at(-1) ?? '';
 const USERS =
   'root:x:0:0::/:/bin/sh\nnode:x:1000:1000::/tmp:/bin/sh\npostgres:x:70:70::/tmp:/bin/sh\nmysql:x:999:999::/tmp:/bin/sh\n';
 const GROUPS = 'root:x:0:\nnode:x:1000:\npostgres:x:70:\nmysql:x:999:\n';
-const BUSYBOX = 'COPY base/ /\nRUN ["/bin/busybox", "--install", "-s", "/bin"]\n';
+const INSTALL = 'RUN ["/bin/busybox", "--install", "-s", "/bin"]\n';
 const UTC = '/usr/share/zoneinfo/UTC';
 /** Of packages, what no program reads. */
 const NEEDLESS = ['*.map', '*.md', '*.d.ts', '*.d.mts', '*.d.cts'];
 
-/** What an image is built from: paths below folders, and files of its own. */
+/** What is sent to an engine: paths below folders, and files of its own. */
 interface Content {
-  dockerfile: string;
   below?: Record<string, readonly string[]>;
   own?: Record<string, string>;
   /** What is put beside before it is sent. */
@@ -51,8 +51,10 @@ export async function buildDormouse(docker: Docker, tag: string): Promise<void> 
   const copied = [...lines.matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, names = '']) => names.split(' '));
   const code = copied.filter((name) => name !== 'node_modules').flatMap((name) => globSync(name, { cwd: ROOT }));
   await build(docker, tag, {
-    dockerfile: `FROM dormouse/sandbox\nUSER root\nENV PATH=/usr/bin:/bin\nCOPY lib /lib\n${BUSYBOX}${lines}`,
     below: { [ROOT]: [...modules, ...code], '/': await librariesOf(addons) },
+    own: {
+      Dockerfile: `FROM dormouse/sandbox\nUSER root\nENV PATH=/usr/bin:/bin\nCOPY lib /lib\nCOPY base/ /\n${INSTALL}${lines}`,
+    },
   });
 }
 
@@ -73,18 +75,12 @@ if [ ! -e $data/PG_VERSION ]; then
 fi
 exec postgres -D $data -c listen_addresses='*' -c unix_socket_directories=/var/run/postgresql -c fsync=off
 `;
-  await build(docker, tag, {
-    dockerfile: `FROM scratch
-COPY usr /usr
-COPY lib /lib
-COPY lib64 /lib64
-ENV PATH=${join(POSTGRES, 'bin')}:/bin
-${BUSYBOX}STOPSIGNAL SIGINT
-ENTRYPOINT ["/entry.sh"]
-`,
+  const content: Content = {
     below: { '/': [...(await withLibraries(bin)), `${POSTGRES}/lib`, POSTGRES.replace('/usr/lib', '/usr/share'), UTC] },
     own: { 'base/entry.sh': entry },
-  });
+  };
+  const said = `ENV PATH=${join(POSTGRES, 'bin')}:/bin\nSTOPSIGNAL SIGINT\nENTRYPOINT ["/entry.sh"]\n`;
+  await importImage(docker, tag, content, said);
 }
 
 /** Debian's MariaDB, told what to be as the official image is: `MARIADB_ROOT_PASSWORD_FILE`. */
@@ -106,23 +102,16 @@ exec mariadbd --no-defaults --user=mysql --datadir=$data --socket=/run/mysqld/my
   const health = `#!/bin/sh
 MYSQL_PWD=$(cat "$MARIADB_ROOT_PASSWORD_FILE") exec mariadb-admin --user=root --socket=/run/mysqld/mysqld.sock ping
 `;
-  await build(docker, tag, {
-    dockerfile: `FROM scratch
-COPY usr /usr
-COPY lib /lib
-COPY lib64 /lib64
-COPY seed /seed
-ENV PATH=/usr/sbin:/usr/bin:/bin
-${BUSYBOX}ENTRYPOINT ["/entry.sh"]
-`,
+  const content: Content = {
     below: { '/': [...(await withLibraries(['/usr/sbin/mariadbd', '/usr/bin/mariadb-admin'])), '/usr/share/mysql'] },
     own: { 'base/entry.sh': entry, 'base/bin/healthcheck.sh': health },
     async prepare(context) {
       const options = ['--auth-root-authentication-method=normal', '--skip-test-db', '--innodb-log-file-size=4M'];
-      const args = ['--no-defaults', `--datadir=${join(context, 'seed')}`, '--user=root', ...options];
+      const args = ['--no-defaults', `--datadir=${join(context, 'base/seed')}`, '--user=root', ...options];
       await promisify(execFile)('mariadb-install-db', args, { env: { ...process.env, TMPDIR: context } });
     },
-  });
+  };
+  await importImage(docker, tag, content, 'ENV PATH=/usr/sbin:/usr/bin:/bin\nENTRYPOINT ["/entry.sh"]\n');
 }
 
 async function withLibraries(programs: readonly string[]): Promise<string[]> {
@@ -135,30 +124,43 @@ async function librariesOf(programs: readonly string[]): Promise<string[]> {
   return [...new Set([...stdout.matchAll(/(?:=> )?(\/\S+) \(0x[0-9a-f]+\)/g)].map(([, path = '']) => path))];
 }
 
-async function build(
-  docker: Docker,
-  tag: string,
-  { dockerfile, below = {}, own = {}, prepare }: Content,
+/** With all of the content as its one layer, which the engine unpacks once and copies nowhere; and what a Dockerfile says of it. */
+async function importImage(docker: Docker, tag: string, content: Content, said: string): Promise<void> {
+  await sent({ ...content, top: 'base' }, async (archive) => {
+    const [repo = '', name] = tag.split(':');
+    await followed(docker, await docker.importImage(archive, { repo, tag: name }));
+  });
+  await build(docker, tag, { own: { Dockerfile: `FROM ${tag}\n${INSTALL}${said}` } });
+}
+
+async function build(docker: Docker, tag: string, content: Content): Promise<void> {
+  await sent(content, async (archive) =>
+    followed(docker, await docker.buildImage(archive, { t: tag, networkmode: 'none', forcerm: true })),
+  );
+}
+
+/** `base` has what any image needs; `top` is what of the content's own is sent. */
+async function sent(
+  { below = {}, own = {}, prepare, top = '.' }: Content & { top?: string },
+  give: (archive: Readable) => Promise<void>,
 ): Promise<void> {
-  const context = await mkdtemp(join(tmpdir(), 'dormouse-build-'));
+  const context = await mkdtemp(join(await fastDir(), 'dormouse-build-'));
   try {
-    await mkdir(join(context, 'base/bin'), { recursive: true });
-    await mkdir(join(context, 'base/etc'));
-    await mkdir(join(context, 'base/run'));
-    await mkdir(join(context, 'base/tmp'));
+    const bin = join(context, 'base/bin');
+    for (const folder of ['bin', 'etc', 'run', 'tmp']) await mkdir(join(context, 'base', folder), { recursive: true });
     await chmod(join(context, 'base/tmp'), 0o1777);
-    await cp('/bin/busybox', join(context, 'base/bin/busybox'));
-    const files = { Dockerfile: dockerfile, 'base/etc/passwd': USERS, 'base/etc/group': GROUPS, ...own };
+    await cp('/bin/busybox', join(bin, 'busybox'));
+    const files = { 'base/etc/passwd': USERS, 'base/etc/group': GROUPS, ...own };
     for (const [name, text] of Object.entries(files))
       await writeFile(join(context, name), text, { mode: name.endsWith('.sh') ? 0o755 : 0o644 });
     await prepare?.(context);
     const paths = Object.entries(below).flatMap(([folder, names]) => ['-C', folder].concat(names.map(relative)));
     const excluded = ['lib/bitcode', 'llvmjit*', ...NEEDLESS].map((pattern) => `--exclude=${pattern}`);
     // Links of libraries become files.
-    const tar = spawn('tar', ['-ch', '--hard-dereference', ...excluded, '-C', context, '.', ...paths], {
+    const tar = spawn('tar', ['-ch', '--hard-dereference', ...excluded, '-C', join(context, top), '.', ...paths], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    await followed(docker, await docker.buildImage(tar.stdout, { t: tag, networkmode: 'none', forcerm: true }));
+    await give(tar.stdout);
   } finally {
     await rm(context, { recursive: true });
   }

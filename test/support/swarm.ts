@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
 import type { Belongings } from './belongings.ts';
+import { ROOM_FOR_ENGINES, fastDir } from './fast-dir.ts';
 import { type PrivateEngine, privateEngine } from './private-engine.ts';
 import { until } from './until.ts';
 
@@ -63,7 +63,7 @@ export async function testMachines(
   t: Omit<Belongings, 'end'>,
   hostnames: readonly string[],
 ): Promise<TestMachines | undefined> {
-  const within = await mkdtemp(join(tmpdir(), 'dms'));
+  const within = await mkdtemp(join(await fastDir(ROOM_FOR_ENGINES), 'dms'));
   t.teardown(() => rm(within, { recursive: true, force: true }));
   const wire = await plugBoard(t);
   const nodes: SwarmNode[] = [];
