@@ -21,6 +21,7 @@ import { createJavaVersions } from './process/java-versions.ts';
 import { createProcessEngine, searchPath } from './process/process.ts';
 import { createVanillaDownloads } from './process/vanilla-downloads.ts';
 import { SANDBOX_ENTRY, SANDBOX_PATHS, isOutdated } from './sandbox.ts';
+import type { Address } from '../kernel/address.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
@@ -63,6 +64,9 @@ export interface GameHostSettings {
   swarmNodeSocket: string;
   fenceCommand: string;
   swarmLostAfterSeconds: number;
+  /** For a swarm: where games find their databases; `mysqlAdminUrl` null: they have none. */
+  mysqlAdminUrl: string | null;
+  mysqlAddress: Address;
   /** For processes: whether code that others than operators upload is run too. */
   trustTenants: boolean;
   /**

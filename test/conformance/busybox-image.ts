@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Docker from 'dockerode';
 
 /** A tiny image whose program behaves as its environment says: the games of the conformance tests. */
-export const IMAGE = 'dormouse/conformance:3';
+export const IMAGE = 'dormouse/conformance:4';
 
 // The printing is one write, so that all lines are there or none. `sleep … & wait` lets the trap run at once.
 const PROGRAM = `#!/bin/busybox sh
@@ -13,6 +13,8 @@ say() { test -n "$1" && /bin/busybox printf '%s\\n' "$1"; }
 if test -n "$GAME_IGNORE_STOP"; then trap '' TERM; else trap 'say "$GAME_FAREWELL"; exit 0' TERM; fi
 /bin/busybox nc -ll -p 25565 -e /bin/busybox true < /dev/null > /dev/null 2>&1 &
 test -n "$GAME_ECHO" && /bin/busybox nc -ll -p "$GAME_ECHO" -e /bin/busybox cat < /dev/null > /dev/null 2>&1 &
+dial() { if /bin/busybox nc -w 2 "$1" "$2" < /dev/null > /dev/null 2>&1; then say "reached $*"; else say "apart from $*"; fi; }
+test -n "$GAME_DIALS" && say "$GAME_DIALS" | while read -r host port; do dial "$host" "$port"; done
 test -n "$GAME_LEAVE" && say "$GAME_LEAVE" > /data/.install-curseforge.env
 say "$GAME_PRINT"
 test -n "$GAME_EXIT" && exit "$GAME_EXIT"
@@ -31,6 +33,7 @@ export async function busyboxImage(docker = new Docker()): Promise<void> {
   try {
     for (const dir of ['bin', 'data', 'tmp']) await mkdir(join(root, dir));
     await copyFile('/bin/busybox', join(root, 'bin/busybox'));
+    await symlink('busybox', join(root, 'bin/sh'));
     await writeFile(join(root, 'game'), PROGRAM);
     for (const program of ['bin/busybox', 'game']) await chmod(join(root, program), 0o755);
     const tar = spawn('tar', ['-C', root, '-c', '.'], { stdio: ['ignore', 'pipe', 'ignore'] });

@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { createDockerEngine } from '../../src/engines/docker/docker.ts';
 import { needs } from '../support/needs.ts';
 import { IMAGE, busyboxImage } from './busybox-image.ts';
-import type { Behaviour, Bench } from './engine.ts';
+import { type Behaviour, type Bench, named } from './engine.ts';
 import { gameSpec } from './game-spec.ts';
 
 /** A bench on this machine's Docker Engine, with an installation of its own. */
@@ -61,17 +61,19 @@ export async function dockerBench(t: ExecutionContext): Promise<DockerBench | un
     enforcesMemory: true,
     listens: true,
     echoesUdp: false,
+    keepsApart: true,
   };
 }
 
 /** Environment of the conformance tests' program. */
 export function behaviourEnv(behaviour: Behaviour): Record<string, string> {
-  const { print, farewell, exitCode, ignoreStop, outOfMemory, echo } = behaviour;
+  const { print, farewell, exitCode, ignoreStop, outOfMemory, echo, dials } = behaviour;
   return {
     ...(print && { GAME_PRINT: print.join('\n') }),
     ...(farewell !== undefined && { GAME_FAREWELL: farewell }),
     ...(exitCode !== undefined && { GAME_EXIT: String(exitCode) }),
     ...(echo !== undefined && { GAME_ECHO: String(echo) }),
+    ...(dials && { GAME_DIALS: dials.map(named).join('\n') }),
     ...(ignoreStop && { GAME_IGNORE_STOP: '1' }),
     ...(outOfMemory && { GAME_OOM: '1' }),
   };

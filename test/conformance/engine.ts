@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createConnection, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext, TestFn } from 'ava';
+import { GAME_PORT, RCON_PORT } from '../../src/engines/docker/container.ts';
 import {
   type Engine,
   EngineError,
@@ -29,6 +30,8 @@ export interface Behaviour {
   outOfMemory?: boolean;
   /** Sends back what it gets at this port, over TCP, and over UDP where the bench can. */
   echo?: number;
+  /** Tries to connect to each of these before all else, and prints of each whether it could. */
+  dials?: Address[];
 }
 
 /** One engine under test with games of its own, and what the suite must know of it. */
@@ -43,6 +46,8 @@ export interface Bench {
   enforcesMemory: boolean;
   listens: boolean;
   echoesUdp: boolean;
+  /** Whether games have a network of their own, on which they do not reach one another. */
+  keepsApart: boolean;
   /** The address of the machine on which a game's published ports are open. Absent: this one's. */
   publishedAt?: (serverId: string) => Promise<string>;
 }
@@ -109,6 +114,23 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await once(socket, 'connect');
     t.true(addresses.includes(canonical(socket.localAddress ?? '')), `${socket.localAddress} in ${addresses.join()}`);
     socket.destroy();
+  });
+
+  holds('a game reaches no other from its first moment on', async (t, { engine, spec, keepsApart }) => {
+    if (!keepsApart) {
+      t.pass();
+      return;
+    }
+    // A core that may run what its owner has put there.
+    const core = 'paper';
+    const { game, rcon } = await engine.boot({ ...spec('alpha', { echo: RCON_PORT }), core }, never);
+    await answers(game!);
+    await answers(rcon!);
+    const itself = { host: '127.0.0.1', port: GAME_PORT };
+    await engine.boot({ ...spec('beta', { dials: [game!, rcon!, itself] }), core }, never);
+    const lines = [`apart from ${named(game!)}`, `apart from ${named(rcon!)}`, `reached ${named(itself)}`];
+    await printed(t, engine, 'beta', lines);
+    await answers((await engine.inspect('beta'))!.game!);
   });
 
   holds('where games share addresses it is known who listens there', async (t, { engine, spec }) => {
@@ -415,6 +437,11 @@ export async function collect(lines: AsyncIterable<LogLine>): Promise<LogLine[]>
   const all: LogLine[] = [];
   for await (const line of lines) all.push(line);
   return all;
+}
+
+/** An address as the program of a test names it. */
+export function named({ host, port }: Address): string {
+  return `${host} ${port}`;
 }
 
 /** Waits until somebody listens. */

@@ -16,5 +16,6 @@ export async function memoryBench(): Promise<Bench> {
     enforcesMemory: true,
     listens: false,
     echoesUdp: false,
+    keepsApart: false,
   };
 }

@@ -55,5 +55,6 @@ export async function processBench(t: ExecutionContext, confinement: Confinement
     enforcesMemory: false,
     listens: true,
     echoesUdp: true,
+    keepsApart: false,
   };
 }

@@ -18,6 +18,9 @@ import { behaviourEnv } from './docker-bench.ts';
 import type { Bench } from './engine.ts';
 import { gameSpec } from './game-spec.ts';
 
+/** Where games would find their databases: the port. */
+export const DATABASE_PORT = 23_306;
+
 /** A bench on a swarm of real engines, which all tests of a file share; each has an installation of its own. */
 export interface SwarmBench extends Bench {
   swarm: TestSwarm;
@@ -78,6 +81,7 @@ export function swarmBenches(count: number): SwarmBenches {
           secret: installation,
           agentImage: DEFAULT_SANDBOX_IMAGE,
           nodeSocket: swarm.nodeSocket,
+          databasePort: DATABASE_PORT,
         });
       if (how.overlay) await (entering ??= enter(swarm));
       const engine = await make();
@@ -122,6 +126,7 @@ export function swarmBenches(count: number): SwarmBenches {
         enforcesMemory: true,
         listens: true,
         echoesUdp: false,
+        keepsApart: how.overlay,
       };
     },
   };

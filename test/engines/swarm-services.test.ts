@@ -60,7 +60,7 @@ test('no game begins beside one whose service is gone and whose node has come ba
       nameOf: () => 'one',
     },
     home: { installation: 'i1', user: `${process.getuid!()}:${process.getgid!()}`, region: 'na' },
-    imageFor: async (image) => image,
+    imageFor: async (image) => ({ name: image, program: [] }),
     beforeDiscard: async () => {},
   });
   const task = await services.run(gameSpec('castle', { image: 'any', dataDir, env: {} }), false, never);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
+import { IMAGE } from '../conformance/busybox-image.ts';
 import type { Belongings } from './belongings.ts';
 import { ROOM_FOR_ENGINES, fastDir } from './fast-dir.ts';
 import { type PrivateEngine, privateEngine } from './private-engine.ts';
@@ -200,7 +201,7 @@ async function place(
 ): Promise<SwarmPlace> {
   const keys = ports.map((port) => [`${port}/tcp`, port] as const);
   const container = await docker.createContainer({
-    Image: 'dormouse/conformance:3',
+    Image: IMAGE,
     Entrypoint: ['/bin/busybox', 'sleep', '1000000'],
     ExposedPorts: Object.fromEntries(keys.map(([key]) => [key, {}])),
     HostConfig: {
@@ -220,7 +221,7 @@ async function place(
 /** The network card of a container that was attached to the network, moved to where this process is. */
 async function enter(t: Pick<Belongings, 'teardown'>, docker: Docker, network: string): Promise<string> {
   const container = await docker.createContainer({
-    Image: 'dormouse/conformance:3',
+    Image: IMAGE,
     HostConfig: { NetworkMode: network, AutoRemove: false },
   });
   await container.start();

@@ -34,7 +34,10 @@ export function watchContainers(
   const stop = new AbortController();
 
   async function once(connected: () => void): Promise<void> {
-    const stream = await openStream(docker.getEvents(filters(installation)), stop.signal);
+    const stream = await openStream(
+      docker.getEvents({ ...filters(installation), abortSignal: stop.signal }),
+      stop.signal,
+    );
     try {
       connected();
       await listener('missed');

@@ -2,25 +2,31 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type ServerResponse, request } from 'node:http';
 import { createServer } from 'node:https';
+import { type Isolator, isolator } from './agent-isolation.ts';
+import type { Isolation } from './agent-rules.ts';
 
 // A program of its own, which runs once on every node of a swarm: the service hands it to Swarm as it is (see agents.ts), so
-// it imports nothing but Node. It passes on, to the Docker Engine of its node, the few calls that the service needs there
+// it imports nothing but Node and what else is handed over with it. It passes on, to the Docker Engine of its node, the few calls that the service needs there
 // and that a manager cannot do for it: what the games of one installation use and print, how they ended, and ending them.
 // Nothing else gets through: no creating, no exec, no other container, nobody without the secret, which both ends prove to one
-// another by TLS with a pre-shared key.
+// another by TLS with a pre-shared key. One call it answers by itself: `isolate` keeps a game apart from all others.
 
-const [installation = '', port = '', secretFile = '', socketPath = '/var/run/docker.sock'] = process.argv.slice(2);
+const [installation = '', port = '', secretFile = '', socketPath = '/var/run/docker.sock', isolation = ''] =
+  process.argv.slice(2);
 const LABEL = 'dormouse.installation';
 const EVENTS = { type: ['container'], event: ['start', 'die', 'oom', 'destroy'], label: [`${LABEL}=${installation}`] };
 const ALLOWED: Record<string, readonly string[]> = {
   GET: ['json', 'logs', 'stats'],
-  POST: ['stop', 'kill', 'unpause', 'wait'],
+  POST: ['stop', 'kill', 'unpause', 'wait', 'isolate'],
 };
 const CONTAINER = /^(?:\/v[\d.]+)?\/containers\/([0-9a-f]{64})\/([a-z]+)(\?.*)?$/;
 const MOST_KNOWN = 10_000;
 
 const psk = createHash('sha256').update(readFileSync(secretFile, 'utf8').trim()).digest();
 const TLS = { ciphers: 'ECDHE-PSK-CHACHA20-POLY1305', minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' } as const;
+/** Undefined: games share no network. */
+const apart: Isolator | undefined =
+  isolation === '' ? undefined : isolator({ ...(JSON.parse(isolation) as Isolation), installation, socketPath });
 /** Containers that were found to be ours. */
 const known = new Set<string>();
 
@@ -75,12 +81,22 @@ function passOn(path: string, incoming: IncomingMessage, response: ServerRespons
   asked.end();
 }
 
+function isolate(id: string, response: ServerResponse): void {
+  const asked = apart?.isolate(id) ?? Promise.resolve();
+  asked.then(
+    () => response.writeHead(204).end(),
+    (error: unknown) => refuse(response, 500, error instanceof Error ? error.message : String(error)),
+  );
+}
+
 createServer({ ...TLS, pskCallback: () => psk }, (incoming, response) => {
   incoming.resume();
   response.on('error', () => undefined);
   passedOn(incoming).then(
     (path) => {
+      const [, id, call] = CONTAINER.exec(path ?? '') ?? [];
       if (path === undefined) refuse(response, 404, 'no such container of this installation');
+      else if (id !== undefined && call === 'isolate') isolate(id, response);
       else passOn(path, incoming, response);
     },
     () => refuse(response, 502, 'no engine answers'),
@@ -89,5 +105,7 @@ createServer({ ...TLS, pskCallback: () => psk }, (incoming, response) => {
   .on('tlsClientError', (_, socket) => socket.destroy())
   .on('clientError', (_, socket) => socket.destroy())
   .listen(Number(port), () => console.log(`games of ${installation} on this node: port ${port}`));
+
+apart?.begin();
 
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => process.exit(0));

@@ -5,17 +5,24 @@ import { join } from 'node:path';
 import Docker from 'dockerode';
 import { type Address, endpointKey } from '../../kernel/address.ts';
 import { createCache } from '../../kernel/cache.ts';
-import { MIB } from '../../kernel/units.ts';
+import { MIB, MINUTE_MS } from '../../kernel/units.ts';
+import { GAME_PORT, MANAGEMENT_PORT, RCON_PORT } from '../docker/container.ts';
 import { statusOf, unless, within } from '../docker/errors.ts';
 import { EngineError } from '../engine.ts';
+import type { Isolation } from './agent-rules.ts';
 import type { Manager } from './manager.ts';
 import type { SwarmNetworks } from './networks.ts';
 import { AGENT_NONE, agentLabel, hostPort } from './service-spec.ts';
 import { type Task, addressIn, publishedAt } from './task.ts';
 
 const PORT = 8_475;
+/** The agent's own program, and what it imports. */
+const FILES = ['agent.ts', 'agent-isolation.ts', 'agent-rules.ts'];
+/** Docker's own, where a swarm was not given another. */
+const DATA_PATH_PORT = 4_789;
 const CALL_MS = 30_000;
 const ANSWER_MS = 5_000;
+const ISOLATE_MS = MINUTE_MS;
 /** How long the list of agents is believed. */
 const LIST_MS = 250;
 const AGENT_LABEL = 'dormouse.agent';
@@ -27,11 +34,19 @@ export interface Agents {
   deploy(): Promise<boolean>;
   /** The engine of a node, as far as its agent lets through. Rejects with `engine_unavailable` where none runs there. */
   on(nodeId: string): Promise<Docker>;
+  /**
+   * Resolves once the game in a container of a node can reach nothing on the games' network but what has connected to it. Rejects
+   * with NotIsolatedError where the node cannot do that, and with anything else where its agent does not answer, or is an older one.
+   */
+  isolate(nodeId: string, containerId: string): Promise<void>;
   /** Ids of nodes where it runs. */
   nodes(): Promise<string[]>;
   /** Ids of nodes where it answers: it takes no calls for a moment after it has begun to run. */
   answering(): Promise<string[]>;
 }
+
+/** A node has tried to keep a game apart, and could not. */
+export class NotIsolatedError extends Error {}
 
 export interface AgentsOptions {
   docker: Docker;
@@ -44,6 +59,8 @@ export interface AgentsOptions {
   image: () => Promise<string>;
   /** The Docker socket of each node; Swarm's placeholders for nodes may stand in it. */
   nodeSocket: string;
+  /** The port (TCP) at which games find their databases; 0: there are none. */
+  databasePort: number;
 }
 
 /** Agents that are kept by Swarm itself, as a global service; program and secret reach them as its config and secret. */
@@ -75,13 +92,33 @@ export function swarmAgents(options: AgentsOptions): Agents {
     return engine;
   }
 
+  async function isolation(network: string, image: string): Promise<Isolation> {
+    const { Swarm: swarm } = (await within(CALL_MS, docker.info())) as {
+      Swarm?: { Cluster?: { DataPathPort?: number } };
+    };
+    const dataPathPort = swarm?.Cluster?.DataPathPort || DATA_PATH_PORT;
+    const answers = [GAME_PORT, RCON_PORT, MANAGEMENT_PORT];
+    return { network, image, answers, databasePort: options.databasePort, dataPathPort };
+  }
+
+  async function on(nodeId: string): Promise<Docker> {
+    const address = (await addresses()).get(nodeId);
+    if (address !== undefined) return engineAt(address);
+    throw new EngineError('engine_unavailable', 'The machine of the server does not answer.', {
+      suggestion: 'The service tries again by itself. If this goes on, ask the operator to look at the nodes.',
+    });
+  }
+
   return {
+    on,
+
     async deploy() {
-      const network = (await networks.ensure())?.nodes;
-      const program = readFileSync(join(import.meta.dirname, 'agent.ts'));
-      const config = await ensureObject(docker, 'configs', `${name}-${digest(program)}`, program);
+      const { nodes: network, games } = (await networks.ensure()) ?? {};
+      const image = await options.image();
+      const configs = await Promise.all(FILES.map((file) => ensureProgram(docker, name, file)));
       const token = await ensureObject(docker, 'secrets', `${name}-${digest(secret)}`, Buffer.from(secret));
-      const spec = agentSpec({ ...options, name, image: await options.image(), config, token, network });
+      const apart = games === undefined ? undefined : await isolation(games, image);
+      const spec = agentSpec({ ...options, name, image, configs, token, network, apart });
       const there = await manager.service(name);
       if (there === undefined && (await manager.create(spec))) return true;
       if (there?.Spec.Labels[SPEC_LABEL] === spec.Labels[SPEC_LABEL]) return false;
@@ -89,12 +126,14 @@ export function swarmAgents(options: AgentsOptions): Agents {
       return true;
     },
 
-    async on(nodeId) {
-      const address = (await addresses()).get(nodeId);
-      if (address !== undefined) return engineAt(address);
-      throw new EngineError('engine_unavailable', 'The machine of the server does not answer.', {
-        suggestion: 'The service tries again by itself. If this goes on, ask the operator to look at the nodes.',
-      });
+    async isolate(nodeId, containerId) {
+      try {
+        await within(ISOLATE_MS, dial((await on(nodeId)).modem, `/containers/${containerId}/isolate`));
+      } catch (error) {
+        if (statusOf(error) !== 500) throw error;
+        const { json } = error as { json?: { message?: string } };
+        throw new NotIsolatedError(json?.message ?? String(error), { cause: error });
+      }
     },
 
     nodes: async () => [...(await addresses()).keys()],
@@ -106,6 +145,16 @@ export function swarmAgents(options: AgentsOptions): Agents {
       return (await Promise.all(asked)).flat();
     },
   };
+}
+
+/** A call that dockerode knows nothing of. */
+function dial(modem: Docker['modem'], path: string): Promise<void> {
+  const statusCodes = { 204: true, 404: 'no such container', 500: 'server error', 502: 'no engine answers' };
+  return new Promise((resolve, reject) => {
+    modem.dial({ path, method: 'POST', statusCodes }, (error: unknown) =>
+      error instanceof Error ? reject(error) : resolve(),
+    );
+  });
 }
 
 /** No agent passes this on: that it says so is an answer. */
@@ -146,18 +195,21 @@ function onNode(host: string | undefined, task: Task): Address | undefined {
 interface AgentSpec extends Pick<AgentsOptions, 'installation' | 'nodeSocket'> {
   name: string;
   image: string;
-  config: Named;
+  configs: Named[];
   token: Named;
   network: string | undefined;
+  /** Undefined: games share no network. */
+  apart: Isolation | undefined;
 }
 
-function agentSpec({ name, installation, image, config, token, network, nodeSocket }: AgentSpec) {
+function agentSpec({ name, installation, image, configs, token, network, nodeSocket, apart }: AgentSpec) {
   const socket = '/docker.sock';
+  const args = [installation, String(PORT), '/run/secrets/token', socket, ...(apart ? [JSON.stringify(apart)] : [])];
   const file = (target: string) => ({ Name: target, UID: '0', GID: '0', Mode: 0o400 });
   const task = {
     ContainerSpec: {
       Image: image,
-      Command: ['/usr/bin/node', '/agent.ts', installation, String(PORT), '/run/secrets/token', socket],
+      Command: ['/usr/bin/node', '/agent.ts', ...args],
       User: '0:0',
       Labels: { [AGENT_LABEL]: installation },
       Init: true,
@@ -165,7 +217,7 @@ function agentSpec({ name, installation, image, config, token, network, nodeSock
       CapabilityDrop: ['ALL'],
       HealthCheck: { Test: ['NONE'] },
       Mounts: [{ Type: 'bind', Source: nodeSocket, Target: socket }],
-      Configs: [{ ConfigID: config.id, ConfigName: config.name, File: file('/agent.ts') }],
+      Configs: configs.map(({ id, name }, n) => ({ ConfigID: id, ConfigName: name, File: file(`/${FILES[n]}`) })),
       Secrets: [{ SecretID: token.id, SecretName: token.name, File: file('token') }],
     },
     Resources: { Limits: { MemoryBytes: 256 * MIB, Pids: 128 } },
@@ -179,6 +231,8 @@ function agentSpec({ name, installation, image, config, token, network, nodeSock
     Labels: { [AGENT_LABEL]: installation, [SPEC_LABEL]: digest(JSON.stringify([task, network === undefined])) },
     TaskTemplate: task,
     Mode: { Global: {} },
+    // On all nodes at once: games start on none whose agent is an older one.
+    UpdateConfig: { Parallelism: 0 },
     EndpointSpec: { Mode: 'dnsrr', Ports: network === undefined ? [hostPort(PORT)] : [] },
   };
 }
@@ -186,6 +240,11 @@ function agentSpec({ name, installation, image, config, token, network, nodeSock
 interface Named {
   id: string;
   name: string;
+}
+
+function ensureProgram(docker: Docker, agents: string, file: string): Promise<Named> {
+  const program = readFileSync(join(import.meta.dirname, file));
+  return ensureObject(docker, 'configs', `${agents}-${digest(file)}-${digest(program)}`, program);
 }
 
 /** A config or secret of the swarm by its name, which holds the digest of what is in it. */

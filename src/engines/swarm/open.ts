@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type Docker from 'dockerode';
+import type { Address } from '../../kernel/address.ts';
 import type { Log } from '../../kernel/log.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
@@ -27,6 +28,9 @@ export interface OpenSwarm {
     swarmNodeSocket: string;
     fenceCommand: string;
     swarmLostAfterSeconds: number;
+    /** Null: games have no databases. */
+    mysqlAdminUrl: string | null;
+    mysqlAddress: Address;
   };
   docker: Docker.DockerOptions;
   installation: string;
@@ -52,6 +56,7 @@ export async function openSwarm({ store, secret, settings, ...parts }: OpenSwarm
       nodeSocket: settings.swarmNodeSocket,
       agentImage: settings.sandboxImage,
       serversDir,
+      databasePort: settings.mysqlAdminUrl === null ? 0 : settings.mysqlAddress.port,
       secret: secret.derive('swarm agents', ''),
       notes: notesIn(store),
       fenceNode: settings.fenceCommand === '' ? undefined : fenceBy(settings.fenceCommand),

@@ -20,6 +20,17 @@ export function agentLabel(installation: string): string {
 }
 export const AGENT_NONE = 'none';
 
+/** The label of games that wait for a line before they begin, which the agent gives them once they are kept apart. */
+const WAITS_LABEL = 'dormouse.waits';
+
+/** An image as every node is to understand it. */
+export interface NodeImage {
+  /** An id, or a name with its digest. */
+  name: string;
+  /** What its containers begin with, arguments included. */
+  program: readonly string[];
+}
+
 /** What services of one installation have in common. */
 export interface SwarmHome {
   installation: string;
@@ -31,8 +42,7 @@ export interface SwarmHome {
 
 /** Where one service may run, and on what. */
 export interface Placing {
-  /** The image as every node is to understand it: an id, or a name with its digest. */
-  image: string;
+  image: NodeImage;
   /** Undefined: there is none, and the game is published at a port of its node that Docker chooses. */
   networkId: string | undefined;
   /** Only on nodes whose label says this region. */
@@ -68,15 +78,18 @@ export function serviceOptions(spec: GameSpec, installer: boolean, home: SwarmHo
     [LABEL.spec]: specDigest(spec, installer),
   };
   const published = installer ? [] : spec.ports;
+  // The sandbox runs nothing of its owner's, and its image has no shell.
+  const waits = placing.networkId !== undefined && spec.core !== 'sandbox';
   return {
     Name: serviceName(home.installation, spec.serverId),
     Labels: labels,
     TaskTemplate: {
       ContainerSpec: {
-        Image: placing.image,
+        Image: placing.image.name,
+        ...(waits && { Command: afterALine(placing.image.program) }),
         User: home.user,
         Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
-        Labels: labels,
+        Labels: { ...labels, ...(waits && { [WAITS_LABEL]: 'true' }) },
         TTY: false,
         OpenStdin: true,
         Init: true,
@@ -115,6 +128,11 @@ export function serviceOptions(spec: GameSpec, installer: boolean, home: SwarmHo
       ],
     },
   };
+}
+
+/** A program that begins once a line has come to its standard input, of which it sees nothing. */
+function afterALine(program: readonly string[]): string[] {
+  return ['/bin/sh', '-c', 'read -r _ && exec "$@"', 'sh', ...program];
 }
 
 /** A port (TCP) of a task at a free one of its node. */

@@ -6,11 +6,12 @@ import { handOver } from '../docker/containers.ts';
 import { unless, within } from '../docker/errors.ts';
 import { EngineError, type GameSpec } from '../engine.ts';
 import type { Agents } from './agents.ts';
+import { isolateTask } from './isolate-task.ts';
 import { type Manager, type ServiceInfo, installationLabel, newestFirst } from './manager.ts';
 import type { SwarmNetworks } from './networks.ts';
 import type { SwarmNodes } from './nodes.ts';
 import { refusedTask, unplaced } from './refused.ts';
-import { type SwarmHome, pinned, serviceName, serviceOptions } from './service-spec.ts';
+import { type NodeImage, type SwarmHome, pinned, serviceName, serviceOptions } from './service-spec.ts';
 import { type Task, containerOf, isOver, isUp } from './task.ts';
 
 const CALL_MS = MINUTE_MS;
@@ -41,6 +42,8 @@ export interface Services {
   endStray(task: Task): Promise<void>;
   /** Removes a service, once nothing of it runs. Rejects where nobody can tell. */
   discard(found: Found): Promise<void>;
+  /** Resolves once what runs of a task is kept apart from other games, or has ended. Rejects with EngineError where it cannot be. */
+  isolate(task: Task): Promise<void>;
   /** The task once it has ended. */
   ended(task: Task, signal?: AbortSignal): Promise<Task>;
 }
@@ -52,7 +55,7 @@ interface Parts {
   nodes: Pick<SwarmNodes, 'offAt' | 'wasOff' | 'requireReachable' | 'nameOf'>;
   home: SwarmHome;
   /** Sees to it that an image is there, and tells what every node is to know it by. */
-  imageFor: (image: string) => Promise<string>;
+  imageFor: (image: string) => Promise<NodeImage>;
   /** Called with a service that is about to be removed. */
   beforeDiscard: (found: Found) => Promise<void>;
 }
@@ -102,11 +105,29 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
       }
       if (isOver(task) || isUp(task)) {
         await pin(service, task);
+        await requireIsolated({ service, task });
         return task;
       }
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
     }
     throw new EngineError('unknown', 'The service of the server disappeared while it started.');
+  }
+
+  /** It runs apart from other games, or not at all. */
+  async function requireIsolated(found: Found & { task: Task }): Promise<void> {
+    try {
+      await isolate(found.task);
+    } catch (error) {
+      // Its agent may be what is missing; Swarm then ends it.
+      await end(found.task, 0).catch(() => undefined);
+      await discard({ ...found, task: await manager.task(found.task.ID) });
+      throw error;
+    }
+  }
+
+  async function isolate(task: Task): Promise<void> {
+    if ((await networks.ensure()) === undefined) return;
+    await isolateTask({ agents, manager, node: nodes.nameOf(task) }, task);
   }
 
   /**
@@ -151,6 +172,7 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
   return {
     find,
     discard,
+    isolate,
     ended,
 
     async endStray(task) {

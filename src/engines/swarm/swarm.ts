@@ -16,9 +16,10 @@ import { type Agents, swarmAgents } from './agents.ts';
 import { fencedManager, managerOf } from './manager.ts';
 import { swarmNetworks } from './networks.ts';
 import { type SwarmNodesOptions, openSwarmNodes } from './nodes.ts';
+import type { NodeImage } from './service-spec.ts';
 import { checkSharedFolder } from './shared-folder.ts';
 import { type Found, swarmServices } from './services.ts';
-import { type Task, containerOf, gameOf, isOver, isUp, placesIn, placesOn } from './task.ts';
+import { type Task, containerOf, gameOf, isOver, isUp, labelsOf, placesIn, placesOn } from './task.ts';
 import { watchSwarm } from './watch.ts';
 
 /** How long an ended container's node is asked how it ended. */
@@ -51,6 +52,8 @@ export interface SwarmEngineOptions
   serversDir?: string;
   /** The Docker socket of each node; Swarm's placeholders for nodes may stand in it. */
   nodeSocket: string;
+  /** The port (TCP) at which games find their databases; 0: there are none. */
+  databasePort: number;
 }
 
 /**
@@ -70,7 +73,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
     await ensureImage(image);
     return await sameEverywhere(docker, image);
   };
-  const image = () => imageFor(options.agentImage);
+  const image = async () => (await imageFor(options.agentImage)).name;
   const agents = swarmAgents({ ...options, docker, manager, networks, image });
   const home = { installation, user: `${uid}:${uid}`, region: options.region };
   const { serversDir: dir } = options;
@@ -167,6 +170,17 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
     return { type: 'down', game: down };
   }
 
+  /** Games that began before this release, or while no agent was there: those that go on. */
+  async function isolateAll(nodeId: string): Promise<void> {
+    const there = (await services.all().catch(() => [])).filter((task) => task.NodeID === nodeId && isUp(task));
+    for (const task of there) {
+      const server = labelsOf(task)[LABEL.server];
+      await services
+        .isolate(task)
+        .catch((err: unknown) => log.error({ err, server }, 'a game that runs is not kept apart from others; stop it'));
+    }
+  }
+
   const engine: Engine = {
     kind: 'swarm',
     nodes,
@@ -261,6 +275,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
           installation,
           log,
           told,
+          reached: (nodeId) => void isolateAll(nodeId),
           heard({ action, containerId }) {
             if (action === 'oom') oomSeen.add(containerId);
             if (action === 'destroy') oomSeen.delete(containerId);
@@ -317,8 +332,10 @@ async function printingOf(agents: Agents, task: Task) {
 }
 
 /** An image by its digest in a registry; by its id where it is in none, and must have been loaded on each node. */
-async function sameEverywhere(docker: Docker, image: string): Promise<string> {
-  const { RepoDigests: digests, Id: id } = await within(30_000, docker.getImage(image).inspect());
+async function sameEverywhere(docker: Docker, image: string): Promise<NodeImage> {
+  const { RepoDigests: digests, Id: id, Config: config } = await within(30_000, docker.getImage(image).inspect());
   const name = image.replace(/(?::[\w.-]+|@.*)$/, '');
-  return digests?.find((digest) => digest.startsWith(`${name}@`)) ?? id;
+  const { Entrypoint: entry, Cmd: args } = config as { Entrypoint?: string[] | null; Cmd?: string[] | null };
+  const program = [...(entry ?? []), ...(args ?? [])];
+  return { name: digests?.find((digest) => digest.startsWith(`${name}@`)) ?? id, program };
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type Docker from 'dockerode';
 import type { Logger } from 'pino';
 import { createKeyedMutex } from '../../kernel/mutex.ts';
 import { LABEL } from '../docker/container.ts';
@@ -21,6 +22,8 @@ export interface SwarmWatch {
   log: Logger;
   /** What an event of a container means; undefined: nothing to tell. Called one after the other for each server. */
   told: (event: ContainerEvent) => Promise<EngineEvent | undefined>;
+  /** Called with a node whose agent tells of its games from now on. */
+  reached: (nodeId: string) => void;
   /** Told each event of a server as it comes. */
   heard: (event: ContainerEvent) => void;
 }
@@ -32,7 +35,7 @@ export interface SwarmWatch {
 export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => void): () => void {
   const { agents, nodes, services, installation, log } = parts;
   const stop = new AbortController();
-  const streams = new Map<string, { end: () => void; isOpen: boolean }>();
+  const streams = new Map<string, { docker: Docker; end: () => void; isOpen: boolean }>();
   const withLock = createKeyedMutex();
   const began = Date.now();
   let isAway: boolean | undefined;
@@ -58,11 +61,16 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
 
   async function follow(id: string): Promise<void> {
     const docker = await agents.on(id);
-    const stream = { end: () => {}, isOpen: false };
+    const before = streams.get(id);
+    if (before?.docker === docker) return;
+    // An agent that has begun anew is at another address.
+    before?.end();
+    const stream = { docker, end: () => {}, isOpen: false };
     stream.end = watchContainers(docker, installation, log, async (event) => {
       if (event === 'away') stream.isOpen = false;
       else if (event === 'missed') {
         stream.isOpen = true;
+        parts.reached(id);
         if (hasBegun) emit({ type: 'resync' });
       } else void withLock(event.labels[LABEL.server] ?? '', () => onEvent(event));
     });
@@ -83,7 +91,7 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
       end();
       streams.delete(id);
     }
-    for (const id of present) if (ready.includes(id) && !streams.has(id)) await follow(id);
+    for (const id of present) if (ready.includes(id)) await follow(id);
     const all = ready.every((id) => streams.get(id)?.isOpen);
     const begins = !hasBegun && (all || Date.now() - began > FIRST_MS);
     hasBegun ||= begins;

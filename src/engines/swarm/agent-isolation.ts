@@ -1,0 +1,246 @@
+import { type ClientRequest, request } from 'node:http';
+import { type Isolation, rulesFor } from './agent-rules.ts';
+
+// The part of the agent (agent.ts) that keeps games apart on the network that they share with the service and the proxies, which
+// Docker itself cannot do on an overlay. It puts rules for packets into the network name space of each game: onto that network a
+// game sends nothing but answers of its own ports to whoever has connected to them, and calls to the database server where there
+// is one. The rules look at single packets, so they also end what was open before them.
+//
+// They are made by a container that runs for some tenths of a second within the game's network, and has no right but that to its
+// rules. It runs the node's own iptables, which Docker needs as well.
+
+export interface IsolationOptions extends Isolation {
+  installation: string;
+  /** The Docker socket of this node. */
+  socketPath: string;
+}
+
+export interface Isolator {
+  /** Resolves once the rules of a container's network have been seen to be there, or it has ended; lets a game begin that waits for them. */
+  isolate(id: string): Promise<void>;
+  /** Does so from now on with each game as it starts, and with those that run. */
+  begin(): void;
+}
+
+/** The label of games that wait for a line before they begin. */
+const WAITS = 'dormouse.waits';
+const INSTALLATION = 'dormouse.installation';
+const HELPER = 'dormouse.isolates';
+const CALL_MS = 20_000;
+const AGAIN_MS = 500;
+/** A game that has run for longer has had its line, though an agent that began later does not know it. */
+const WAITS_MS = 300_000;
+/** Where a node may have iptables, its libraries and a shell. Not every node has all of them. */
+const PROGRAMS = ['/usr', '/bin', '/sbin', '/lib', '/lib64', '/etc/alternatives'];
+const MISSING = /bind source path does not exist: (\S+)/;
+
+interface Container {
+  State: { Running: boolean; StartedAt: string };
+  Config: { Labels?: Record<string, string> };
+  NetworkSettings: { Networks?: Record<string, { NetworkID: string; IPAddress: string; IPPrefixLen: number }> };
+}
+
+export function isolator(options: IsolationOptions): Isolator {
+  const { installation, socketPath, network, image } = options;
+  const ours = `${INSTALLATION}=${installation}`;
+  /** Containers whose rules are there, or are being made. */
+  const done = new Map<string, Promise<void>>();
+  let programs = PROGRAMS;
+
+  async function call(method: string, path: string, body?: unknown): Promise<string> {
+    const { status, text } = await answerOf(asked(method, path, body));
+    if (status < 400) return text;
+    throw new Error(messageIn(text) ?? `${method} ${path} was answered with ${status}`);
+  }
+
+  function asked(method: string, path: string, body?: unknown, signal = AbortSignal.timeout(CALL_MS)): ClientRequest {
+    const data = body === undefined ? '' : JSON.stringify(body);
+    const headers = { host: 'docker', 'content-type': 'application/json', 'content-length': Buffer.byteLength(data) };
+    const asked = request({ socketPath, path, method, headers, signal });
+    asked.end(data);
+    return asked;
+  }
+
+  const inspect = async (id: string) => JSON.parse(await call('GET', `/containers/${id}/json`)) as Container;
+
+  /** Of what has ended meanwhile, nothing has to be kept apart. */
+  async function isolateRunning(id: string): Promise<void> {
+    try {
+      await isolateNow(id);
+    } catch (error) {
+      if ((await inspect(id)).State.Running) throw error;
+      done.delete(id);
+    }
+  }
+
+  async function isolateNow(id: string): Promise<void> {
+    const info = await inspect(id);
+    const at = Object.values(info.NetworkSettings.Networks ?? {}).find(({ NetworkID }) => NetworkID === network);
+    if (at !== undefined) await within(id, rulesFor(options, at.IPAddress, at.IPPrefixLen));
+    const age = Date.now() - Date.parse(info.State.StartedAt);
+    if (info.Config.Labels?.[WAITS] === 'true' && age < WAITS_MS) await begins(id);
+  }
+
+  /** Runs a script of the node's shell, which may change rules, within a container's network. */
+  async function within(id: string, script: string): Promise<void> {
+    const helper = await create(id, script);
+    try {
+      await call('POST', `/containers/${helper}/start`);
+      const { StatusCode: code } = JSON.parse(await call('POST', `/containers/${helper}/wait`)) as {
+        StatusCode: number;
+      };
+      if (code === 0) return;
+      const said = (await call('GET', `/containers/${helper}/logs?stdout=1&stderr=1`)).trim();
+      throw new Error(said.replaceAll(/\s+/g, ' ') || `iptables ended with code ${code}`);
+    } finally {
+      // Nobody waits for that; the next agent looks for what is left.
+      call('DELETE', `/containers/${helper}?force=1&v=1`).catch(() => undefined);
+    }
+  }
+
+  async function create(id: string, script: string): Promise<string> {
+    for (;;) {
+      try {
+        const made = await call('POST', '/containers/create', helperFor({ id, script, image, installation, programs }));
+        return (JSON.parse(made) as { Id: string }).Id;
+      } catch (error) {
+        const missing = MISSING.exec(String(error))?.[1];
+        if (missing === undefined || !programs.includes(missing)) throw error;
+        programs = programs.filter((path) => path !== missing);
+      }
+    }
+  }
+
+  /** Writes the line that a game waits for to its standard input. */
+  function begins(id: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const path = `/containers/${id}/attach?stream=1&stdin=1`;
+      const headers = { host: 'docker', connection: 'Upgrade', upgrade: 'tcp', 'content-length': '0' };
+      const signal = AbortSignal.timeout(CALL_MS);
+      request({ socketPath, path, method: 'POST', headers, signal })
+        .on('upgrade', (_, socket) => {
+          socket.on('error', reject).on('close', () => resolve());
+          socket.resume().end('\n');
+        })
+        .on('response', (answer) => reject(new Error(`its input is not open: ${answer.resume().statusCode}`)))
+        .on('error', reject)
+        .end();
+    });
+  }
+
+  function isolate(id: string): Promise<void> {
+    const now = done.get(id) ?? isolateRunning(id);
+    done.set(id, now);
+    now.catch(() => done.delete(id));
+    return now;
+  }
+
+  function told(line: string): void {
+    const { Action: action, Actor: actor } = JSON.parse(line) as { Action?: string; Actor?: { ID?: string } };
+    if (actor?.ID === undefined) return;
+    if (action === 'die') done.delete(actor.ID);
+    else isolate(actor.ID).catch(failed(`${actor.ID} could not be kept apart`));
+  }
+
+  /** Games that have begun while nobody listened. */
+  async function catchUp(): Promise<void> {
+    const running = JSON.parse(await call('GET', `/containers/json?${filters({ label: [ours] })}`)) as { Id: string }[];
+    const ids = running.map(({ Id: id }) => id);
+    for (const id of done.keys()) if (!ids.includes(id)) done.delete(id);
+    for (const id of ids) await isolate(id).catch(failed(`${id} could not be kept apart`));
+  }
+
+  function begin(): void {
+    const query = filters({ type: ['container'], event: ['start', 'die'], label: [ours] });
+    let isOver = false;
+    const again = () => {
+      if (!isOver) setTimeout(begin, AGAIN_MS);
+      isOver = true;
+    };
+    asked('GET', `/events?${query}`, undefined, new AbortController().signal)
+      .on('error', again)
+      .on('response', (answer) => {
+        catchUp().catch(failed('what runs could not be looked at'));
+        let rest = '';
+        answer.setEncoding('utf8').on('data', (chunk: string) => {
+          const lines = (rest + chunk).split('\n');
+          rest = lines.pop() ?? '';
+          for (const line of lines) if (line.trim() !== '') told(line);
+        });
+        answer.on('error', () => undefined).on('close', again);
+      });
+  }
+
+  async function removeLeftovers(): Promise<void> {
+    const query = filters({ label: [`${HELPER}=${installation}`] });
+    const left = JSON.parse(await call('GET', `/containers/json?all=1&${query}`)) as { Id: string }[];
+    for (const { Id: id } of left) await call('DELETE', `/containers/${id}?force=1&v=1`).catch(() => undefined);
+  }
+
+  return {
+    isolate,
+    begin: () => void removeLeftovers().then(begin, () => setTimeout(begin, AGAIN_MS)),
+  };
+}
+
+/** What becomes of an error that nobody waits for: it is in the agent's log. */
+function failed(what: string): (error: unknown) => void {
+  return (error) => console.error(what, error);
+}
+
+function filters(wanted: Record<string, string[]>): string {
+  return `filters=${encodeURIComponent(JSON.stringify(wanted))}`;
+}
+
+function answerOf(asked: ClientRequest): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    asked.on('error', reject).on('response', (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      answer.on('error', reject).on('end', () => resolve({ status: answer.statusCode ?? 500, text }));
+    });
+  });
+}
+
+function messageIn(text: string): string | undefined {
+  try {
+    return (JSON.parse(text) as { message?: string }).message;
+  } catch {
+    return undefined;
+  }
+}
+
+interface Helper {
+  id: string;
+  script: string;
+  image: string;
+  installation: string;
+  programs: readonly string[];
+}
+
+function helperFor({ id, script, image, installation, programs }: Helper): object {
+  return {
+    Image: image,
+    User: '0:0',
+    Entrypoint: ['/bin/sh', '-c', script],
+    Cmd: [],
+    Env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin'],
+    Labels: { [HELPER]: installation },
+    // What it prints then comes as it is.
+    Tty: true,
+    Healthcheck: { Test: ['NONE'] },
+    HostConfig: {
+      NetworkMode: `container:${id}`,
+      CapDrop: ['ALL'],
+      CapAdd: ['NET_ADMIN'],
+      SecurityOpt: ['no-new-privileges', 'label=disable'],
+      ReadonlyRootfs: true,
+      // Where iptables of older kinds keeps its lock.
+      Tmpfs: { '/run': 'rw,nosuid,nodev,noexec,size=1m' },
+      Mounts: programs.map((path) => ({ Type: 'bind', Source: path, Target: path, ReadOnly: true })),
+      Memory: 2 ** 26,
+      PidsLimit: 64,
+      LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '1' } },
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import test from 'ava';
+import { NotIsolatedError } from '../../src/engines/swarm/agents.ts';
+import { rulesFor } from '../../src/engines/swarm/agent-rules.ts';
+import { type IsolateTaskParts, isolateTask } from '../../src/engines/swarm/isolate-task.ts';
+import type { Task } from '../../src/engines/swarm/task.ts';
+
+const taskIn = (State: string) =>
+  ({
+    ID: 't1',
+    NodeID: 'n1',
+    Status: { State, ContainerStatus: { ContainerID: 'c1' } },
+  }) as Task;
+const missing = Object.assign(new Error('no such container of this installation'), { statusCode: 404 });
+
+/** A node whose agent answers in turn with these, and from then on with the last; undefined: it is done. */
+function nodeThat(answers: (Error | undefined)[], state = 'running') {
+  const asked: string[] = [];
+  const parts: IsolateTaskParts = {
+    agents: {
+      async isolate(nodeId, containerId) {
+        asked.push(`${containerId} on ${nodeId}`);
+        const answer = answers[Math.min(asked.length, answers.length) - 1];
+        if (answer) throw answer;
+      },
+    },
+    manager: { task: async () => taskIn(state) },
+    node: 'one',
+  };
+  return { asked, parts };
+}
+
+test('a game is kept apart once the agent of its node can: an older one is not believed', async (t) => {
+  const { asked, parts } = nodeThat([missing, undefined]);
+  await isolateTask(parts, taskIn('running'));
+  t.deepEqual(asked, ['c1 on n1', 'c1 on n1']);
+});
+
+test('a node that cannot keep a game apart is named, with what is to be done', async (t) => {
+  const { asked, parts } = nodeThat([new NotIsolatedError('sh: iptables-restore: not found')]);
+  const error = await t.throwsAsync(isolateTask(parts, taskIn('running')));
+  t.like(error, {
+    code: 'unknown',
+    message: 'one could not keep the game apart from other games: sh: iptables-restore: not found.',
+  });
+  t.regex((error as Error & { suggestion: string }).suggestion, /needs iptables/);
+  t.is(asked.length, 1);
+});
+
+test('nor does a game run where no agent answers', async (t) => {
+  const { parts } = nodeThat([missing]);
+  const message = 'one could not keep the game apart from other games: what the service runs there does not answer.';
+  await t.throwsAsync(isolateTask({ ...parts, agentMs: 0 }, taskIn('running')), { message });
+});
+
+test('of a game that has ended nothing has to be kept apart', async (t) => {
+  const { asked, parts } = nodeThat([missing], 'complete');
+  await isolateTask(parts, taskIn('running'));
+  await isolateTask(parts, taskIn('failed'));
+  t.is(asked.length, 1);
+});
+
+test('the rules are for the network that a game’s address is in', (t) => {
+  const isolation = { network: 'n', image: 'i', answers: [25_565], databasePort: 0, dataPathPort: 4_789 };
+  const script = rulesFor(isolation, '10.20.21.7', 20);
+  t.true(script.includes('"-d 10.20.16.0/20 -j DROP"'));
+  t.true(script.includes('[ "$to" = 0010140A ]'), 'as the kernel writes it');
+  t.false(script.includes('--dport 3306'));
+  t.true(rulesFor({ ...isolation, databasePort: 3_306 }, '10.20.21.7', 20).includes('! --sport 3306 --dport 3306'));
+});
