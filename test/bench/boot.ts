@@ -4,6 +4,8 @@ import { prepareService, startService } from './service.ts';
 
 const SLEEPING = 10_000;
 const RUNS = 5;
+/** A start has V8's own threads beside it, which compile and collect. */
+const CORES = '0,1';
 
 /** From the start of the process until the service is ready, with nobody and with many asleep. */
 export async function run(report: Report): Promise<void> {
@@ -18,7 +20,7 @@ export async function run(report: Report): Promise<void> {
       ]);
       for (let round = 0; round <= RUNS; round++) {
         for (const [folder, readyMs] of times) {
-          const service = await startService(0, folder);
+          const service = await startService(CORES, folder);
           await service.stop();
           // The first start makes what every installation has: its secret, its lease.
           if (round > 0) readyMs.push(service.readyMs);
