@@ -11,7 +11,7 @@ import { homeHost } from './kernel/home-address.ts';
 import { isContainer } from './kernel/process-identity.ts';
 import { hearStrayErrors } from './kernel/stray-errors.ts';
 import { systemClock } from './kernel/system-clock.ts';
-import { type Stuck, startWatchdog } from './kernel/watchdog.ts';
+import { startWatchdog } from './kernel/watchdog.ts';
 import { removeSecondFactor, resetPassword } from './people/reset-password.ts';
 import { welcomeText } from './people/welcome.ts';
 import { helpText, settingsText } from './settings-help.ts';
@@ -21,9 +21,6 @@ import { backupService, restoreService } from './store/service-backup.ts';
 import { type Store, openStore } from './store/store.ts';
 import { systemdUnit } from './systemd-unit.ts';
 import { TABLES } from './tables.ts';
-
-/** The watchdog's thread takes as much as a tenth of a start, which most are over by then. */
-const WATCHED_AFTER_MS = 1_000;
 
 /** What can be done in place of the service: each does it and ends. */
 const COMMANDS: Readonly<Record<string, (config: Config, argument: string | undefined) => Promise<string>>> = {
@@ -64,8 +61,7 @@ async function serve(config: Config): Promise<void> {
   const log = createLog({ level: config.logLevel });
   const stopping = new AbortController();
   const starting = startApp(config, log, () => process.exit(1), undefined, stopping.signal);
-  const onStuck = (stuck: Stuck) => log.error(stuck, 'the event loop was stuck');
-  const stopWatchdog = startWatchdog({ onStuck, afterMs: WATCHED_AFTER_MS });
+  const stopWatchdog = startWatchdog({ onStuck: (stuck) => log.error(stuck, 'the event loop was stuck') });
   const letGo = async () => {
     stopping.abort();
     await stopWatchdog();

@@ -19,7 +19,6 @@ import { mountPublic } from './public-mount.ts';
 import type { PublicOperation } from './public-operation.ts';
 import { type RateLimit, createRateLimit } from './rate-limit.ts';
 import { newRouter } from './router.ts';
-import { ownTurn } from './turn.ts';
 import { type Browsers, mountSession } from './session/session-mount.ts';
 import type { SessionOperation } from './session/session-operation.ts';
 
@@ -102,8 +101,6 @@ export function createApi({ log, clock, rate, ...options }: ApiOptions): Koa {
 }
 
 const requestId: Middleware = async function requestId(ctx, next) {
-  const turn = ownTurn();
-  if (turn !== undefined) await turn;
   const given = ctx.get('x-request-id');
   ctx.state.requestId = REQUEST_ID.test(given) ? given : randomUUID();
   ctx.set('X-Request-Id', ctx.state.requestId as string);

@@ -12,7 +12,6 @@ import { type Principal, credentialId } from './principal.ts';
 import { WrittenReply } from './reply.ts';
 import { type Watched, sendEvents } from './sse.ts';
 import type { StreamSlots } from './stream-slots.ts';
-import { ownTurn } from './turn.ts';
 
 /** Decides who may call: once for each call and, without counting as a call, again while a stream is open. */
 export interface Authorizer {
@@ -164,8 +163,6 @@ function writing(operation: AnsweringWith<'text'>, authorizer: Authorizer): Midd
 
 async function admit(ctx: Context, operation: Operation, { authorize }: Authorizer): Promise<Principal> {
   const principal = await authorize(ctx.headers, operation);
-  const turn = ownTurn();
-  if (turn !== undefined) await turn;
   ctx.state.credential = credentialId(principal);
   ctx.state.accountId = principal.accountId;
   return principal;

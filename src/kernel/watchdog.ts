@@ -17,8 +17,6 @@ export interface WatchdogOptions {
   stuckMs?: number;
   /** Descriptor to which a line is written while it is stuck. Default: standard error. */
   tellTo?: number;
-  /** When it begins to watch. Default: at once. */
-  afterMs?: number;
 }
 
 /** What its thread is given. */
@@ -36,17 +34,7 @@ const ASK = Symbol.for('dormouse.doing');
  * Watches this thread's event loop from another one: who waits for it is told within 2 s that it is stuck, and by what. The
  * thread looks four times in that span and does nothing else. It keeps no process from ending. Gives what ends it.
  */
-export function startWatchdog({ afterMs = 0, ...options }: WatchdogOptions): () => Promise<void> {
-  if (afterMs === 0) return watch(options);
-  let stop = async () => {};
-  const timer = setTimeout(() => (stop = watch(options)), afterMs).unref();
-  return async () => {
-    clearTimeout(timer);
-    await stop();
-  };
-}
-
-function watch({ onStuck, stuckMs = STUCK_MS, tellTo = 2 }: WatchdogOptions): () => Promise<void> {
+export function startWatchdog({ onStuck, stuckMs = STUCK_MS, tellTo = 2 }: WatchdogOptions): () => Promise<void> {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const beat = setInterval(() => void Atomics.add(beats, 0, 1), stuckMs / BEATS_PER_SPAN).unref();
   // Called by the thread while this one stands still, in the middle of what it does.
