@@ -1,9 +1,11 @@
 import type { Router } from '@koa/router';
 import type { IndexedRouter } from '../../src/http/router.ts';
 
-/** Every method and path that a router answers, as they were added. */
+/** Every method and path that a router answers, in the order in which they were added; HEAD wherever it answers GET. */
 export function routesOf(router: Router): { method: string; path: string }[] {
-  return (router as IndexedRouter).added.flatMap(([path, methods]) =>
-    methods.map((method) => ({ method: method.toUpperCase(), path: String(path) })),
-  );
+  return (router as IndexedRouter).added.flatMap(([path, added]) => {
+    const methods = added.map((method) => method.toUpperCase());
+    const all = methods.includes('GET') ? ['HEAD', ...methods] : methods;
+    return all.map((method) => ({ method, path: String(path) }));
+  });
 }

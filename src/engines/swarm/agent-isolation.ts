@@ -1,5 +1,5 @@
 import { type ClientRequest, request } from 'node:http';
-import { type Isolation, rulesFor } from './agent-rules.ts';
+import { type Isolation, WAITS, rulesFor } from './agent-rules.ts';
 
 // The part of the agent (agent.ts) that keeps games apart on the network that they share with the service and the proxies, which
 // Docker itself cannot do on an overlay. It puts rules for packets into the network name space of each game: onto that network a
@@ -22,8 +22,6 @@ export interface Isolator {
   begin(): void;
 }
 
-/** The label of games that wait for a line before they begin. */
-const WAITS = 'dormouse.waits';
 const INSTALLATION = 'dormouse.installation';
 const HELPER = 'dormouse.isolates';
 const CALL_MS = 20_000;

@@ -1,5 +1,8 @@
 // The rules of agent-isolation.ts, as a script of a node's shell.
 
+/** The label of games that wait for a line before they begin, which the agent gives them once they are kept apart. */
+export const WAITS = 'dormouse.waits';
+
 /** What is to be kept apart, as agents.ts hands it over to the agent. */
 export interface Isolation {
   /** The id of the network that games share. */

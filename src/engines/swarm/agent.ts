@@ -6,10 +6,11 @@ import { type Isolator, isolator } from './agent-isolation.ts';
 import type { Isolation } from './agent-rules.ts';
 
 // A program of its own, which runs once on every node of a swarm: the service hands it to Swarm as it is (see agents.ts), so
-// it imports nothing but Node and what else is handed over with it. It passes on, to the Docker Engine of its node, the few calls that the service needs there
-// and that a manager cannot do for it: what the games of one installation use and print, how they ended, and ending them.
-// Nothing else gets through: no creating, no exec, no other container, nobody without the secret, which both ends prove to one
-// another by TLS with a pre-shared key. One call it answers by itself: `isolate` keeps a game apart from all others.
+// it imports nothing but Node and what else is handed over with it. It passes on, to the Docker Engine of its node, the few calls
+// that the service needs there and that a manager cannot do for it: what the games of one installation use and print, how they
+// ended, and ending them. Nothing else gets through: no creating, no exec, no other container, nobody without the secret, which
+// both ends prove to one another by TLS with a pre-shared key. One call it answers by itself: `isolate` keeps a game apart from
+// all others.
 
 const [installation = '', port = '', secretFile = '', socketPath = '/var/run/docker.sock', isolation = ''] =
   process.argv.slice(2);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { MIB } from '../../kernel/units.ts';
 import { GAME_PORT, LABEL, containerName, specDigest, temporary } from '../docker/container.ts';
 import type { GameSpec } from '../engine.ts';
+import { WAITS } from './agent-rules.ts';
 
 /** The label of nodes that says in which region they stand. */
 export const REGION_LABEL = 'dormouse.region';
@@ -19,9 +20,6 @@ export function agentLabel(installation: string): string {
   return `dormouse.agent.${installation}`;
 }
 export const AGENT_NONE = 'none';
-
-/** The label of games that wait for a line before they begin, which the agent gives them once they are kept apart. */
-const WAITS_LABEL = 'dormouse.waits';
 
 /** An image as every node is to understand it. */
 export interface NodeImage {
@@ -89,7 +87,7 @@ export function serviceOptions(spec: GameSpec, installer: boolean, home: SwarmHo
         ...(waits && { Command: afterALine(placing.image.program) }),
         User: home.user,
         Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
-        Labels: { ...labels, ...(waits && { [WAITS_LABEL]: 'true' }) },
+        Labels: { ...labels, ...(waits && { [WAITS]: 'true' }) },
         TTY: false,
         OpenStdin: true,
         Init: true,
