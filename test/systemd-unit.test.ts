@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { systemdUnit } from '../src/systemd-unit.ts';
 import { COMPILE_CACHE } from './support/compile-cache.ts';
-import { needs } from './support/needs.ts';
+import { isHere } from './support/needs.ts';
 
 const run = promisify(execFile);
 const HOME = join(import.meta.dirname, '..');
@@ -30,8 +30,7 @@ const valueOf = (unit: string, name: string) => new RegExp(`^${name}=(.*)$`, 'm'
 
 const AWKWARD = { user: 'daemon', node: process.execPath, home: '/opt/a $b', dataDir: '/srv/100%/"$x"' };
 
-test('systemd takes the printed unit as it is, and finds it well kept in', async (t) => {
-  if (!(await needs(t, 'systemd'))) return;
+test.runIf(isHere('systemd'))('systemd takes the printed unit as it is, and finds it well kept in', async (t) => {
   const file = join(await folder(t), 'dormouse.service');
   for (const unit of [systemdUnit(AWKWARD), await printed(await folder(t))]) {
     await writeFile(file, unit);

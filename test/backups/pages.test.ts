@@ -4,7 +4,7 @@ import test from 'ava';
 import { insertBackup, listBackups } from '../../src/backups/rows.ts';
 import { createOffSite } from '../../src/backups/offsite/offsite.ts';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
 import { plant } from '../support/tree.ts';
 import { WORLD, archiveOf, backUp, backupsOf, ended, find, hold, rootOf } from './parts.ts';
@@ -158,8 +158,7 @@ test('who may only play has no backups; a member has', async (t) => {
   t.is((await it.submit('/servers/lobby/backups/make', {}, other)).status, 303);
 });
 
-test('a backup is watched being made, and restored by keyboard', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a backup is watched being made, and restored by keyboard', async (t) => {
   const it = await panel(t);
   await it.command('lobby', 'START');
   await it.reach('lobby', 'running');
@@ -184,8 +183,7 @@ test('a backup is watched being made, and restored by keyboard', async (t) => {
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`backups, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`backups, ${colorScheme}: nothing keeps anybody out`, async (t) => {
     const it = await panel(t);
     const { page } = await it.open('/servers/lobby/backups', { ...PHONE, colorScheme });
     await accessible(t, page);

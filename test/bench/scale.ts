@@ -6,7 +6,7 @@ import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { startPostgres } from '../store/postgres.ts';
 import { START, chargeDue, fillAwake } from '../support/many-awake.ts';
-import { isHere } from '../support/needs.ts';
+import { lookForParts } from '../support/needs.ts';
 import { cpuMs, message, rssBytes, startRole } from './children.ts';
 import { inFolder } from './control.ts';
 import { median, type Report } from './figures.ts';
@@ -41,7 +41,7 @@ export async function run(report: Report): Promise<void> {
     await inFolder((folder) => measure(report, 'SQLite', servers, { folder }));
     await inFolder((folder) => charge(report, 'SQLite', servers, `sqlite:${join(folder, 'meter.db')}`));
   }
-  if (!(await isHere('postgres'))) return report.progress('PostgreSQL is not installed: SQLite alone');
+  if (!(await lookForParts()).present.includes('postgres')) return report.progress('PostgreSQL is not installed: SQLite alone');
   const postgres = await startPostgres({ durable: true });
   try {
     for (const servers of SIZES) {

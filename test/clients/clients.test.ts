@@ -8,15 +8,14 @@ import { describeApi } from '../../src/reference.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { fakeRegistry } from '../fakes/registry.ts';
 import { api } from '../support/api-harness.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 
 const HERE = import.meta.dirname;
 const TOOLS = join(HERE, '../../node_modules/.cache/client-tools/bin');
 /** They end after half an hour. */
 const NOT_TRIED = ['StreamServerLogs', 'StreamServerEvents', 'StreamMachines'];
 
-test.serial('a client of Python is generated without a warning, and makes a server', async (t) => {
-  if (!(await needs(t, 'client-tools'))) return;
+test.serial.runIf(isHere('client-tools'))('a client of Python is generated without a warning, and makes a server', async (t) => {
   const { origin, key, ok } = await api(t);
   const { folder, file } = await documentFile(t, origin);
   const config = join(folder, 'config.yaml');
@@ -29,8 +28,7 @@ test.serial('a client of Python is generated without a warning, and makes a serv
   t.like(await ok('GET', '/v1/servers/from-python'), { name: 'From Python' });
 });
 
-test.serial('a client of Go is generated, compiles, and makes a server', async (t) => {
-  if (!(await needs(t, 'client-tools'))) return;
+test.serial.runIf(isHere('client-tools'))('a client of Go is generated, compiles, and makes a server', async (t) => {
   const { origin, key, ok } = await api(t);
   const { folder, file } = await documentFile(t, origin);
   await cp(join(HERE, 'go'), folder, { recursive: true });
@@ -41,8 +39,7 @@ test.serial('a client of Go is generated, compiles, and makes a server', async (
   t.like(await ok('GET', '/v1/servers/from-go'), { name: 'From Go' });
 });
 
-test.serial('what schemathesis makes of the document finds no fault with the service', async (t) => {
-  if (!(await needs(t, 'client-tools'))) return;
+test.serial.runIf(isHere('client-tools'))('what schemathesis makes of the document finds no fault with the service', async (t) => {
   const telemetry = { expose: async () => '', contentType: 'text/plain', answered: () => {} };
   const registries = [fakeRegistry('modrinth'), fakeRegistry('curseforge')];
   const { origin, key, ok } = await api(t, { registries, telemetry });

@@ -6,7 +6,6 @@ import type { ExecutionContext } from 'ava';
 import Docker from 'dockerode';
 import { pino } from 'pino';
 import { createDockerEngine } from '../../src/engines/docker/docker.ts';
-import { needs } from '../support/needs.ts';
 import { IMAGE, busyboxImage } from './busybox-image.ts';
 import { type Behaviour, type Bench, named } from './engine.ts';
 import { gameSpec } from './game-spec.ts';
@@ -20,8 +19,7 @@ export interface DockerBench extends Bench {
 
 let image: Promise<void> | undefined;
 
-export async function dockerBench(t: ExecutionContext): Promise<DockerBench | undefined> {
-  if (!(await needs(t, 'docker'))) return undefined;
+export async function dockerBench(t: ExecutionContext): Promise<DockerBench> {
   await (image ??= busyboxImage());
   const docker = new Docker();
   const installation = `t${randomBytes(5).toString('hex')}`;

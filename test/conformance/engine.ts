@@ -52,8 +52,8 @@ export interface Bench {
   publishedAt?: (serverId: string) => Promise<string>;
 }
 
-/** Makes a bench that is torn down with the test; undefined where its outside system is missing. */
-export type MakeBench = (t: ExecutionContext) => Promise<Bench | undefined>;
+/** Makes a bench that is torn down with the test. */
+export type MakeBench = (t: ExecutionContext) => Promise<Bench>;
 
 const never = new AbortController().signal;
 
@@ -62,8 +62,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
   const holds = (title: string, body: (t: ExecutionContext, bench: Bench) => Promise<void>) => {
     test.serial(`${name}: ${title}`, async (t) => {
       t.timeout(300_000);
-      const bench = await makeBench(t);
-      if (bench) await body(t, bench);
+      await body(t, await makeBench(t));
     });
   };
 

@@ -7,7 +7,6 @@ import { openBubblewrap } from '../../src/engines/process/bubblewrap.ts';
 import type { Confinement } from '../../src/engines/process/confinement.ts';
 import { gameUser } from '../../src/engines/process/game-user.ts';
 import { createProcessEngine } from '../../src/engines/process/process.ts';
-import { needs } from '../support/needs.ts';
 import { behaviourEnv } from './docker-bench.ts';
 import type { Bench } from './engine.ts';
 import { gameSpec } from './game-spec.ts';
@@ -19,8 +18,7 @@ export interface ProcessBench extends Bench {
 }
 
 /** The same with games that are shut in, as a user of their own where this process may change users. */
-export async function confinedBench(t: ExecutionContext): Promise<ProcessBench | undefined> {
-  if (!(await needs(t, 'bubblewrap'))) return undefined;
+export async function confinedBench(t: ExecutionContext): Promise<ProcessBench> {
   const user = process.getuid?.() === 0 ? await gameUser(4711) : undefined;
   return await processBench(t, { user, bubblewrap: await openBubblewrap(user) });
 }

@@ -13,7 +13,7 @@ import { gameSpec } from '../../src/game/container.ts';
 import { writeProperties } from '../../src/game/properties/properties.ts';
 import { buildSandboxImage, DEFAULT_SANDBOX_IMAGE } from '../../src/engines/docker/sandbox-image.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';
 import { collect } from './engine.ts';
 
@@ -23,7 +23,7 @@ const never = new AbortController().signal;
 const log = pino({ level: 'silent' });
 const RCON_PASSWORD = 'correct horse';
 
-type MakeEngine = (t: ExecutionContext, dir: string) => Promise<Engine | undefined>;
+type MakeEngine = (t: ExecutionContext, dir: string) => Promise<Engine>;
 
 const asProcess: MakeEngine = async (_, dir) =>
   createProcessEngine({
@@ -33,7 +33,6 @@ const asProcess: MakeEngine = async (_, dir) =>
   });
 
 const inContainer: MakeEngine = async (t, dir) => {
-  if (!(await needs(t, 'docker'))) return undefined;
   const docker = new Docker();
   await buildSandboxImage({ docker, tag: DEFAULT_SANDBOX_IMAGE, progress: () => undefined });
   return createDockerEngine({ installation: `s${randomBytes(5).toString('hex')}`, logDir: join(dir, 'logs'), log });
@@ -68,12 +67,11 @@ const row: ServerRow = {
   state: 'hibernated',
 };
 
-async function begin(t: ExecutionContext, make: MakeEngine): Promise<{ engine: Engine; spec: GameSpec } | undefined> {
+async function begin(t: ExecutionContext, make: MakeEngine): Promise<{ engine: Engine; spec: GameSpec }> {
   t.timeout(300_000);
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-sandbox-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const engine = await make(t, dir);
-  if (!engine) return undefined;
   t.teardown(() => engine.erase('alpha'));
   const dataDir = join(dir, 'data');
   await mkdir(dataDir);
@@ -99,7 +97,6 @@ async function seen(engine: Engine, pattern: RegExp): Promise<void> {
 const plays = test.macro({
   async exec(t, make: MakeEngine) {
     const begun = await begin(t, make);
-    if (!begun) return;
     const { engine, spec } = begun;
     const game = await engine.boot(spec, never);
     await seen(engine, /Done \(\d+[.,]\d+s\)!/);
@@ -122,12 +119,11 @@ const plays = test.macro({
 });
 
 test.serial('process', plays, asProcess);
-test.serial('docker', plays, inContainer);
+test.serial.runIf(isHere('docker'))('docker', plays, inContainer);
 
 const fails = test.macro({
   async exec(t, make: MakeEngine) {
     const begun = await begin(t, make);
-    if (!begun) return;
     const { engine, spec } = begun;
     const faulty = (fault: Record<string, string>) => ({ ...spec, env: { ...spec.env, ...fault } });
     await engine.boot(faulty({ SANDBOX_CRASH_AT_START: 'true' }), never);
@@ -150,7 +146,7 @@ const fails = test.macro({
 });
 
 test.serial('process', fails, asProcess);
-test.serial('docker', fails, inContainer);
+test.serial.runIf(isHere('docker'))('docker', fails, inContainer);
 
 function ended<T extends { exit: unknown }>(game: T | undefined): T | undefined {
   return game?.exit ? game : undefined;

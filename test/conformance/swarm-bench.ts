@@ -10,7 +10,6 @@ import { managerOf } from '../../src/engines/swarm/manager.ts';
 import { swarmNetworks } from '../../src/engines/swarm/networks.ts';
 import { checkSharedFolder } from '../../src/engines/swarm/shared-folder.ts';
 import { createSwarmEngine } from '../../src/engines/swarm/swarm.ts';
-import { needs } from '../support/needs.ts';
 import { type Belongings, belongings } from '../support/belongings.ts';
 import { type TestSwarm, testSwarm } from '../support/swarm.ts';
 import { IMAGE, busyboxImage } from './busybox-image.ts';
@@ -32,7 +31,7 @@ export interface SwarmBench extends Bench {
 }
 
 export interface SwarmBenches {
-  make(t: ExecutionContext, how?: { overlay: boolean }): Promise<SwarmBench | undefined>;
+  make(t: ExecutionContext, how?: { overlay: boolean }): Promise<SwarmBench>;
   /** Ends the engines. */
   end(): Promise<void>;
 }
@@ -40,13 +39,13 @@ export interface SwarmBenches {
 export function swarmBenches(count: number): SwarmBenches {
   const network = 'dormouse-games';
   const shared: Belongings = belongings();
-  let starting: Promise<TestSwarm | undefined> | undefined;
+  let starting: Promise<TestSwarm> | undefined;
   let entering: Promise<unknown> | undefined;
 
-  async function start(): Promise<TestSwarm | undefined> {
+  async function start(): Promise<TestSwarm> {
     await busyboxImage();
     const swarm = await testSwarm(shared, count);
-    await swarm?.load([IMAGE, DEFAULT_SANDBOX_IMAGE]);
+    await swarm.load([IMAGE, DEFAULT_SANDBOX_IMAGE]);
     return swarm;
   }
 
@@ -59,9 +58,7 @@ export function swarmBenches(count: number): SwarmBenches {
   return {
     end: () => shared.end(),
     async make(t, how = { overlay: true }) {
-      if (!(await needs(t, 'swarm'))) return undefined;
       const swarm = await (starting ??= start());
-      if (!swarm) return undefined;
       const installation = `t${randomBytes(5).toString('hex')}`;
       const dir = await mkdtemp(join(tmpdir(), 'dormouse-swarm-'));
       await chmod(dir, 0o755);

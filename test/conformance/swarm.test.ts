@@ -5,6 +5,7 @@ import { createFleet } from '../../src/operators/fleet.ts';
 import { openNodeDrain } from '../../src/operators/node-drain.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { openEmptyStore } from '../support/empty-store.ts';
+import { isHere } from '../support/needs.ts';
 import { engineConformance } from './engine.ts';
 import { nodesHold } from './nodes.ts';
 import { swarmBenches } from './swarm-bench.ts';
@@ -14,16 +15,15 @@ const NODES = Number(process.env.SWARM_NODES ?? 1);
 const benches = swarmBenches(NODES);
 test.after.always(() => benches.end());
 
-engineConformance(test, `swarm of ${NODES}`, (t) => benches.make(t));
+engineConformance(test.runIf(isHere('swarm')), `swarm of ${NODES}`, (t) => benches.make(t));
 // The same, where no overlay network can be had.
-engineConformance(test, `swarm of ${NODES} without an overlay`, (t) => benches.make(t, { overlay: false }));
+engineConformance(test.runIf(isHere('swarm')), `swarm of ${NODES} without an overlay`, (t) => benches.make(t, { overlay: false }));
 
 /** With more of them a game may start on another than the one that is looked at. */
 if (NODES === 1) {
-  test.serial('swarm of 1: a node is listed, drained and resumed, and nobody is believed that it is off', async (t) => {
+  test.runIf(isHere('swarm')).serial('swarm of 1: a node is listed, drained and resumed, and nobody is believed that it is off', async (t) => {
     t.timeout(300_000);
     const bench = await benches.make(t);
-    if (!bench) return;
     const { engine, spec } = bench;
     t.teardown(engine.watch(() => {}));
     const nodes = engine.nodes!;

@@ -15,7 +15,7 @@ import { fakeClock } from '../fakes/clock.ts';
 import { fakeDatabases } from '../fakes/databases.ts';
 import { api } from '../support/api-harness.ts';
 import { type Mariadb, startMariadb } from '../support/mariadb.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { freshStore, serverRow } from '../support/store.ts';
 
 let mariadb: Promise<Mariadb> | undefined;
@@ -32,8 +32,7 @@ function bothWays(title: string, run: (t: ExecutionContext, bench: Bench) => Pro
     const databases = fakeDatabases();
     return run(t, { databases, signsIn: async (name, password) => databases.passwords.get(name) === password });
   });
-  test(`MariaDB: ${title}`, async (t) => {
-    if (!(await needs(t, 'mariadb'))) return;
+  test.runIf(isHere('mariadb'))(`MariaDB: ${title}`, async (t) => {
     const { adminUrl, port } = await (mariadb ??= startMariadb());
     const databases = createMysqlDatabases(adminUrl, LOCAL);
     t.teardown(() => databases.close());
@@ -83,8 +82,7 @@ bothWays(
   },
 );
 
-test('MariaDB: a user reaches its own database alone, and its sessions end with its password', async (t) => {
-  if (!(await needs(t, 'mariadb'))) return;
+test.runIf(isHere('mariadb'))('MariaDB: a user reaches its own database alone, and its sessions end with its password', async (t) => {
   const { adminUrl, port } = await (mariadb ??= startMariadb());
   const databases = createMysqlDatabases(adminUrl, LOCAL);
   t.teardown(() => databases.close());
@@ -291,8 +289,7 @@ test('without a database server there is none to read, and none is made', async 
   t.deepEqual([answer.status, answer.reason], [501, 'NOT_SUPPORTED']);
 });
 
-test('MariaDB: users sign in from where games are, and from nowhere else', async (t) => {
-  if (!(await needs(t, 'mariadb'))) return;
+test.runIf(isHere('mariadb'))('MariaDB: users sign in from where games are, and from nowhere else', async (t) => {
   const { adminUrl, port } = await (mariadb ??= startMariadb());
   const databases = createMysqlDatabases(adminUrl, {
     hosts: ['127.0.0.3', '10.%', '172.16.0.0/255.240.0.0'],
@@ -330,8 +327,7 @@ test('MariaDB: users sign in from where games are, and from nowhere else', async
   await t.throwsAsync(odd.provide(name, FIRST), { instanceOf: TypeError });
 });
 
-test('MariaDB: it is spoken to encrypted where it can be, and to none that only pretends to be it where that is checked', async (t) => {
-  if (!(await needs(t, 'mariadb'))) return;
+test.runIf(isHere('mariadb'))('MariaDB: it is spoken to encrypted where it can be, and to none that only pretends to be it where that is checked', async (t) => {
   const tls = join(import.meta.dirname, '../fixtures/tls');
   const own = await startMariadb([`--ssl-cert=${join(tls, 'cert.pem')}`, `--ssl-key=${join(tls, 'key.pem')}`]);
   t.teardown(() => own.remove());
@@ -356,8 +352,7 @@ test('MariaDB: it is spoken to encrypted where it can be, and to none that only 
   await t.throwsAsync(verifying.provide(newName(), FIRST), { code: 'UNAVAILABLE' });
 });
 
-test('MariaDB: out of reach it is UNAVAILABLE, in time, and no password is in the error', async (t) => {
-  if (!(await needs(t, 'mariadb'))) return;
+test.runIf(isHere('mariadb'))('MariaDB: out of reach it is UNAVAILABLE, in time, and no password is in the error', async (t) => {
   const own = await startMariadb();
   t.teardown(() => own.remove());
   const databases = createMysqlDatabases(own.adminUrl, LOCAL);

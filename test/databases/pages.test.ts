@@ -1,6 +1,6 @@
 import test from 'ava';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -45,8 +45,7 @@ test('where there is no MySQL the page says so, and offers none', async (t) => {
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the page of a database, ${colorScheme}: a person makes and deletes one, nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`the page of a database, ${colorScheme}: a person makes and deletes one, nothing keeps anybody out`, async (t) => {
     const it = await openPanel(t);
     await it.create('castle');
     const { page, complaints } = await it.open(PAGE, { ...PHONE, colorScheme });

@@ -8,15 +8,15 @@ import type { EngineError, EngineEvent } from '../../src/engines/engine.ts';
 import { IMAGE, busyboxImage } from '../conformance/busybox-image.ts';
 import { behaviourEnv } from '../conformance/docker-bench.ts';
 import { collect } from '../conformance/engine.ts';
+import { isHere } from '../support/needs.ts';
 import { privateEngine } from '../support/private-engine.ts';
 import { until } from '../support/until.ts';
 
 const never = new AbortController().signal;
 
-test('games are found again after the Docker Engine was restarted, or killed', async (t) => {
+test.runIf(isHere('dockerd'))('games are found again after the Docker Engine was restarted, or killed', async (t) => {
   t.timeout(300_000);
   const own = await privateEngine(t);
-  if (!own) return;
   const { docker, socketPath } = own;
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-restart-'));
   t.teardown(() => rm(dir, { recursive: true }));

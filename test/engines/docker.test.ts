@@ -18,6 +18,7 @@ import { packOfImage } from '../../src/game/image-pack.ts';
 import { IMAGE } from '../conformance/busybox-image.ts';
 import { type DockerBench, dockerBench } from '../conformance/docker-bench.ts';
 import { answers, collect } from '../conformance/engine.ts';
+import { isHere } from '../support/needs.ts';
 import { paused } from '../support/paused.ts';
 import { until } from '../support/until.ts';
 
@@ -25,10 +26,9 @@ const never = new AbortController().signal;
 const log = pino({ level: 'silent' });
 
 function holds(title: string, body: (t: ExecutionContext, bench: DockerBench) => Promise<void>): void {
-  test.serial(title, async (t) => {
+  test.serial.runIf(isHere('docker'))(title, async (t) => {
     t.timeout(300_000);
-    const bench = await dockerBench(t);
-    if (bench) await body(t, bench);
+    await body(t, await dockerBench(t));
   });
 }
 

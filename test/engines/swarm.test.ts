@@ -11,6 +11,7 @@ import { GAME_PORT, RCON_PORT } from '../../src/engines/docker/container.ts';
 import { answers, collect, connects } from '../conformance/engine.ts';
 import { DATABASE_PORT, type SwarmBench, swarmBenches } from '../conformance/swarm-bench.ts';
 import { reaches } from '../support/reaches.ts';
+import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
@@ -19,10 +20,9 @@ const benches = swarmBenches(3);
 test.after.always(() => benches.end());
 
 function holds(title: string, body: (t: ExecutionContext, bench: SwarmBench) => Promise<void>): void {
-  test.serial(title, async (t) => {
+  test.serial.runIf(isHere('swarm'))(title, async (t) => {
     t.timeout(300_000);
-    const bench = await benches.make(t);
-    if (bench) await body(t, bench);
+    await body(t, await benches.make(t));
   });
 }
 
@@ -241,12 +241,11 @@ holds('where somebody has Swarm itself drain a node, its games end at once, and 
   t.not((await containerOf(bench, 'alpha')).nodeId, before.nodeId);
 });
 
-test.serial(
+test.serial.runIf(isHere('swarm'))(
   'without an overlay a game is at a port of its node, and neither its console nor its agent is open',
   async (t) => {
     t.timeout(300_000);
     const bench = await benches.make(t, { overlay: false });
-    if (!bench) return;
     const { engine, spec, swarm, installation } = bench;
     const heard: string[] = [];
     t.teardown(engine.watch(({ type }) => heard.push(type)));

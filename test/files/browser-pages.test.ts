@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type Page, closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -20,8 +20,7 @@ async function castle(t: ExecutionContext): Promise<PanelUnderTest & { root: str
   return { ...it, root };
 }
 
-test('files are uploaded by choosing and by dropping; what is there already is replaced once that is asked for', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('files are uploaded by choosing and by dropping; what is there already is replaced once that is asked for', async (t) => {
   const it = await castle(t);
   writeFileSync(join(it.root, 'plugins/old.txt'), 'old');
   const { page, complaints } = await it.open(`${AT}?path=plugins`);
@@ -72,8 +71,7 @@ test('files are uploaded by choosing and by dropping; what is there already is r
   );
 });
 
-test('of what is dropped, one file that cannot be read and an empty folder are told, and the others are uploaded', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('of what is dropped, one file that cannot be read and an empty folder are told, and the others are uploaded', async (t) => {
   const it = await castle(t);
   const { page, complaints } = await it.open(`${AT}?path=plugins`);
   await page.evaluate(`{
@@ -109,8 +107,7 @@ async function dropFolder(page: Page, folder: string): Promise<void> {
   }
 }
 
-test('by the keyboard alone: an entry is ticked and deleted, in its place', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('by the keyboard alone: an entry is ticked and deleted, in its place', async (t) => {
   const it = await castle(t);
   const { page } = await it.open(`${AT}?path=plugins`);
   await page.getByLabel('Tick config.yml').focus();
@@ -127,8 +124,7 @@ test('by the keyboard alone: an entry is ticked and deleted, in its place', asyn
 
 for (const javaScriptEnabled of [true, false]) {
   const title = javaScriptEnabled ? 'presses the button beside it' : 'presses none without a script';
-  test(`Enter in a field of what is done with ticked entries ${title}`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`Enter in a field of what is done with ticked entries ${title}`, async (t) => {
     const it = await castle(t);
     const { page } = await it.open(`${AT}?path=plugins`, { javaScriptEnabled });
     await page.getByLabel('Tick config.yml').focus();
@@ -151,8 +147,7 @@ for (const javaScriptEnabled of [true, false]) {
   });
 }
 
-test('a text in its colours: saved without leaving, the tabulator goes on; a conflict keeps both texts', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a text in its colours: saved without leaving, the tabulator goes on; a conflict keeps both texts', async (t) => {
   const it = await castle(t);
   const path = join(it.root, 'plugins/config.yml');
   const { page, complaints } = await it.open(`${AT}/edit?path=plugins/config.yml`);
@@ -190,8 +185,7 @@ test('a text in its colours: saved without leaving, the tabulator goes on; a con
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the pages of files, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`the pages of files, ${colorScheme}: nothing keeps anybody out`, async (t) => {
     const it = await castle(t);
     writeFileSync(join(it.root, `${'long-name-'.repeat(12)}.zip`), 'x');
     for (const [name, text] of [

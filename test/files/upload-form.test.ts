@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -137,8 +137,7 @@ test('an upload that breaks off changes nothing, and a form that ends early is t
   t.deepEqual(it.names(), []);
 });
 
-test('on a phone without a script, files are chosen and uploaded', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('on a phone without a script, files are chosen and uploaded', async (t) => {
   const it = await castle(t);
   const { page } = await it.open(`${AT}?path=plugins`, { ...PHONE, javaScriptEnabled: false });
   await page.getByLabel('Files', { exact: true }).setInputFiles([
@@ -158,8 +157,7 @@ test('on a phone without a script, files are chosen and uploaded', async (t) => 
   t.is(readFileSync(join(it.root, 'plugins/one.yml'), 'utf8'), 'one: 2');
 });
 
-test('the form for uploads keeps nobody out', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('the form for uploads keeps nobody out', async (t) => {
   const it = await castle(t);
   const { page } = await it.open(AT, PHONE);
   await page.evaluate("document.querySelectorAll('[data-plain]').forEach((each) => { each.hidden = false; })");

@@ -7,7 +7,7 @@ import Docker from 'dockerode';
 import { LABEL } from '../../src/engines/docker/container.ts';
 import { composed } from '../support/compose.ts';
 import { startMariadb } from '../support/mariadb.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { startService } from '../support/service.ts';
 import { STAND_INS, buildStandIn } from '../support/stand-in-image.ts';
 import { until } from '../support/until.ts';
@@ -39,8 +39,7 @@ async function inNetworkOf(t: ExecutionContext, docker: Docker, id: string, prog
   return (await container.logs({ stdout: true, stderr: true })).toString();
 }
 
-test('a game in a container signs in to the database that compose.yaml’s MariaDB gives it', async (t) => {
-  if (!(await needs(t, 'docker')) || !(await needs(t, 'mariadb'))) return;
+test.runIf(isHere('docker', 'mariadb'))('a game in a container signs in to the database that compose.yaml’s MariaDB gives it', async (t) => {
   t.is(mariadb?.network_mode, 'host');
   // Debian's MariaDB for the image's, on another port than 3306, as this machine may have one.
   const database = await startMariadb(mariadb?.command);
@@ -67,8 +66,7 @@ test('a game in a container signs in to the database that compose.yaml’s Maria
   t.regex(await inNetworkOf(t, docker, game?.Id ?? '', program), new RegExp(`${String(user)}@1`));
 });
 
-test('through compose.yaml’s Caddy: TLS, events as they come, and uploads that are large', async (t) => {
-  if (!(await needs(t, 'docker')) || !(await needs(t, 'caddy'))) return;
+test.runIf(isHere('docker', 'caddy'))('through compose.yaml’s Caddy: TLS, events as they come, and uploads that are large', async (t) => {
   t.timeout(600_000);
   const docker = new Docker({ socketPath: SOCKET });
   const tag = `dormouse-caddy-${randomBytes(4).toString('hex')}`;

@@ -9,7 +9,7 @@ import Docker from 'dockerode';
 import { isKnown, joinRaw, pingStatus } from '../support/bot.ts';
 import { type ComposeService, composed } from '../support/compose.ts';
 import { freePort } from '../support/service.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -50,8 +50,7 @@ async function run(docker: Docker, name: string, service: ComposeService, extra:
   return container;
 }
 
-test('the proxy of compose.yaml is a container of its own: its players play on while the service’s is replaced', async (t) => {
-  if (!(await needs(t, 'docker'))) return;
+test.runIf(isHere('docker'))('the proxy of compose.yaml is a container of its own: its players play on while the service’s is replaced', async (t) => {
   t.timeout(900_000);
   const docker = new Docker({ socketPath: SOCKET });
   const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-compose-'));

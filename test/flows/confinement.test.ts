@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -29,8 +29,7 @@ const SECRETS = [
   'servers/other/server.properties',
 ];
 
-test('uploaded code reads nothing of the service and of other servers, and is nobody on this machine', async (t) => {
-  if (!(await needs(t, 'bubblewrap'))) return;
+test.runIf(isHere('bubblewrap'))('uploaded code reads nothing of the service and of other servers, and is nobody on this machine', async (t) => {
   const bin = await mkdtemp(join(tmpdir(), 'dormouse-java-'));
   t.teardown(() => rm(bin, { recursive: true }));
   await writeFile(

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type RowDataPacket, createConnection } from 'mysql2/promise';
 import { startMariadb } from '../support/mariadb.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -44,8 +44,7 @@ async function hosting(t: ExecutionContext) {
   return { mariadb, service, admin, kept, signIn };
 }
 
-test('D-01 a server is deleted while MariaDB is down: it is gone at once, its database when MariaDB is back', async (t) => {
-  if (!(await needs(t, 'mariadb'))) return;
+test.runIf(isHere('mariadb'))('D-01 a server is deleted while MariaDB is down: it is gone at once, its database when MariaDB is back', async (t) => {
   const { mariadb, service, kept, signIn } = await hosting(t);
   const first = await service.call<Database>('POST', PATH, {});
   await signIn(first);
@@ -73,8 +72,7 @@ test('D-01 a server is deleted while MariaDB is down: it is gone at once, its da
   t.deepEqual(await kept(), [second.dbName, second.dbName]);
 });
 
-test('D-02 what fails while it is made leaves nothing; what a crash cut off is there afterwards, and whole', async (t) => {
-  if (!(await needs(t, 'mariadb'))) return;
+test.runIf(isHere('mariadb'))('D-02 what fails while it is made leaves nothing; what a crash cut off is there afterwards, and whole', async (t) => {
   const { mariadb, service, admin, kept, signIn } = await hosting(t);
   await mariadb.stop();
   await t.throwsAsync(service.call('POST', PATH, {}), { message: /503/ });

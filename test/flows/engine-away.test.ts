@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import Docker from 'dockerode';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { paused } from '../support/paused.ts';
 import { startService, type Service } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -91,8 +91,7 @@ async function twoRunning(t: ExecutionContext, way: Way): Promise<Service> {
 }
 
 for (const how of ['cut', 'hang'] as const) {
-  test(`an engine that is away for 12 s (${how}): a stop is done once it is back, what was awake is the same container`, async (t) => {
-    if (!(await needs(t, 'docker'))) return;
+  test.runIf(isHere('docker'))(`an engine that is away for 12 s (${how}): a stop is done once it is back, what was awake is the same container`, async (t) => {
     const way = await wayToEngine(t);
     t.teardown(() => way.mend());
     const service = await twoRunning(t, way);
@@ -113,8 +112,7 @@ for (const how of ['cut', 'hang'] as const) {
   });
 }
 
-test('a server whose container somebody has paused can be stopped, and saves', async (t) => {
-  if (!(await needs(t, 'docker'))) return;
+test.runIf(isHere('docker'))('a server whose container somebody has paused can be stopped, and saves', async (t) => {
   const way = await wayToEngine(t);
   const service = await twoRunning(t, way);
   const { id } = await containerOf(service, 'asleep');

@@ -6,7 +6,7 @@ import Docker from 'dockerode';
 import { partsOf, readPaper } from '../docs/blocks.ts';
 import { joinBot } from '../support/bot.ts';
 import { freePort } from '../support/service.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { STAND_INS, buildStandIn } from '../support/stand-in-image.ts';
 import { until } from '../support/until.ts';
 
@@ -14,8 +14,7 @@ const SOCKET = process.env['DOCKER_SOCKET'] ?? '/var/run/docker.sock';
 const PATIENCE_MS = 180_000;
 const VERSION = '1.20.4';
 
-test('the image runs by itself: healthy, joined, and started again on its volume with all that was built', async (t) => {
-  if (!(await needs(t, 'docker'))) return;
+test.runIf(isHere('docker'))('the image runs by itself: healthy, joined, and started again on its volume with all that was built', async (t) => {
   t.timeout(900_000);
   const docker = new Docker({ socketPath: SOCKET });
   const tag = `dormouse-alone-${randomBytes(4).toString('hex')}`;

@@ -1,22 +1,20 @@
 import test from 'ava';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { startService } from '../support/service.ts';
 import { wakeAndPlay } from '../support/wake-and-play.ts';
 
 const CONTAINERS = { ENGINE: 'docker' };
 const LONG_HOLD_MS = 45_000;
 
-test.serial(
+test.serial.runIf(isHere('docker'))(
   '1.16.5 and 1.21.11: players wake sleeping containers, are held 45 s, play, and find it all again',
   async (t) => {
-    if (!(await needs(t, 'docker'))) return;
     const service = await startService(t, { ...CONTAINERS, SANDBOX_FAULTS: `START_MS=${LONG_HOLD_MS}` });
     await wakeAndPlay(t, service, { versions: ['1.16.5', '1.21.11'], holdMs: LONG_HOLD_MS, afterwards: CONTAINERS });
   },
 );
 
-test.serial('1.8.8, 1.12.2, 1.20.4 and 26.1: the same, in containers that start at once', async (t) => {
-  if (!(await needs(t, 'docker'))) return;
+test.serial.runIf(isHere('docker'))('1.8.8, 1.12.2, 1.20.4 and 26.1: the same, in containers that start at once', async (t) => {
   const service = await startService(t, CONTAINERS);
   await wakeAndPlay(t, service, { versions: ['1.8.8', '1.12.2', '1.20.4', '26.1'], holdMs: 0, afterwards: CONTAINERS });
 });

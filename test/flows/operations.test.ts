@@ -6,7 +6,7 @@ import { CODES } from '../../src/kernel/status.ts';
 import { joinRaw } from '../support/bot.ts';
 import { startMariadb } from '../support/mariadb.ts';
 import { modrinth, mrpack } from '../support/modrinth.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { REFERENCE } from '../support/reference.ts';
 import { type Service, startService } from '../support/service.ts';
 import { ROWS, SERVER, type Sent, type Walk } from './operation-rows.ts';
@@ -39,7 +39,7 @@ test('every operation of the reference has its row, and each row an operation', 
 });
 
 test('every control operation, once with bad input and once well, on the whole service', async (t) => {
-  const databases = (await needs(t, 'mariadb')) ? { MYSQL_ADMIN_URL: await mariadbUrl(t) } : undefined;
+  const databases = isHere('mariadb') ? { MYSQL_ADMIN_URL: await mariadbUrl(t) } : undefined;
   const mods = await modrinth(t);
   mods.project('lithium', [{ id: 'lithium1', loaders: ['fabric'], gameVersions: ['1.21.4'] }]);
   const pack = await mrpack({ dependencies: { minecraft: '1.21.4', 'fabric-loader': '0.16.9' }, files: [] });

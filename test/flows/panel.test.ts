@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { Locator } from 'playwright-core';
 import { type Page, type Tab, closeBrowser, openTab } from '../support/browser.ts';
 import { type RawBot, joinRaw } from '../support/bot.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE } from '../support/panel.ts';
 import { type Service, startService } from '../support/service.ts';
 
@@ -16,10 +16,9 @@ const PATIENCE_MS = 120_000;
 /** More than any page here has to tab through. */
 const MOST_TABS = 200;
 
-test.serial(
+test.serial.runIf(isHere('chromium'))(
   'a newcomer gets from the first start to a first join and a first backup in the browser, by keyboard alone',
   async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
     const service = await startService(t);
     const tab = await openNewcomer(t, service, { permissions: ['clipboard-read', 'clipboard-write'] });
     const { page } = tab;
@@ -81,8 +80,7 @@ test.serial(
   },
 );
 
-test.serial('the same on a phone, without a script', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.serial.runIf(isHere('chromium'))('the same on a phone, without a script', async (t) => {
   const service = await startService(t);
   const tab = await openNewcomer(t, service, { ...PHONE, javaScriptEnabled: false });
   const { page } = tab;

@@ -11,7 +11,7 @@ import { DEFAULT_SANDBOX_IMAGE, buildSandboxImage } from '../../src/engines/dock
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { joinRaw, pingStatus } from '../support/bot.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { privateEngine } from '../support/private-engine.ts';
 import { runningGames } from '../support/running-games.ts';
 import { type Service, startService } from '../support/service.ts';
@@ -29,10 +29,9 @@ async function games(service: Service): Promise<number[]> {
 for (const engine of ['process', 'docker'] as const) {
   const env = { ...SLOW, ENGINE: engine };
   const title = (text: string) => `${engine}: ${text}`;
-  const guard = async (t: Parameters<typeof needs>[0]) => engine !== 'docker' || (await needs(t, 'docker'));
+  const recovers = test.runIf(engine === 'process' || isHere('docker'));
 
-  test(title('killed while a server starts: it runs after the next start, and was started once'), async (t) => {
-    if (!(await guard(t))) return;
+  recovers(title('killed while a server starts: it runs after the next start, and was started once'), async (t) => {
     const service = await startService(t, env);
     await service.create('lobby', '1.20.4');
     await service.call('POST', '/v1/servers/lobby:start');
@@ -46,8 +45,7 @@ for (const engine of ['process', 'docker'] as const) {
     t.is(lines.filter((line) => line.includes('Starting minecraft server version')).length, 1, lines.join('\n'));
   });
 
-  test(title('killed while a server runs: the game goes on and is adopted'), async (t) => {
-    if (!(await guard(t))) return;
+  recovers(title('killed while a server runs: the game goes on and is adopted'), async (t) => {
     const service = await startService(t, env);
     await service.create('lobby', '1.20.4');
     await service.call('POST', '/v1/servers/lobby:start');
@@ -68,8 +66,7 @@ for (const engine of ['process', 'docker'] as const) {
     await steve.end();
   });
 
-  test(title('killed while a server stops, and while it is deleted: both are finished'), async (t) => {
-    if (!(await guard(t))) return;
+  recovers(title('killed while a server stops, and while it is deleted: both are finished'), async (t) => {
     const service = await startService(t, { ...env, SANDBOX_FAULTS: '' });
     await service.create('stops', '1.20.4');
     await service.create('goes', '1.20.4');
@@ -194,9 +191,8 @@ test('a service that is stopped for longer than its lease runs on afterwards, an
   stranger.close();
 });
 
-test('the Docker engine ends and is killed, and comes back: what should be awake is awake, what should sleep sleeps', async (t) => {
+test.runIf(isHere('dockerd'))('the Docker engine ends and is killed, and comes back: what should be awake is awake, what should sleep sleeps', async (t) => {
   const own = await privateEngine(t);
-  if (own === undefined) return;
   await own.start();
   // Copied: to build it once more takes twice as long.
   const machines = new Docker();

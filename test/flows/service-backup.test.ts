@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { postgresUrl } from '../store/postgres.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { runningGames } from '../support/running-games.ts';
 import { BUCKET, type S3UnderTest, startS3 } from '../support/s3.ts';
 import { type Service, startService } from '../support/service.ts';
@@ -19,8 +19,7 @@ const MAIN = join(import.meta.dirname, '../../src/start.js');
 
 test.after.always(async () => await (await s3)?.remove());
 
-test('on an empty machine backups off site are found again, and restored with the files of their server', async (t) => {
-  if (!(await needs(t, 's3'))) return;
+test.runIf(isHere('s3'))('on an empty machine backups off site are found again, and restored with the files of their server', async (t) => {
   const { options } = await (s3 = startS3());
   const folder = await mkdtemp(join(tmpdir(), 'service-backup-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
@@ -87,9 +86,8 @@ test('a service is backed up while it runs, and its servers, keys and people are
   );
 });
 
-test('a service moves from SQLite to PostgreSQL in its folder, with all that it has, beside a game that runs', async (t) => {
+test.runIf(isHere('postgres'))('a service moves from SQLite to PostgreSQL in its folder, with all that it has, beside a game that runs', async (t) => {
   const url = await postgresUrl(t);
-  if (url === undefined) return;
   const service = await startService(t);
   const { dataDir } = service;
   await service.create('castle', '1.20.4', { motd: 'of stone' });

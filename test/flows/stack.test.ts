@@ -8,7 +8,7 @@ import { partsOf, readPaper } from '../docs/blocks.ts';
 import { connect } from '../sftp/support.ts';
 import { type RawBot, joinRaw } from '../support/bot.ts';
 import { endProcess } from '../support/end-process.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { freePort } from '../support/service.ts';
 import { buildDormouse, buildMariadb, buildPostgres } from '../support/stack-images.ts';
 import { type StackMachines, stackMachines } from '../support/stack-machines.ts';
@@ -18,13 +18,11 @@ const PATIENCE_MS = 300_000;
 const VERSION = '1.20.4';
 const ADDRESS = /192\.168\.7\.(\d)/g;
 
-test('from one machine to three, as the paper has it: players stay while services die and get a new release', async (t) => {
-  for (const need of ['swarm', 'postgres', 'mariadb', 'haproxy'] as const) if (!(await needs(t, need))) return;
+test.runIf(isHere('swarm', 'postgres', 'mariadb', 'haproxy'))('from one machine to three, as the paper has it: players stay while services die and get a new release', async (t) => {
   t.timeout(1_800_000);
   // In place of the official images, which come from a registry.
   const images = { POSTGRES_IMAGE: 'postgres:stand-in', MARIADB_IMAGE: 'mariadb:stand-in' };
   const machines = await stackMachines(t, ['one', 'two', 'three'], images);
-  if (!machines) return;
   t.timeout(1_800_000);
   const stack = new Stack(t, machines);
   const [first, second, third] = machines.nodes as [Machine, Machine, Machine];

@@ -14,6 +14,7 @@ import { runningProxies } from '../support/running-proxies.ts';
 import { silentStore } from '../support/s3.ts';
 import { CONTAINER, type Instance, type Pair, standbyPair } from '../support/standby-pair.ts';
 import { until } from '../support/until.ts';
+import { isHere } from '../support/needs.ts';
 import { SERVERS, customers, emptyBooks } from './customers.ts';
 import { examineBooks } from './examine-books.ts';
 
@@ -106,12 +107,11 @@ const asText = async (url: string, init?: RequestInit) => {
   return { status: response.status, retryAfter: response.headers.get('retry-after'), text: await response.text() };
 };
 
-test.serial(
+test.serial.runIf(isHere('postgres'))(
   `killed ${KILLS} times under load: the standby takes over, and nothing is lost, charged twice or cut off`,
   async (t) => {
     t.timeout(300_000 + KILLS * 60_000);
     const DATABASE_URL = await postgresUrl(t);
-    if (DATABASE_URL === undefined) return;
     const pair = await standbyPair(t, { ...HURRIED, DATABASE_URL, PROXY: 'external' }, hurried());
     let holder = await serving(t, pair);
     await startProxy(t, pair);
@@ -206,12 +206,11 @@ test.serial(
   },
 );
 
-test.serial(
+test.serial.runIf(isHere('postgres'))(
   'one that was stopped, and goes on when another has taken over, ends before it does anything to a game',
   async (t) => {
     t.timeout(300_000);
     const DATABASE_URL = await postgresUrl(t);
-    if (DATABASE_URL === undefined) return;
     const pair = await standbyPair(t, { DATABASE_URL, PROXY: 'external' }, PROGRAM);
     const first = await serving(t, pair, { [CONTAINER]: 'first' });
     await startProxy(t, pair);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { belongings } from '../support/belongings.ts';
 import { type RawBot, isKnown, joinBot, joinRaw, joinRoom, pingStatus } from '../support/bot.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import type { SwarmNode } from '../support/swarm.ts';
 import { type SwarmProxy, type SwarmService, swarmService } from '../support/swarm-service.ts';
 import { until } from '../support/until.ts';
@@ -24,7 +24,7 @@ const AGAIN_MS = 3_500;
 const IDS = Array.from({ length: SERVERS }, (_, n) => `s${n + 1}`);
 
 const shared = belongings();
-let starting: Promise<Home | undefined> | undefined;
+let starting: Promise<Home> | undefined;
 test.after.always(() => shared.end());
 
 /** A service on three nodes: the first is the only manager, the service is on the second, proxies on that and the third. */
@@ -40,15 +40,13 @@ interface Home extends SwarmService {
 
 /** One swarm for all tests of this file, one after the other. */
 function holds(title: string, body: (t: ExecutionContext, its: Home) => Promise<void>): void {
-  test.serial(title, async (t) => {
+  test.serial.runIf(isHere('swarm'))(title, async (t) => {
     t.timeout(900_000);
-    if (!(await needs(t, 'swarm'))) return;
-    const its = await (starting ??= start());
-    if (its) await body(t, its);
+    await body(t, await (starting ??= start()));
   });
 }
 
-async function start(): Promise<Home | undefined> {
+async function start(): Promise<Home> {
   const power = await powerSwitch();
   const its = await swarmService(shared, {
     nodes: 3,
@@ -62,7 +60,6 @@ async function start(): Promise<Home | undefined> {
       SIGNUP_CREDIT_MICROS: '10000000',
     },
   });
-  if (!its) return undefined;
   const [manager, second, third] = its.swarm.nodes as [SwarmNode, SwarmNode, SwarmNode];
   return { ...its, manager, second, third, proxy: its.proxies[0]!, power };
 }

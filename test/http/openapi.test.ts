@@ -1,8 +1,3 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { Router } from '@koa/router';
 import test from 'ava';
 import { describeApi } from '../../src/reference.ts';
@@ -10,7 +5,6 @@ import { openapiDocument } from '../../src/http/openapi.ts';
 import { portablePattern } from '../../src/http/portable-pattern.ts';
 import { routesOf } from '../support/routes.ts';
 import { api } from '../support/api-harness.ts';
-import { API_TYPES, apiTypes } from '../support/api-types.ts';
 import { REFERENCE } from '../support/reference.ts';
 
 /** What the document says of one operation, as far as these tests ask. */
@@ -23,7 +17,6 @@ interface Described {
   'x-section'?: string;
 }
 
-const ROOT = join(import.meta.dirname, '../..');
 const document = openapiDocument({ baseUrl: 'http://panel.example' }, describeApi());
 const described = Object.entries(document['paths'] as Record<string, Record<string, Described>>).flatMap(
   ([path, methods]) =>
@@ -31,7 +24,6 @@ const described = Object.entries(document['paths'] as Record<string, Record<stri
       Object.assign({ path, method: method.toUpperCase() }, operation),
     ),
 );
-const run = promisify(execFile);
 
 /** An operation as one line, so that a difference can be read. */
 function lineOf(parts: readonly (string | false | undefined)[]): string {
@@ -100,27 +92,6 @@ test('the document holds every route of the API, and no other', async (t) => {
   for (const route of ofPages) t.is(listed.includes(route), !forPagesAlone.includes(route), route);
 });
 
-test('a linter finds no fault in the document', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'dormouse-openapi-'));
-  t.teardown(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'openapi.json');
-  await writeFile(file, JSON.stringify(document));
-  const program = join(ROOT, 'node_modules/@redocly/cli/bin/cli.js');
-  const options = ['--config', join(ROOT, '.redocly.yaml'), '--format', 'json', '--max-problems', '1000'];
-  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
-  const { stdout } = await run(process.execPath, [program, 'lint', file, ...options], { env }).catch(
-    // It ends with 1 where there are errors, and says which all the same.
-    (failed: { stdout: string }) => failed,
-  );
-  const { problems } = JSON.parse(stdout) as {
-    problems: { ruleId: string; message: string; location: { pointer?: string }[] }[];
-  };
-  t.deepEqual(
-    problems.map(({ ruleId, message, location }) => `${location[0]?.pointer} ${ruleId}: ${message}`),
-    [],
-  );
-});
-
 test('patterns are such as every language’s expressions read, and keep their meaning', (t) => {
   const all: string[] = [];
   JSON.stringify(document, (key, value: unknown) => {
@@ -149,8 +120,4 @@ test('patterns are such as every language’s expressions read, and keep their m
       if (portable.test(letter) !== source.test(letter)) t.fail(`${source.source} at ${point.toString(16)}`);
     }
   }
-});
-
-test('the types of the command line are those of the document', async (t) => {
-  t.true((await readFile(API_TYPES, 'utf8')) === (await apiTypes()), 'stale; write them anew: npm run client');
 });

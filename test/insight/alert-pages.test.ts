@@ -1,7 +1,7 @@
 import test from 'ava';
 import { webhookBody } from '../../src/insight/alerts/body.ts';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -48,8 +48,7 @@ test('a test alert names its server, and is told from a true one', (t) => {
   });
 });
 
-test('the page of alerts keeps nobody out', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('the page of alerts keeps nobody out', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   await it.ok('POST', '/v1/servers/castle:setAlertWebhook', { url: HOOK });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -85,8 +85,7 @@ test('the whole log, and what the game kept of earlier runs, are to be had', asy
   t.notRegex((await it.get(AT, await it.browser('usr_other'))).text, /Earlier runs/);
 });
 
-test('the log goes on by itself, thousands of lines at once too; it is sifted, held, and gone on with', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('the log goes on by itself, thousands of lines at once too; it is sifted, held, and gone on with', async (t) => {
   const it = await castle(t, { awake: true });
   const { page, complaints } = await it.open(AT);
   const log = page.locator('#log');
@@ -126,8 +125,7 @@ test('the log goes on by itself, thousands of lines at once too; it is sifted, h
   t.deepEqual(complaints, []);
 });
 
-test('commands by the keyboard alone: the answer, and those before by the arrow keys', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('commands by the keyboard alone: the answer, and those before by the arrow keys', async (t) => {
   const it = await castle(t, { awake: true });
   const { page } = await it.open(AT);
   const log = page.locator('#log');
@@ -153,8 +151,7 @@ test('commands by the keyboard alone: the answer, and those before by the arrow 
   t.is(await page.getByLabel('Command').inputValue(), 'dra', 'what could not be run is kept');
 });
 
-test('an earlier log is read in place of the live one, and back', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('an earlier log is read in place of the live one, and back', async (t) => {
   const it = await castle(t);
   const folder = join(it.dataDir, 'servers/castle/logs');
   await mkdir(folder, { recursive: true });
@@ -168,8 +165,7 @@ test('an earlier log is read in place of the live one, and back', async (t) => {
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the console, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`the console, ${colorScheme}: nothing keeps anybody out`, async (t) => {
     const it = await castle(t, { awake: true });
     it.engine.print('castle', ...Array.from({ length: 16 }, (_, nth) => `\u001B[38;5;${nth}mcolour ${nth}`));
     it.engine.print('castle', '[12:00:00] [main/ERROR]: broken');

@@ -10,7 +10,7 @@ import { countServersByState } from '../../src/insight/telemetry-rows.ts';
 import { createTelemetry } from '../../src/insight/telemetry.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { api } from '../support/api-harness.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { KEY, STEVE, world } from '../support/world.ts';
 import { openEmptyStore } from '../support/empty-store.ts';
 
@@ -274,8 +274,7 @@ test('every query of the Grafana dashboard asks for figures and labels that ther
   t.true(names.has(/\((\w+),/.exec(templating.list.find(({ name }) => name === 'instance')?.query ?? '')?.[1] ?? ''));
 });
 
-test.serial('promtool finds no fault with the figures', async (t) => {
-  if (!(await needs(t, 'promtool'))) return;
+test.serial.runIf(isHere('promtool'))('promtool finds no fault with the figures', async (t) => {
   const telemetry = createTelemetry();
   telemetry.watch(SOURCES);
   telemetry.answered({ route: '/v1/servers', method: 'GET', status: 200, ms: 3 });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { type Cage, EVERY, cageIn, names, read, refused, write } from './cage.ts';
 import { swappedUnderCalls } from './swap-race.ts';
 
@@ -15,8 +15,7 @@ const run = promisify(execFile);
  * One folder, mounted for the service and again for a node, where the games are: not NFS, which the kernels that these tests
  * run on do not have.
  */
-async function shared(t: ExecutionContext): Promise<(Cage & { there: string }) | undefined> {
-  if (!(await needs(t, 'swarm'))) return undefined;
+async function shared(t: ExecutionContext): Promise<Cage & { there: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'dormouse-shared-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   const [storage, service, node] = ['storage', 'service', 'node'].map((name) => join(folder, name)) as [
@@ -32,14 +31,13 @@ async function shared(t: ExecutionContext): Promise<(Cage & { there: string }) |
   return { ...(await cageIn(t, service)), there: join(node, 'root') };
 }
 
-test('a folder that a node mounts too: what is swapped there gives nothing away here', async (t) => {
+test.runIf(isHere('swarm'))('a folder that a node mounts too: what is swapped there gives nothing away here', async (t) => {
   const it = await shared(t);
   if (it) await swappedUnderCalls(t, it, { seen: it.there, calls: 2_000 });
 });
 
-test('links that a game has made on its node are followed by nothing, and files are whole on both', async (t) => {
+test.runIf(isHere('swarm'))('links that a game has made on its node are followed by nothing, and files are whole on both', async (t) => {
   const it = await shared(t);
-  if (!it) return;
   const { jail, outside, there, put } = it;
   put('there', 'x');
   const targets = { dir: outside, up: '..', root: '/', same: there };

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { closeBrowser, openTab } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { type Site, openSite } from '../web/site.ts';
 
 test.after.always(closeBrowser);
@@ -133,8 +133,7 @@ test('unknown and switched-off pages are the same nothing', async (t) => {
   }
 });
 
-test('the page works on a phone and without scripts, and breaks no rule of its own', async (t: ExecutionContext) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('the page works on a phone and without scripts, and breaks no rule of its own', async (t: ExecutionContext) => {
   const site = await openSite(t);
   const motd = `<rainbow>${'Wide '.repeat(25)}</rainbow>\n§k§nsecret`;
   await site.create('castle', { name: 'A castle of a rather long name '.repeat(2).trim(), motd });

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -55,8 +55,7 @@ test('the public page is shown and hidden, with its link and badge; with limited
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the settings of joining and of the public page, ${colorScheme}, by keyboard on a phone`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`the settings of joining and of the public page, ${colorScheme}, by keyboard on a phone`, async (t) => {
     const it = await openPanel(t);
     await it.create('castle');
     await it.ok('POST', '/v1/servers/castle:setWakePolicy', { maintenanceText: '<gold>Back at eight' });

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { closeBrowser } from '../support/browser.ts';
 import { mrpack } from '../support/modrinth.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 import { modService, reachSlowly, status } from './bench.ts';
 
@@ -138,8 +138,7 @@ test('who may only play sees what is there, and changes nothing', async (t) => {
     t.is((await it.submit(`${PATH}/${form}`, LITHIUM, other)).status, 403, form);
 });
 
-test('on a phone, by keyboard: search, look what comes along, add', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('on a phone, by keyboard: search, look what comes along, add', async (t) => {
   const it = await panel(t);
   it.registry.project('FabricApi', [{ id: 'fa1' }]);
   it.registry.project('Lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }]);
@@ -156,8 +155,7 @@ test('on a phone, by keyboard: search, look what comes along, add', async (t) =>
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`mods, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`mods, ${colorScheme}: nothing keeps anybody out`, async (t) => {
     const it = await panel(t);
     it.registry.project('FabricApi', [{ id: 'fa1' }]);
     it.registry.project('Lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }]);

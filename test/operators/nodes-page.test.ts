@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -57,8 +57,7 @@ test('each node is drained, resumed, and said to be off, without a script and wi
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`nodes of all states, and a server whose node does not answer, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`nodes of all states, and a server whose node does not answer, ${colorScheme}: nothing keeps anybody out`, async (t) => {
     const it = await office(t);
     const { page } = await it.open('/servers/castle', { ...PHONE, colorScheme });
     await page.getByText('Its machine does not answer').waitFor();

@@ -5,7 +5,7 @@ import { balance, post } from '../../src/billing/ledger.ts';
 import { PASSWORD_FRESH_MS } from '../../src/people/fresh-password.ts';
 import { hashPassword } from '../../src/people/passwords.ts';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { type PanelUnderTest, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -197,8 +197,7 @@ test('another operator is made and unmade, and somebody helped to another passwo
   t.regex(await access('make-operator', { password: 'correct horse' }), /They run this installation/);
 });
 
-test('by keyboard: an app is registered, disabled and enabled again', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('by keyboard: an app is registered, disabled and enabled again', async (t) => {
   const it = await office(t);
   const { page, complaints } = await it.open('/operator');
   await page.getByRole('link', { name: 'Apps' }).focus();

@@ -7,7 +7,7 @@ import { serverMachine } from '../../machines/server.ts';
 import { type Box, layOut } from '../../src/web/statechart/chart-layout.ts';
 import { readChart } from '../../src/web/statechart/statechart.ts';
 import { type Page, closeBrowser, openTab } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { type OperatorSite, openOperatorSite } from './operator-site.ts';
 
 const INSPECT = readFileSync(join(import.meta.dirname, '../web/inspect.js'), 'utf8');
@@ -49,8 +49,7 @@ async function stuck(it: OperatorSite, id: string): Promise<() => void> {
   return () => void (it.engine.halt = halt);
 }
 
-test('the table follows what happens, without a reload and without a complaint of the browser', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('the table follows what happens, without a reload and without a complaint of the browser', async (t) => {
   const it = await openOperatorSite(t);
   const { page, complaints, asked } = await operatorsTab(t, it);
   await page.goto(`${it.origin}/operator`);
@@ -82,8 +81,7 @@ test('the table follows what happens, without a reload and without a complaint o
   );
 });
 
-test('a server whose engine never answers the halt is found, understood and freed by the page alone', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a server whose engine never answers the halt is found, understood and freed by the page alone', async (t) => {
   const it = await openOperatorSite(t);
   await it.create('asleep');
   const heal = await stuck(it, 'castle');
@@ -121,8 +119,7 @@ test('a server whose engine never answers the halt is found, understood and free
   t.deepEqual(complaints, []);
 });
 
-test('the lit state moves with the machine, and the way it went is shown', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('the lit state moves with the machine, and the way it went is shown', async (t) => {
   const it = await openOperatorSite(t);
   await it.create('lobby');
   const { page } = await operatorsTab(t, it);
@@ -145,8 +142,7 @@ test('the lit state moves with the machine, and the way it went is shown', async
   await page.getByText('There is no such machine').waitFor();
 });
 
-test('what cannot be undone is asked for apart, and the enter key sends nothing', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('what cannot be undone is asked for apart, and the enter key sends nothing', async (t) => {
   const it = await openOperatorSite(t);
   await it.create('lobby');
   await it.command('lobby', 'START');
@@ -171,8 +167,7 @@ test('what cannot be undone is asked for apart, and the enter key sends nothing'
   t.deepEqual(complaints, []);
 });
 
-test('times are the reader’s own, and what is counted on goes on from each renewal', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('times are the reader’s own, and what is counted on goes on from each renewal', async (t) => {
   const it = await openOperatorSite(t);
   await it.create('asleep');
   await it.create('lobby');
@@ -193,8 +188,7 @@ test('times are the reader’s own, and what is counted on goes on from each ren
   t.regex(await since.innerText(), /^10 min/);
 });
 
-test('without a script: found, opened, freed by forms and reloads', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('without a script: found, opened, freed by forms and reloads', async (t) => {
   const it = await openOperatorSite(t);
   const heal = await stuck(it, 'castle');
   heal();
@@ -240,8 +234,7 @@ test('what a form sends is checked: illegal events, missing and long reasons, an
   t.is((await post({ event: 'START', reason: 'x' })).status, 303);
 });
 
-test('names, causes and reasons from outside are shown as the text they are', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('names, causes and reasons from outside are shown as the text they are', async (t) => {
   const it = await openOperatorSite(t);
   const { page, complaints } = await operatorsTab(t, it);
   page.on('dialog', () => t.fail('a script ran'));
@@ -300,8 +293,7 @@ test('for who is no operator there are no such pages; nobody may frame them, and
   t.is((await it.call('GET', stream)).status, 401, 'no key opens it');
 });
 
-test('with 500 machines a page shows fifty, and leads to the rest', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('with 500 machines a page shows fifty, and leads to the rest', async (t) => {
   const it = await openOperatorSite(t);
   for (let n = 0; n < 500; n++) await it.create(`server-${String(n).padStart(3, '0')}`);
   const { page } = await operatorsTab(t, it);
@@ -332,8 +324,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     ['on a phone', PHONE],
     ['on a desk', { viewport: { width: 1280, height: 900 } }],
   ] as const) {
-    test(`the pages ${name}, ${colorScheme}: fit, are labelled, and are big enough to touch`, async (t) => {
-      if (!(await needs(t, 'chromium'))) return;
+    test.runIf(isHere('chromium'))(`the pages ${name}, ${colorScheme}: fit, are labelled, and are big enough to touch`, async (t) => {
       const it = await openOperatorSite(t);
       const heal = await stuck(it, 'castle');
       t.teardown(heal);

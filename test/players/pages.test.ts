@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -137,8 +137,7 @@ test('with limited access the lists are only read', async (t) => {
   t.is((await it.submit(`${PAGE}/ban`, { on: 'true', name: 'Steve' }, guest)).status, 403);
 });
 
-test('who is in is thrown out with a reason, and the page follows', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('who is in is thrown out with a reason, and the page follows', async (t) => {
   const online = ['Steve', 'Alex'];
   const kicks: string[] = [];
   const it = await players(t, async (command) => {
@@ -164,8 +163,7 @@ test('who is in is thrown out with a reason, and the page follows', async (t) =>
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the page of players, ${colorScheme}: nothing keeps anybody out, on a phone too`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`the page of players, ${colorScheme}: nothing keeps anybody out, on a phone too`, async (t) => {
     const it = await players(t);
     const ban = {
       created: '2026-01-01 10:00:00 +0000',

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -47,8 +47,7 @@ test('of several machines, the page tells at which one a port is now, and that i
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the page of ports, ${colorScheme}: a person opens and closes one, nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`the page of ports, ${colorScheme}: a person opens and closes one, nothing keeps anybody out`, async (t) => {
     const it = await openPanel(t);
     await it.create('castle');
     const { page, complaints } = await it.open(PAGE, { ...PHONE, colorScheme });

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { freePort } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import {
@@ -153,8 +153,7 @@ test('a header cut off by the end of the connection leaves nothing behind', asyn
 });
 
 for (const directive of ['send-proxy', 'send-proxy-v2']) {
-  test(`HAProxy with ${directive} in front, over IPv4 and IPv6`, async (t) => {
-    if (!(await needs(t, 'haproxy'))) return;
+  test.runIf(isHere('haproxy'))(`HAProxy with ${directive} in front, over IPv4 and IPv6`, async (t) => {
     const game = await startGame(t, (socket) => {
       socket.once('data', () => socket.write('greeting')).once('end', () => socket.end());
     });

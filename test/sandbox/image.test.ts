@@ -3,12 +3,11 @@ import Docker from 'dockerode';
 import { isOutdated } from '../../src/sandbox/image-content.ts';
 import { buildSandboxImage } from '../../src/engines/docker/sandbox-image.ts';
 import { joinBot } from '../support/bot.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 
 const TAG = 'dormouse/sandbox-image-test:latest';
 
-test('the image is built from nothing, runs without any right to spare, and keeps its world in a volume', async (t) => {
-  if (!(await needs(t, 'docker'))) return;
+test.runIf(isHere('docker'))('the image is built from nothing, runs without any right to spare, and keeps its world in a volume', async (t) => {
   t.timeout(300_000);
   const docker = new Docker();
   const lines: string[] = [];

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { WHENS, cronOf, timingOf, timingText } from '../../src/schedules/pages/timing.ts';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -115,8 +115,7 @@ test('who may only play has no schedules', async (t) => {
   t.is((await it.submit(`${PATH}/save`, NIGHTLY, other)).status, 303);
 });
 
-test('by keyboard: only what a choice needs is asked for, and a time is told in the reader’s own zone too', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('by keyboard: only what a choice needs is asked for, and a time is told in the reader’s own zone too', async (t) => {
   const it = await panel(t);
   const { page, complaints } = await it.open(PATH, { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' });
   await page.getByText('now 09:45 where you are').waitFor();
@@ -137,8 +136,7 @@ test('by keyboard: only what a choice needs is asked for, and a time is told in 
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`schedules, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`schedules, ${colorScheme}: nothing keeps anybody out`, async (t) => {
     const it = await panel(t);
     await it.form('save', NIGHTLY);
     const { id } = (await it.all())[0]!;

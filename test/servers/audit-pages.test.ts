@@ -1,7 +1,7 @@
 import test from 'ava';
 import { auditWords } from '../../src/servers/pages/audit-words.ts';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -63,8 +63,7 @@ test('the log of a server is paged, names members to its owner alone, and nobody
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the logs of a server and of an account, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`the logs of a server and of an account, ${colorScheme}: nothing keeps anybody out`, async (t) => {
     const it = await openPanel(t);
     await it.create('castle');
     await it.submit('/servers/castle/members/invite', { email: 'friend@example.com', role: 'limited' });

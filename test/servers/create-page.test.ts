@@ -1,6 +1,6 @@
 import test from 'ava';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -120,8 +120,7 @@ test('a server that waits for its owner’s consent says so on its front page, w
   t.notRegex(text, card);
 });
 
-test('a server is made by keyboard on a phone; nothing keeps anybody out of its page', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a server is made by keyboard on a phone; nothing keeps anybody out of its page', async (t) => {
   const it = await openPanel(t, ASK);
   await it.create('castle', { type: 'paper' });
   const { page, complaints } = await it.open('/servers/new', { ...PHONE, colorScheme: 'light' });

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 import { STEVE } from '../support/world.ts';
 
@@ -66,8 +66,7 @@ test('a long history is short at first', async (t) => {
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the chart follows the server, ${colorScheme}; nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`the chart follows the server, ${colorScheme}; nothing keeps anybody out`, async (t) => {
     const it = await openPanel(t);
     await it.create('castle');
     const isPhone = colorScheme === 'dark';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -50,8 +50,7 @@ test('what is to be done about an address without an account is said as it is he
   );
 });
 
-test('who was let into a server leaves it again, asked once more, on a phone', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('who was let into a server leaves it again, asked once more, on a phone', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { name: 'The Castle' });
   t.notRegex((await it.get('/servers/castle')).text, /Leave…/, 'an owner stays');
@@ -87,8 +86,7 @@ test('what is no address is refused with what was typed', async (t) => {
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the page of members, ${colorScheme}: nothing keeps anybody out, by keyboard on a phone`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`the page of members, ${colorScheme}: nothing keeps anybody out, by keyboard on a phone`, async (t) => {
     const it = await openPanel(t);
     await it.create('castle');
     await it.stranger();

@@ -5,7 +5,7 @@ import { post } from '../../src/billing/ledger.ts';
 import { setSpendCap } from '../../src/billing/wallet-rows.ts';
 import { getServer, insertServer } from '../../src/servers/rows.ts';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, legibleInTheDark, openPanel } from '../support/panel.ts';
 import { plant } from '../support/tree.ts';
 
@@ -249,8 +249,7 @@ test('a list of fifty sleeping servers is not asked about one by one: it reads a
   t.regex(await cardOf(it, 's20'), /EULA/);
 });
 
-test('on a phone the card and the front page say it too, in the dark as well, and follow while they are open', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('on a phone the card and the front page say it too, in the dark as well, and follow while they are open', async (t) => {
   const it = await openPanel(t, { charged: true });
   await it.create('castle');
   const { page, complaints } = await it.open('/servers', PHONE);

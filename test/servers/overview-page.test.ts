@@ -6,7 +6,7 @@ import { chargeNext } from '../../src/billing/tick-rows.ts';
 import { addToSpent, setSpendCap } from '../../src/billing/wallet-rows.ts';
 import { deleteIncident, insertIncident } from '../../src/insight/alerts/rows.ts';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 import { awakeSessionRow } from '../support/store.ts';
 import { KEY, STEVE } from '../support/world.ts';
@@ -141,8 +141,7 @@ test('a failed start says why, with the lines that show it, and is tried again b
   t.regex(text, /href="\/servers\/castle\/settings">Give it more RAM/);
 });
 
-test('a start is watched through its phases until it fails, and what mends it is pressed', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a start is watched through its phases until it fails, and what mends it is pressed', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { type: 'fabric', coldStartsMs: [50_000, 50_000, 50_000] });
   // It says how far it is by its log alone.
@@ -187,8 +186,7 @@ test('ticks of a game that cannot tell them are not available, and have no empty
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the front page with players, charts and alerts, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`the front page with players, charts and alerts, ${colorScheme}: nothing keeps anybody out`, async (t) => {
     const it = await openPanel(t);
     await it.create('castle', { name: 'The Castle' });
     await it.command('castle', 'START');

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -149,8 +149,7 @@ test('a server has a picture: its own, or a drawn one', async (t) => {
   t.is((await icon('own')).headers.get('content-type'), 'image/png');
 });
 
-test('the list is live in its place: a first server is made, started, and joined by others', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('the list is live in its place: a first server is made, started, and joined by others', async (t) => {
   const it = await openPanel(t);
   const { page, complaints, asked } = await it.open('/servers', { ...PHONE, colorScheme: 'dark' });
   await accessible(t, page);

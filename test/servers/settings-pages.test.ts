@@ -4,7 +4,7 @@ import { crc32, deflateSync } from 'node:zlib';
 import test from 'ava';
 import { sandboxVersions } from '../../src/engines/sandbox.ts';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -162,8 +162,7 @@ test('a change is offered to what may run here, each with the versions that ther
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the settings of a server, ${colorScheme}, on a phone: a description shows as it is typed, nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`the settings of a server, ${colorScheme}, on a phone: a description shows as it is typed, nothing keeps anybody out`, async (t) => {
     const it = await openPanel(t);
     await it.create('castle', { type: 'paper', version: '1.21.7' });
     const { page, complaints } = await it.open(TOP, { ...PHONE, colorScheme });

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, legibleInTheDark, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -149,8 +149,7 @@ test('the way to a first join says that a server stands in line, or that its mac
   t.is(await tourOf(it), `${barred}Its last start failed`);
 });
 
-test('a sleeping server is suspended, and is not any more, on its own page while that is open', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a sleeping server is suspended, and is not any more, on its own page while that is open', async (t) => {
   const it = await openPanel(t);
   await operates(it);
   await it.create('castle');
@@ -179,8 +178,7 @@ test('a sleeping server is suspended, and is not any more, on its own page while
   t.deepEqual(complaints, []);
 });
 
-test('the list says so live: what waits for its machine, and what is suspended', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('the list says so live: what waits for its machine, and what is suspended', async (t) => {
   const it = await loses(t);
   await it.create('asleep');
   await operates(it);

@@ -12,7 +12,7 @@ import { createLoginLimits } from '../../src/people/login-limits.ts';
 import type { People } from '../../src/people/people.ts';
 import { insertUser } from '../../src/people/rows.ts';
 import { MOST_SSH_KEYS, addSshKey, removeSshKey, sshKeysOf } from '../../src/sftp/ssh-keys.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { addPerson } from '../support/store.ts';
 import { type SftpUnderTest, connect, openSftp, openssh, startSftp } from './support.ts';
 
@@ -132,8 +132,7 @@ test('with a key that is removed nobody comes in, and what was open with it ends
   t.is((await sshKeysOf(it.store, it.owner)).map((key) => key.id).join(), keptId);
 });
 
-test('OpenSSH signs in with a key', async (t) => {
-  if (!(await needs(t, 'openssh'))) return;
+test.runIf(isHere('openssh'))('OpenSSH signs in with a key', async (t) => {
   const it = await start(t);
   for (const pair of [ed25519(), generateKeyPairSync('rsa', { bits: 3_072 })]) {
     await it.add(pair.public);

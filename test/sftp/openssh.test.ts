@@ -3,14 +3,13 @@ import { createReadStream, existsSync, mkdirSync, readFileSync, readdirSync, sta
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import test, { type ExecutionContext } from 'ava';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { type SftpUnderTest, openssh, startSftp } from './support.ts';
 
 /** SFTP with the real client, and where that works. */
 async function start(
   t: ExecutionContext,
-): Promise<(SftpUnderTest & { run: (...batch: string[]) => Promise<string> }) | undefined> {
-  if (!(await needs(t, 'openssh'))) return undefined;
+): Promise<SftpUnderTest & { run: (...batch: string[]) => Promise<string> }> {
   const it = await startSftp(t);
   return {
     ...it,
@@ -36,9 +35,8 @@ async function checksum(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
-test('S-02: OpenSSH puts and gets whole folders, and files of every kind of name', async (t) => {
+test.runIf(isHere('openssh'))('S-02: OpenSSH puts and gets whole folders, and files of every kind of name', async (t) => {
   const it = await start(t);
-  if (!it) return;
   const { run, root, folder } = it;
   const names = ['plain', 'with space', 'ünï', '日本', 'a\\b', 'percent%2e', '-dash', `${'n'.repeat(251)}.txt`];
   mkdirSync(join(folder, 'up/deep/er'), { recursive: true });
@@ -54,10 +52,9 @@ test('S-02: OpenSSH puts and gets whole folders, and files of every kind of name
   for (const name of names) t.is(readFileSync(join(folder, 'down', name), 'utf8'), name);
 });
 
-test('S-02: 256 MiB go up and come down as they were', async (t) => {
+test.runIf(isHere('openssh'))('S-02: 256 MiB go up and come down as they were', async (t) => {
   t.timeout(300_000);
   const it = await start(t);
-  if (!it) return;
   const { run, root, folder } = it;
   noise(join(folder, 'big'), 256 * 2 ** 20);
   const expected = await checksum(join(folder, 'big'));
@@ -66,9 +63,8 @@ test('S-02: 256 MiB go up and come down as they were', async (t) => {
   t.is(await checksum(join(folder, 'back')), expected);
 });
 
-test('S-02: eight transfers at once, each way', async (t) => {
+test.runIf(isHere('openssh'))('S-02: eight transfers at once, each way', async (t) => {
   const it = await start(t);
-  if (!it) return;
   const { run, root, folder } = it;
   const names = Array.from({ length: 8 }, (_, index) => `file-${index}`);
   for (const name of names) noise(join(folder, name), 8 * 2 ** 20);
@@ -80,9 +76,8 @@ test('S-02: eight transfers at once, each way', async (t) => {
   }
 });
 
-test('S-02: a transfer that broke off is taken up again, either way', async (t) => {
+test.runIf(isHere('openssh'))('S-02: a transfer that broke off is taken up again, either way', async (t) => {
   const it = await start(t);
-  if (!it) return;
   const { run, root, folder } = it;
   const whole = noise(join(folder, 'world.zip'), 3_000_001);
   writeFileSync(join(root, 'world.zip'), whole.subarray(0, 1_234_567));
@@ -97,9 +92,8 @@ test('S-02: a transfer that broke off is taken up again, either way', async (t) 
   t.is(readFileSync(join(root, 'world.zip'), 'utf8'), 'short');
 });
 
-test('S-02: renaming, onto what is there too; times and permissions; what is left of the disk', async (t) => {
+test.runIf(isHere('openssh'))('S-02: renaming, onto what is there too; times and permissions; what is left of the disk', async (t) => {
   const it = await start(t);
-  if (!it) return;
   const { run, root, folder } = it;
   writeFileSync(join(root, 'old'), 'old');
   writeFileSync(join(root, 'new'), 'new');
@@ -125,9 +119,8 @@ test('S-02: renaming, onto what is there too; times and permissions; what is lef
   t.regex(output, /%Capacity/);
 });
 
-test('S-02: a directory of 5 000 entries is listed whole', async (t) => {
+test.runIf(isHere('openssh'))('S-02: a directory of 5 000 entries is listed whole', async (t) => {
   const it = await start(t);
-  if (!it) return;
   const { run, root } = it;
   mkdirSync(join(root, 'region'));
   const names = Array.from({ length: 5_000 }, (_, index) => `r.${index}.${-index}.mca`);
@@ -137,9 +130,8 @@ test('S-02: a directory of 5 000 entries is listed whole', async (t) => {
   t.deepEqual(listed.toSorted(), names.toSorted());
 });
 
-test('F-01: up is the root and no further, and the root is all there is', async (t) => {
+test.runIf(isHere('openssh'))('F-01: up is the root and no further, and the root is all there is', async (t) => {
   const it = await start(t);
-  if (!it) return;
   const { run, root, folder } = it;
   writeFileSync(join(folder, 'data/servers/secret'), 'another server’s');
   writeFileSync(join(root, 'mine'), 'mine');
@@ -160,9 +152,8 @@ test('F-01: up is the root and no further, and the root is all there is', async 
   t.is(readFileSync(join(folder, 'got'), 'utf8'), 'mine');
 });
 
-test('nothing but files is on offer: no command, no shell, no other subsystem', async (t) => {
+test.runIf(isHere('openssh'))('nothing but files is on offer: no command, no shell, no other subsystem', async (t) => {
   const it = await start(t);
-  if (!it) return;
   const { code, output } = await openssh(it, ['ls'], ['-s', 'backdoor']);
   t.not(code, 0, output);
 });

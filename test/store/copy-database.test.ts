@@ -5,7 +5,7 @@ import { copyDatabase } from '../../src/store/copy-database.ts';
 import { type DataSources, openDataSources } from '../../src/store/data-source.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { postgresDatabase } from './on-each.ts';
 import { directory, refused } from './support.ts';
 
@@ -51,8 +51,7 @@ async function fillAll({ writer }: DataSources): Promise<void> {
   await writer.query('PRAGMA foreign_keys = 1');
 }
 
-test('every table is the same on PostgreSQL, and on SQLite again', async (t) => {
-  if (!(await needs(t, 'postgres'))) return;
+test.runIf(isHere('postgres'))('every table is the same on PostgreSQL, and on SQLite again', async (t) => {
   const folder = await directory(t);
   const from = await opened(t, `sqlite:${join(folder, 'from.db')}`);
   await fillAll(from);
@@ -78,8 +77,7 @@ test('every table is the same on PostgreSQL, and on SQLite again', async (t) => 
   t.deepEqual(await contentOf(again), expected);
 });
 
-test('a copy is of the release of what is copied, and is brought up to date by the next start', async (t) => {
-  if (!(await needs(t, 'postgres'))) return;
+test.runIf(isHere('postgres'))('a copy is of the release of what is copied, and is brought up to date by the next start', async (t) => {
   const file = `sqlite:${join(await directory(t), 'from.db')}`;
   const older = new Set(MIGRATIONS.slice(0, -1).map(({ name }) => name));
   const from = await openDataSources(file, [], { only: older });
@@ -105,8 +103,7 @@ test('a copy is of the release of what is copied, and is brought up to date by t
   await refused(t, copyDatabase(file, url), 'SERVICE_BACKUP');
 });
 
-test('what cannot be copied leaves nothing behind: a row that PostgreSQL has no room for, a database of a newer release', async (t) => {
-  if (!(await needs(t, 'postgres'))) return;
+test.runIf(isHere('postgres'))('what cannot be copied leaves nothing behind: a row that PostgreSQL has no room for, a database of a newer release', async (t) => {
   const file = `sqlite:${join(await directory(t), 'from.db')}`;
   const from = await opened(t, file);
   const url = await postgresDatabase();

@@ -12,7 +12,7 @@ import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { postgresUrl, startPostgres } from './postgres.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { chance } from '../support/random.ts';
 import { log, directory, emptyStore, refused } from './support.ts';
 
@@ -150,9 +150,8 @@ async function twoMachines(t: ExecutionContext, url?: string) {
 }
 
 for (const dialect of ['sqlite', 'postgres']) {
-  test(`lease (${dialect}): one of another machine is taken when nothing was heard of it for 30 s, and its old holder cannot write any more`, async (t) => {
+  test.runIf(dialect === 'sqlite' || isHere('postgres'))(`lease (${dialect}): one of another machine is taken when nothing was heard of it for 30 s, and its old holder cannot write any more`, async (t) => {
     const url = dialect === 'postgres' ? await postgresUrl(t) : undefined;
-    if (dialect === 'postgres' && url === undefined) return;
     const { lost, north, south, looksAt, goOn } = await twoMachines(t, url);
     const first = await acquireLease(north.store, north.options);
     let taken = false;
@@ -222,8 +221,7 @@ test('standby: it waits for one that lives, 30 s for one that promises no more, 
   t.deepEqual(lost, []);
 });
 
-test('lease (postgres): a holder that nobody waits for ends itself all the same when it is cut off from the database', async (t) => {
-  if (!(await needs(t, 'postgres'))) return;
+test.runIf(isHere('postgres'))('lease (postgres): a holder that nobody waits for ends itself all the same when it is cut off from the database', async (t) => {
   const postgres = await startPostgres();
   const program = join(import.meta.dirname, 'lease-child.ts');
   const child = spawn(process.execPath, [program, await postgres.database()], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -239,9 +237,8 @@ test('lease (postgres): a holder that nobody waits for ends itself all the same 
   if (signal !== null) t.regex(said, /lease was not renewed for \d{5} ms/);
 });
 
-test('standby (postgres): one that waits itself is held for 8 s only; the one before touches nothing once that is over', async (t) => {
+test.runIf(isHere('postgres'))('standby (postgres): one that waits itself is held for 8 s only; the one before touches nothing once that is over', async (t) => {
   const url = await postgresUrl(t);
-  if (url === undefined) return;
   const { lost, north, south, looksAt, goOn } = await twoMachines(t, url);
   const told: unknown[] = [];
   const first = await acquireLease(north.store, north.options);

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { StatusError } from '../../src/kernel/status.ts';
 import { setMeta } from '../../src/store/meta.ts';
 import { type Store } from '../../src/store/store.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { freshStore } from '../support/store.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
 
@@ -26,8 +26,7 @@ export function onEach(title: string, body: (t: ExecutionContext, url: string) =
     t.teardown(() => rm(directory, { recursive: true, force: true }));
     await body(t, `sqlite:${join(directory, 'made', 'store.db')}`);
   });
-  test(`postgres: ${title}`, async (t) => {
-    if (!(await needs(t, 'postgres'))) return;
+  test.runIf(isHere('postgres'))(`postgres: ${title}`, async (t) => {
     await body(t, await postgresDatabase());
   });
 }

@@ -8,7 +8,6 @@ import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { fastDir } from '../support/fast-dir.ts';
-import { needs } from '../support/needs.ts';
 
 /** A PostgreSQL of the tests' own, on a socket in its own directory. */
 export interface Postgres {
@@ -19,9 +18,8 @@ export interface Postgres {
 
 const run = promisify(execFile);
 
-/** An empty database of a PostgreSQL that ends with the test; undefined, once that is said, where the machine has none. */
-export async function postgresUrl(t: ExecutionContext): Promise<string | undefined> {
-  if (!(await needs(t, 'postgres'))) return undefined;
+/** An empty database of a PostgreSQL that ends with the test. */
+export async function postgresUrl(t: ExecutionContext): Promise<string> {
   const postgres = await startPostgres();
   t.teardown(() => postgres.stop());
   return await postgres.database();

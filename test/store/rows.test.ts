@@ -18,31 +18,13 @@ import {
   listTransitions,
   saveSnapshot,
 } from '../../src/servers/transition-rows.ts';
-import { openDataSources } from '../../src/store/data-source.ts';
 import { setMeta } from '../../src/store/meta.ts';
 import { type Store } from '../../src/store/store.ts';
-import { TABLES } from '../../src/tables.ts';
 import { addPerson, serverRow } from '../support/store.ts';
-import { onEach, onEachStore, refused } from './on-each.ts';
+import { onEachStore, refused } from './on-each.ts';
 
 const metaKeys = async (store: Store): Promise<string[]> =>
   (await store.query<{ key: string }>('SELECT "key" FROM "meta" ORDER BY "key"')).map(({ key }) => key);
-
-onEach('migrations make exactly the tables of the entities, and take them away again', async (t, url) => {
-  const sources = await openDataSources(url, TABLES);
-  t.teardown(() => sources.close());
-  const { writer } = sources;
-  const missing = async () => (await writer.driver.createSchemaBuilder().log()).upQueries.map(({ query }) => query);
-  t.true((await missing()).some((query) => query.includes('servers')));
-  const done = await writer.runMigrations({ transaction: 'all' });
-  t.deepEqual(await missing(), []);
-  for (const _ of done) await writer.undoLastMigration({ transaction: 'all' });
-  const runner = writer.createQueryRunner();
-  for (const { tableName } of writer.entityMetadatas) t.false(await runner.hasTable(tableName), tableName);
-  await runner.release();
-  await writer.runMigrations({ transaction: 'all' });
-  t.deepEqual(await missing(), []);
-});
 
 onEachStore('servers: stored whole, found, listed, patched, removed', async (t, store) => {
   const row = serverRow('amber', {

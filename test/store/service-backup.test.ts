@@ -11,7 +11,7 @@ import { type ServiceFiles, backupService, restoreService } from '../../src/stor
 import { openSecret } from '../../src/store/secret.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { freshStore, serverRow } from '../support/store.ts';
 import { tinyDisk } from '../support/tiny-disk.ts';
 import { onEach, postgresDatabase } from './on-each.ts';
@@ -128,10 +128,10 @@ test('what is no whole backup is refused, and nothing is made of it', async (t) 
   t.regex(wrong.message, /no database/);
 });
 
-onEach(
+if (isHere('postgres'))
+  onEach(
   'an archive goes into the other kind of database too, which is how an installation changes to it',
   async (t, url) => {
-    if (!(await needs(t, 'postgres'))) return;
     const from = await installation(t, url);
     await from.store.write((tx) => insertServer(tx, serverRow('amber')));
     const archive = join(await directory(t), 'service.tar.gz');
@@ -149,8 +149,7 @@ onEach(
   },
 );
 
-test('an archive with a dump of PostgreSQL, as they were once, goes into PostgreSQL', async (t) => {
-  if (!(await needs(t, 'postgres'))) return;
+test.runIf(isHere('postgres'))('an archive with a dump of PostgreSQL, as they were once, goes into PostgreSQL', async (t) => {
   const from = await installation(t, await postgresDatabase());
   await from.store.write((tx) => insertServer(tx, serverRow('amber')));
   const dump = join(from.dataDir, 'database');

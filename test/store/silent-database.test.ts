@@ -7,22 +7,22 @@ import { acquireLease } from '../../src/store/lease.ts';
 import { getMeta, setMeta } from '../../src/store/meta.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
+import { isHere } from '../support/needs.ts';
 import { postgresUrl } from './postgres.ts';
 import { type SilentLine, silentLine } from './silent-line.ts';
 import { log, emptyStore, refused } from './support.ts';
 
-/** A database, and a line to it that can go silent; undefined where the machine has no PostgreSQL. */
-async function line(t: ExecutionContext): Promise<(SilentLine & { direct: string }) | undefined> {
+/** A database, and a line to it that can go silent. */
+async function line(t: ExecutionContext): Promise<SilentLine & { direct: string }> {
   t.timeout(120_000);
   const direct = await postgresUrl(t);
-  return direct === undefined ? undefined : { direct, ...(await silentLine(t, direct)) };
+  return { direct, ...(await silentLine(t, direct)) };
 }
 
 const secondsSince = (at: number) => (performance.now() - at) / 1_000;
 
-test('a line that goes silent fails what is in flight with UNAVAILABLE, and what comes later takes another one', async (t) => {
+test.runIf(isHere('postgres'))('a line that goes silent fails what is in flight with UNAVAILABLE, and what comes later takes another one', async (t) => {
   const db = await line(t);
-  if (!db) return;
   const store = await emptyStore(t, db.url);
   const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const write = store.write(async (tx) => {
@@ -47,9 +47,8 @@ test('a line that goes silent fails what is in flight with UNAVAILABLE, and what
   t.is(await getMeta(store, 'behind'), '');
 });
 
-test('a database that says nothing at all fails everything, and lets the store close', async (t) => {
+test.runIf(isHere('postgres'))('a database that says nothing at all fails everything, and lets the store close', async (t) => {
   const db = await line(t);
-  if (!db) return;
   const store = await openStore(db.url, TABLES);
   await store.query('SELECT 1');
   const at = performance.now();
@@ -61,9 +60,8 @@ test('a database that says nothing at all fails everything, and lets the store c
   t.true(secondsSince(at) < 60);
 });
 
-test('a transaction of one that is cut off holds nothing back for longer than a standby waits', async (t) => {
+test.runIf(isHere('postgres'))('a transaction of one that is cut off holds nothing back for longer than a standby waits', async (t) => {
   const db = await line(t);
-  if (!db) return;
   const cutOff = await emptyStore(t, db.url);
   const other = await emptyStore(t, db.direct);
   await cutOff.write((tx) => setMeta(tx, 'key', 'old'));
@@ -83,9 +81,8 @@ test('a transaction of one that is cut off holds nothing back for longer than a 
   t.is(await getMeta(other, 'key'), 'new');
 });
 
-test('one that holds the lease ends when its database goes silent', async (t) => {
+test.runIf(isHere('postgres'))('one that holds the lease ends when its database goes silent', async (t) => {
   const db = await line(t);
-  if (!db) return;
   const program = join(import.meta.dirname, 'lease-child.ts');
   const child = spawn(process.execPath, [program, db.url], { stdio: ['ignore', 'pipe', 'inherit'] });
   t.teardown(() => child.kill('SIGKILL'));
@@ -98,9 +95,8 @@ test('one that holds the lease ends when its database goes silent', async (t) =>
   t.true(secondsSince(at) < 40);
 });
 
-test('one that waits for the lease does not wait for a line that is silent', async (t) => {
+test.runIf(isHere('postgres'))('one that waits for the lease does not wait for a line that is silent', async (t) => {
   const db = await line(t);
-  if (!db) return;
   const holding = await emptyStore(t, db.direct);
   const first = await acquireLease(holding, {
     clock: systemClock,

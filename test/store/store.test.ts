@@ -18,7 +18,7 @@ import * as leases from '../../src/store/lease-rows.ts';
 import { getMeta, setMeta } from '../../src/store/meta.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { freshStore, serverRow } from '../support/store.ts';
 import { onEach, onEachStore, put, refused, postgresDatabase } from './on-each.ts';
 
@@ -286,8 +286,7 @@ onEachStore('leases: taken from the expected holder only, held until taken', asy
   t.is(await leases.getLease(store, 'x'), undefined);
 });
 
-test('postgres: a lost connection fails what is in flight with UNAVAILABLE, and later calls connect again', async (t) => {
-  if (!(await needs(t, 'postgres'))) return;
+test.runIf(isHere('postgres'))('postgres: a lost connection fails what is in flight with UNAVAILABLE, and later calls connect again', async (t) => {
   const store = await freshStore(t, await postgresDatabase());
   const cutAll = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                   WHERE datname = current_database() AND pid <> pg_backend_pid()`;

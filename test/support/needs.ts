@@ -4,12 +4,12 @@ import { access } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { ExecutionContext } from 'ava';
 
 /** A system outside this repository that some tests use. */
 export type Need =
   | 'docker'
   | 'mounts'
+  | 'dockerd'
   | 'swarm'
   | 'postgres'
   | 'haproxy'
@@ -30,13 +30,11 @@ export const S3_SERVER = join(import.meta.dirname, '../../node_modules/.cache/cl
 const HEADLESS = '/usr/bin/chromium-headless-shell';
 export const CHROMIUM = process.env.CHROMIUM ?? (existsSync(HEADLESS) ? HEADLESS : '/usr/bin/chromium');
 
-/** Who is told of what is missing: a test. */
-export type Told = Pick<ExecutionContext, 'log' | 'pass' | 'fail'>;
-
 const run = promisify(execFile);
 const probes: Record<Need, () => Promise<unknown>> = {
   docker: () => dockerAnswers(process.env.DOCKER_SOCKET ?? '/var/run/docker.sock'),
   mounts: () => run('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'], { timeout: 60_000 }),
+  dockerd: () => mayStartEngines(),
   swarm: () => mayBeSwarm(),
   postgres: () =>
     firstThatRuns(['postgres', ...[18, 17, 16, 15, 14].map((n) => `/usr/lib/postgresql/${n}/bin/postgres`)]),
@@ -51,42 +49,25 @@ const probes: Record<Need, () => Promise<unknown>> = {
   openssh: () => firstThatRuns(['ssh'], '-V'),
   chromium: () => firstThatRuns([CHROMIUM]),
 };
-const found = new Map<Need, Promise<Error | undefined>>();
+/** What `ava.config.js` found on this machine; empty for `npm test`, which uses embedded parts alone. */
+const PRESENT = new Set(process.env.TEST_PARTS?.split(' '));
 
-/**
- * Whether a system is there that a test needs: a Docker engine that answers, the right to mount, what several engines of a test's own need, or the
- * program of PostgreSQL, HAProxy, Chromium, MariaDB, OpenSSH, bubblewrap, Prometheus' promtool, systemd or Caddy, or what
- * `npm run client-tools` installs, an S3 server among it.
- * Where it is not, says so in the test's log and passes the test, so that the caller returns:
- * `if (!(await needs(t, 'docker'))) return;`. With `CI` or `DORMOUSE_NO_SKIP` set nothing may be skipped: the test fails.
- */
-export async function needs(t: Told, need: Need): Promise<boolean> {
-  const missing = await probe(need);
-  if (missing === undefined) return true;
-  const why = `needs ${need}, which is not here: ${missing.message}`;
-  if (process.env.CI || process.env.DORMOUSE_NO_SKIP) t.fail(why);
-  else {
-    t.log(`SKIPPED: ${why}`);
-    t.pass();
-  }
-  return false;
+/** Whether this run uses real parts and has all of these: `test.runIf(isHere('docker'))('a title', …)`. */
+export function isHere(...needs: Need[]): boolean {
+  return needs.every((need) => PRESENT.has(need));
 }
 
-/** The same for what is no test. */
-export async function isHere(need: Need): Promise<boolean> {
-  return (await probe(need)) === undefined;
-}
-
-function probe(need: Need): Promise<Error | undefined> {
-  let answer = found.get(need);
-  if (!answer) {
-    answer = probes[need]().then(
-      () => undefined,
-      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
-    );
-    found.set(need, answer);
-  }
-  return answer;
+/** Looks for every part on this machine, all at once. Returns those present, and for each missing one the reason. */
+export async function lookForParts(): Promise<{ present: Need[]; missing: string[] }> {
+  const names = Object.keys(probes) as Need[];
+  const answers = await Promise.allSettled(names.map((name) => probes[name]()));
+  return {
+    present: names.filter((_, index) => answers[index]?.status === 'fulfilled'),
+    missing: names.flatMap((name, index) => {
+      const answer = answers[index];
+      return answer?.status === 'rejected' ? [`${name} (${(answer.reason as Error).message.split('\n')[0]})`] : [];
+    }),
+  };
 }
 
 function dockerAnswers(socketPath: string): Promise<void> {
@@ -109,11 +90,16 @@ async function firstThatRuns(programs: string[], argument = '--version'): Promis
   });
 }
 
-/** Engines in network name spaces of this machine, joined by an overlay network: root, dockerd, and VXLAN in the kernel. */
-async function mayBeSwarm(): Promise<void> {
+/** Engines that a test starts itself: root, dockerd, and an engine to copy images from. */
+async function mayStartEngines(): Promise<void> {
   await dockerAnswers(process.env.DOCKER_SOCKET ?? '/var/run/docker.sock');
   if (process.getuid?.() !== 0) throw new Error('engines of its own need root');
   await firstThatRuns(['dockerd']);
+}
+
+/** Engines in network namespaces of this machine, joined by an overlay network, which needs VXLAN in the kernel. */
+async function mayBeSwarm(): Promise<void> {
+  await mayStartEngines();
   const probe = 'ip link add v0 type vxlan id 5 dstport 4789 local 127.0.0.1 && ip link add b0 type bridge';
   await run('unshare', ['--net', '--uts', 'sh', '-c', probe], { timeout: 60_000 });
 }

@@ -7,7 +7,6 @@ import Docker from 'dockerode';
 import type { Belongings } from './belongings.ts';
 import { endProcess } from './end-process.ts';
 import { ROOM_FOR_ENGINES, fastDir } from './fast-dir.ts';
-import { type Told, needs } from './needs.ts';
 import { until } from './until.ts';
 
 const run = promisify(execFile);
@@ -27,20 +26,13 @@ export interface PrivateEngine {
 }
 
 /**
- * Undefined where this machine cannot have one; the test has then been told. `hostname`: what it calls itself, and its folder
- * below `within`, where others are to find it by that name.
+ * A Docker engine that ends with the test, which needs `dockerd`. `hostname` is its name, and that of its folder below `within`,
+ * by which others find it.
  */
 export async function privateEngine(
-  t: Told & Pick<Belongings, 'teardown' | 'passed'>,
+  t: Pick<Belongings, 'teardown' | 'passed' | 'log'>,
   { hostname, within }: { hostname?: string; within?: string } = {},
-): Promise<PrivateEngine | undefined> {
-  if (!(await needs(t, 'docker'))) return undefined;
-  const ours = process.getuid?.() === 0 && (await run('dockerd', ['--version']).catch(() => undefined));
-  if (!ours) {
-    t.log('SKIPPED: an engine of its own needs root and dockerd');
-    t.pass();
-    return undefined;
-  }
+): Promise<PrivateEngine> {
   // Socket paths end at 107 characters.
   const above = within ?? (await fastDir(ROOM_FOR_ENGINES));
   const dir = hostname === undefined ? await mkdtemp(join(above, 'dm-')) : join(above, hostname);

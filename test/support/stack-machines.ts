@@ -39,9 +39,8 @@ export async function stackMachines(
   t: ExecutionContext,
   hostnames: readonly string[],
   env: Record<string, string>,
-): Promise<StackMachines | undefined> {
+): Promise<StackMachines> {
   const machines = await testMachines(t, hostnames);
-  if (!machines) return undefined;
   const shared = join(machines.within, 'shared');
   await mkdir(shared, { mode: 0o750 });
   await chown(shared, 1_000, 1_000);

@@ -48,10 +48,9 @@ export interface SwarmServiceOptions {
 }
 
 /** Undefined where this machine cannot have one; the test has then been told. */
-export async function swarmService(t: Belongings, options: SwarmServiceOptions): Promise<SwarmService | undefined> {
+export async function swarmService(t: Belongings, options: SwarmServiceOptions): Promise<SwarmService> {
   await busyboxImage();
   const swarm = await testSwarm(t, options.nodes);
-  if (swarm === undefined) return undefined;
   await swarm.load([IMAGE, DEFAULT_SANDBOX_IMAGE]);
   const networks = [GAMES, `${GAMES}-nodes`];
   for (const Name of networks) await swarm.manager.createNetwork({ Name, Driver: 'overlay', Attachable: true });

@@ -59,18 +59,16 @@ export interface TestMachines {
   within: string;
 }
 
-/** Undefined where this machine cannot have them; the test has then been told. */
 export async function testMachines(
   t: Omit<Belongings, 'end'>,
   hostnames: readonly string[],
-): Promise<TestMachines | undefined> {
+): Promise<TestMachines> {
   const within = await mkdtemp(join(await fastDir(ROOM_FOR_ENGINES), 'dms'));
   t.teardown(() => rm(within, { recursive: true, force: true }));
   const wire = await plugBoard(t);
   const nodes: SwarmNode[] = [];
   for (const [n, name] of hostnames.entries()) {
     const engine = await privateEngine(t, { hostname: name, within });
-    if (!engine) return undefined;
     const port = await wire.connect(engine.networkPid, n + 2);
     const set = (state: string) => wire.inside(['link', 'set', port, state]);
     const address = wire.addressOf(n + 2);
@@ -79,13 +77,11 @@ export async function testMachines(
   return { nodes, number: wire.number, within };
 }
 
-/** Undefined where this machine cannot have one; the test has then been told. */
-export async function testSwarm(t: Omit<Belongings, 'end'>, count: number): Promise<TestSwarm | undefined> {
+export async function testSwarm(t: Omit<Belongings, 'end'>, count: number): Promise<TestSwarm> {
   const machines = await testMachines(
     t,
     Array.from({ length: count }, (_, n) => `node${n + 1}`),
   );
-  if (!machines) return undefined;
   const { nodes, number, within } = machines;
   await Promise.all(nodes.map((node) => node.start()));
   const [first, ...others] = nodes;

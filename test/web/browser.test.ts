@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { FULL_SCOPES } from '../../src/http/scopes.ts';
 import { inviteMember } from '../../src/people/members/members.ts';
 import { type Page, type Tab, closeBrowser, openTab } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { type Site, openSite } from './site.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -16,8 +16,7 @@ const PHONE = { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile:
 
 test.after.always(closeBrowser);
 
-test('a device is let in: sign up on a phone, type the code, approve; the token works until the app is disconnected', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a device is let in: sign up on a phone, type the code, approve; the token works until the app is disconnected', async (t) => {
   const site = await openSite(t);
   const device = await site.startDevice(await site.registerApp('Block Launcher'));
   t.is((await site.poll(device))['error'], 'authorization_pending');
@@ -67,8 +66,7 @@ test('a device is let in: sign up on a phone, type the code, approve; the token 
   clean(t, tab, site);
 });
 
-test('a device is declined: its link leads through sign-in back to its code', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a device is declined: its link leads through sign-in back to its code', async (t) => {
   const site = await openSite(t);
   const tab = await openTab(t, { javaScriptEnabled: false });
   const { page } = tab;
@@ -97,8 +95,7 @@ test('a device is declined: its link leads through sign-in back to its code', as
   t.regex(await page.innerText('main'), /No device waits with this code/);
 });
 
-test('the command line is told to get full access, and gets a key', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('the command line is told to get full access, and gets a key', async (t) => {
   const site = await openSite(t);
   const { page } = await openTab(t, { ...PHONE, javaScriptEnabled: false });
   await signUp(page, site, 'alex@example.org');
@@ -114,8 +111,7 @@ test('the command line is told to get full access, and gets a key', async (t) =>
   t.regex(await page.innerText('.list'), /Launcher\/1\.4/);
 });
 
-test('after five wrong codes even the right one has to wait', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('after five wrong codes even the right one has to wait', async (t) => {
   const site = await openSite(t);
   const { page } = await openTab(t, { javaScriptEnabled: false });
   await signUp(page, site, 'alex@example.org');
@@ -138,8 +134,7 @@ test('after five wrong codes even the right one has to wait', async (t) => {
   t.regex(await page.innerText('main'), /full access/);
 });
 
-test('by keyboard alone: sign up, code, decline', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('by keyboard alone: sign up, code, decline', async (t) => {
   const site = await openSite(t);
   const { page } = await openTab(t, { javaScriptEnabled: false });
   await page.goto(`${site.origin}/sign-up?next=/device`);
@@ -166,8 +161,7 @@ test('by keyboard alone: sign up, code, decline', async (t) => {
   t.is(page.url(), `${site.origin}/device/declined`);
 });
 
-test('an API key: made for one server, shown once, used, revoked', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('an API key: made for one server, shown once, used, revoked', async (t) => {
   const site = await openSite(t);
   const tab = await openTab(t, { ...PHONE, javaScriptEnabled: false });
   const { page } = tab;
@@ -204,8 +198,7 @@ test('an API key: made for one server, shown once, used, revoked', async (t) => 
   clean(t, tab, site);
 });
 
-test('a password is changed, and other browsers are signed out', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a password is changed, and other browsers are signed out', async (t) => {
   const site = await openSite(t);
   const { page } = await openTab(t, { javaScriptEnabled: false });
   const { page: other } = await openTab(t, { javaScriptEnabled: false });
@@ -242,8 +235,7 @@ test('a password is changed, and other browsers are signed out', async (t) => {
   t.is(other.url(), `${site.origin}/sign-in`);
 });
 
-test('an address is confirmed by its letter, and invitations to it can be answered', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('an address is confirmed by its letter, and invitations to it can be answered', async (t) => {
   const site = await openSite(t);
   const { page } = await openTab(t, { ...PHONE, javaScriptEnabled: false });
   for (const name of ['Lobby', 'Arena']) {
@@ -277,8 +269,7 @@ test('an address is confirmed by its letter, and invitations to it can be answer
   );
 });
 
-test('a hostile name of an app is shown as the name it is', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a hostile name of an app is shown as the name it is', async (t) => {
   const site = await openSite(t);
   const tab = await openTab(t, PHONE);
   const { page } = tab;
@@ -308,8 +299,7 @@ test('a hostile name of an app is shown as the name it is', async (t) => {
   clean(t, tab, site);
 });
 
-test('another site can neither frame a page, nor send a form, nor read one', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('another site can neither frame a page, nor send a form, nor read one', async (t) => {
   const site = await openSite(t);
   const { page } = await openTab(t);
   await signUp(page, site, 'alex@example.org');
@@ -334,8 +324,7 @@ test('another site can neither frame a page, nor send a form, nor read one', asy
   t.regex(await page.innerText('main'), /full access/);
 });
 
-test('over plain http at a name of its own, where browsers tell less about themselves, forms work as well', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('over plain http at a name of its own, where browsers tell less about themselves, forms work as well', async (t) => {
   const site = await openSite(t, { host: 'panel.test' });
   const { page } = await openTab(t, { javaScriptEnabled: false });
   await signUp(page, site, 'alex@example.org');
@@ -345,8 +334,7 @@ test('over plain http at a name of its own, where browsers tell less about thems
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`every page, ${colorScheme}: fits a phone, is labelled, is big enough to touch, and loads nothing from elsewhere`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`every page, ${colorScheme}: fits a phone, is labelled, is big enough to touch, and loads nothing from elsewhere`, async (t) => {
     const site = await openSite(t);
     const tab = await openTab(t, { ...PHONE, colorScheme });
     const { page } = tab;

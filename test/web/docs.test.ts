@@ -4,7 +4,7 @@ import { describeApi } from '../../src/reference.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { openOperatorSite } from '../operators/operator-site.ts';
 import { closeBrowser, openTab } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
@@ -17,8 +17,7 @@ const names = Object.values(paths).flatMap((methods) => Object.values(methods).m
 
 test.after.always(closeBrowser);
 
-test('every operation is found on the page: by search, by its address, and without a script', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('every operation is found on the page: by search, by its address, and without a script', async (t) => {
   const site = await openOperatorSite(t);
   const { page, complaints, asked } = await openTab(t, { viewport: { width: 1_280, height: 900 } });
   const response = await page.goto(`${site.origin}/docs`);
@@ -71,8 +70,7 @@ test('every operation is found on the page: by search, by its address, and witho
   }
 });
 
-test('an operation is tried out on a phone, by a key that is kept nowhere', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('an operation is tried out on a phone, by a key that is kept nowhere', async (t) => {
   const site = await openOperatorSite(t);
   const { page, context, complaints, asked } = await openTab(t, PHONE);
   await context.addCookies(await site.cookies());

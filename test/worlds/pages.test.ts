@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { closeBrowser } from '../support/browser.ts';
-import { needs } from '../support/needs.ts';
+import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 import { plant } from '../support/tree.ts';
 
@@ -65,8 +65,7 @@ test('who may only play sees the worlds, and changes none', async (t) => {
   t.true(it.has('skyblock'));
 });
 
-test('on a phone: another world is chosen while one is played, and deleted by keyboard once it is not', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('on a phone: another world is chosen while one is played, and deleted by keyboard once it is not', async (t) => {
   const it = await panel(t);
   await it.command('lobby', 'START');
   await it.reach('lobby', 'running');
@@ -91,8 +90,7 @@ test('on a phone: another world is chosen while one is played, and deleted by ke
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`worlds, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`worlds, ${colorScheme}: nothing keeps anybody out`, async (t) => {
     const it = await panel(t);
     const { page } = await it.open(PATH, { ...PHONE, colorScheme });
     for (const name of ['Reset…', 'Delete…']) await page.getByText(name).first().click();

@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { createS3, etagOf } from '../../../src/backups/offsite/s3.ts';
 import type { Bucket } from '../../../src/backups/offsite/bucket.ts';
 import { MIB } from '../../../src/kernel/units.ts';
-import { needs } from '../../support/needs.ts';
+import { isHere } from '../../support/needs.ts';
 import { BUCKET, type S3UnderTest, badLine, startS3 } from '../../support/s3.ts';
 
 let server: Promise<S3UnderTest> | undefined;
@@ -11,8 +11,7 @@ const signal = new AbortController().signal;
 
 test.after.always(async () => await (await server)?.remove());
 
-async function store(t: ExecutionContext): Promise<S3UnderTest | undefined> {
-  if (!(await needs(t, 's3'))) return undefined;
+async function store(t: ExecutionContext): Promise<S3UnderTest> {
   t.timeout(300_000);
   return await (server ??= startS3());
 }
@@ -35,9 +34,8 @@ async function uploaded(bucket: Bucket, key: string): Promise<Buffer> {
   return content;
 }
 
-test('an upload in parts is one object, read whole and in part, until it is removed', async (t) => {
+test.runIf(isHere('s3'))('an upload in parts is one object, read whole and in part, until it is removed', async (t) => {
   const it = await store(t);
-  if (!it) return;
   const bucket = it.offSite('whole').bucket(`s3://${BUCKET}/whole`);
   t.is(await bucket.head('lobby/a.tar.zst'), undefined);
   const content = await uploaded(bucket, 'lobby/a.tar.zst');
@@ -50,9 +48,8 @@ test('an upload in parts is one object, read whole and in part, until it is remo
   await t.throwsAsync(read(bucket, 'lobby/a.tar.zst', 0, 9), { message: /missing/ });
 });
 
-test('an upload that was begun tells its parts, is listed below its prefix alone, and ends', async (t) => {
+test.runIf(isHere('s3'))('an upload that was begun tells its parts, is listed below its prefix alone, and ends', async (t) => {
   const it = await store(t);
-  if (!it) return;
   const bucket = it.offSite('begun').bucket(`s3://${BUCKET}/begun`);
   const upload = { key: 'lobby/b.tar.zst', uploadId: await bucket.begin('lobby/b.tar.zst', '') };
   const bytes = randomBytes(5 * MIB);
@@ -68,9 +65,8 @@ test('an upload that was begun tells its parts, is listed below its prefix alone
   t.deepEqual(await bucket.uploads(''), []);
 });
 
-test('a part that is not what its sum says is refused', async (t) => {
+test.runIf(isHere('s3'))('a part that is not what its sum says is refused', async (t) => {
   const it = await store(t);
-  if (!it) return;
   const bucket = it.offSite('sums').bucket(`s3://${BUCKET}/sums`);
   const upload = { key: 'lobby/c.tar.zst', uploadId: await bucket.begin('lobby/c.tar.zst', '') };
   const part = { ...partOf(Buffer.from('what was read')), bytes: Buffer.from('what was sent') };
@@ -80,9 +76,8 @@ test('a part that is not what its sum says is refused', async (t) => {
   await bucket.abort(upload);
 });
 
-test('a read goes on where the line was cut, and gives up where it brings nothing any more', async (t) => {
+test.runIf(isHere('s3'))('a read goes on where the line was cut, and gives up where it brings nothing any more', async (t) => {
   const it = await store(t);
-  if (!it) return;
   const line = await badLine(t, it);
   const bucket = createS3(line.options)({ bucket: BUCKET, prefix: 'cut' });
   const content = await uploaded(bucket, 'lobby/d.tar.zst');

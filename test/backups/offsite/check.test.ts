@@ -7,7 +7,7 @@ import { type OffSiteSettings, openOffSite } from '../../../src/backups/offsite/
 import { createS3 } from '../../../src/backups/offsite/s3.ts';
 import { createLog } from '../../../src/kernel/log.ts';
 import { systemClock } from '../../../src/kernel/system-clock.ts';
-import { needs } from '../../support/needs.ts';
+import { isHere } from '../../support/needs.ts';
 import { BUCKET, type S3UnderTest, badLine, silentStore, startS3 } from '../../support/s3.ts';
 
 let server: Promise<S3UnderTest> | undefined;
@@ -40,14 +40,12 @@ async function opening(
   return logged;
 }
 
-test('right settings: nothing is logged, and another start with them finds its own store', async (t) => {
-  if (!(await needs(t, 's3'))) return;
+test.runIf(isHere('s3'))('right settings: nothing is logged, and another start with them finds its own store', async (t) => {
   t.deepEqual(await opening(t, {}), []);
   t.deepEqual(await opening(t, {}), []);
 });
 
-test('wrong settings stop the start with a sentence that says which, and holds no secret', async (t) => {
-  if (!(await needs(t, 's3'))) return;
+test.runIf(isHere('s3'))('wrong settings stop the start with a sentence that says which, and holds no secret', async (t) => {
   const wrong: [Partial<OffSiteSettings>, RegExp][] = [
     [{ backupStore: 's3://nowhere' }, /no bucket "nowhere" at http.*BACKUP_STORE or S3_ENDPOINT/],
     [{ s3AccessKeyId: 'somebody' }, /does not take S3_ACCESS_KEY_ID/],
@@ -61,22 +59,19 @@ test('wrong settings stop the start with a sentence that says which, and holds n
   }
 });
 
-test('a prefix in which another installation keeps its backups is refused', async (t) => {
-  if (!(await needs(t, 's3'))) return;
+test.runIf(isHere('s3'))('a prefix in which another installation keeps its backups is refused', async (t) => {
   await opening(t, {});
   await t.throwsAsync(opening(t, {}, { installation: 'two' }), { message: /prefix of its own in BACKUP_STORE/ });
 });
 
-test('a store that may be read and not written is refused, and says what it must allow', async (t) => {
-  if (!(await needs(t, 's3'))) return;
+test.runIf(isHere('s3'))('a store that may be read and not written is refused, and says what it must allow', async (t) => {
   const line = await badLine(t, await (server ??= startS3()));
   line.fault = ({ method }) => (method === 'PUT' ? { status: 403 } : undefined);
   const refused = opening(t, { s3Endpoint: line.options.endpoint });
   await t.throwsAsync(refused, { message: /may not write in the bucket "worlds".*s3:PutObject/ });
 });
 
-test('a store that is away, or busy, stops no start: it is logged', async (t) => {
-  if (!(await needs(t, 's3'))) return;
+test.runIf(isHere('s3'))('a store that is away, or busy, stops no start: it is logged', async (t) => {
   const line = await badLine(t, await (server ??= startS3()));
   for (const fault of ['away', { status: 503 }] as const) {
     line.fault = () => fault;
@@ -86,8 +81,7 @@ test('a store that is away, or busy, stops no start: it is logged', async (t) =>
   }
 });
 
-test('a bucket that is made after a refused start is taken', async (t) => {
-  if (!(await needs(t, 's3'))) return;
+test.runIf(isHere('s3'))('a bucket that is made after a refused start is taken', async (t) => {
   const { buckets } = await (server ??= startS3());
   await t.throwsAsync(opening(t, { backupStore: 's3://later' }), { message: /no bucket/ });
   await mkdir(join(buckets, 'later'));
@@ -95,15 +89,13 @@ test('a bucket that is made after a refused start is taken', async (t) => {
   t.deepEqual(await opening(t, { backupStore: 's3://later' }), []);
 });
 
-test('a store that says nothing holds up no start, and is not used before it has passed', async (t) => {
-  if (!(await needs(t, 's3'))) return;
+test.runIf(isHere('s3'))('a store that says nothing holds up no start, and is not used before it has passed', async (t) => {
   const logged = await opening(t, { s3Endpoint: await silentStore(t) }, { patienceMs: 20 });
   t.is(logged.length, 1);
   t.regex(logged[0] ?? '', /not done within 20 ms.*BACKUP_STORE does not answer/);
 });
 
-test('what has not passed is checked again when it is asked for, and what has passed is not', async (t) => {
-  if (!(await needs(t, 's3'))) return;
+test.runIf(isHere('s3'))('what has not passed is checked again when it is asked for, and what has passed is not', async (t) => {
   const s3 = await (server ??= startS3());
   const line = await badLine(t, s3);
   const location = `s3://${BUCKET}/again`;

@@ -9,7 +9,7 @@ import { createS3 } from '../../../src/backups/offsite/s3.ts';
 import type { FreeDisk } from '../../../src/disk/free.ts';
 import { MIB } from '../../../src/kernel/units.ts';
 import type { ApiUnderTest } from '../../support/api-harness.ts';
-import { needs } from '../../support/needs.ts';
+import { isHere } from '../../support/needs.ts';
 import { BUCKET, type BadLine, type Fault, type S3UnderTest, badLine, startS3 } from '../../support/s3.ts';
 import { plant, treeOf } from '../../support/tree.ts';
 import { archiveOf, backUp, backupsOf, ended, filesOf, find, leaving, restore, rootOf, sleeping } from '../parts.ts';
@@ -31,8 +31,7 @@ interface Far {
 }
 
 /** A server whose backups go off site on a line that can be bad, with more than one part of files. */
-async function far(t: ExecutionContext, free?: FreeDisk, passed?: OffSite['passed']): Promise<Far | undefined> {
-  if (!(await needs(t, 's3'))) return undefined;
+async function far(t: ExecutionContext, free?: FreeDisk, passed?: OffSite['passed']): Promise<Far> {
   const s3 = await (server ??= startS3());
   const line = await badLine(t, s3);
   const prefix = `test-${++prefixes}`;
@@ -65,9 +64,8 @@ const FAULTS: Record<string, { count: number; of: (request: IncomingMessage) => 
 };
 
 for (const [name, { count, of, fault }] of Object.entries(FAULTS))
-  test(`${name}: the backup is ready at once, and off site once and whole in the end`, async (t) => {
+  test.runIf(isHere('s3'))(`${name}: the backup is ready at once, and off site once and whole in the end`, async (t) => {
     const there = await far(t);
-    if (!there) return;
     const { it, line } = there;
     let faults = 0;
     line.fault = (request) => (of(request) && faults < count && ++faults ? fault : undefined);
@@ -85,12 +83,11 @@ for (const [name, { count, of, fault }] of Object.entries(FAULTS))
     t.is(whole.headers.get('repr-digest'), `sha-256=:${digest}:`);
   });
 
-test('nothing is asked of a store that has not been checked; once it has passed, backups go there', async (t) => {
+test.runIf(isHere('s3'))('nothing is asked of a store that has not been checked; once it has passed, backups go there', async (t) => {
   let isRight = false;
   const there = await far(t, undefined, async () => {
     if (!isRight) throw new Error('not checked yet');
   });
-  if (!there) return;
   const { it, line } = there;
   const { id } = await backUp(it, 'lobby');
   await it.clock.advance(60_000);
@@ -100,9 +97,8 @@ test('nothing is asked of a store that has not been checked; once it has passed,
   await there.arrives(id);
 });
 
-test('a store that is away: backups are made, listed, restored and deleted in the folder; what was off site says so', async (t) => {
+test.runIf(isHere('s3'))('a store that is away: backups are made, listed, restored and deleted in the folder; what was off site says so', async (t) => {
   const there = await far(t);
-  if (!there) return;
   const { it, line } = there;
   const away = await backUp(it, 'lobby');
   await there.arrives(away.id);
@@ -129,9 +125,8 @@ test('a store that is away: backups are made, listed, restored and deleted in th
   t.deepEqual(await there.stored(), [`${near.id}.tar.zst`]);
 });
 
-test('R-01 a store that goes away in the middle of a restore: everything is as it was', async (t) => {
+test.runIf(isHere('s3'))('R-01 a store that goes away in the middle of a restore: everything is as it was', async (t) => {
   const there = await far(t);
-  if (!there) return;
   const { it, line } = there;
   const { id } = await backUp(it, 'lobby');
   await there.arrives(id);
@@ -147,10 +142,9 @@ test('R-01 a store that goes away in the middle of a restore: everything is as i
   t.is((await it.during(restore(it, id))).status, 200);
 });
 
-test('R-01 a disk that is full at a restore from off site: everything is as it was', async (t) => {
+test.runIf(isHere('s3'))('R-01 a disk that is full at a restore from off site: everything is as it was', async (t) => {
   let least = 0;
   const there = await far(t, { hold: (path, bytes) => leaving(least).hold(path, bytes) });
-  if (!there) return;
   const { it } = there;
   const { id } = await backUp(it, 'lobby');
   await there.arrives(id);
@@ -162,9 +156,8 @@ test('R-01 a disk that is full at a restore from off site: everything is as it w
   t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby']);
 });
 
-test('a backup that is deleted while it is brought off site leaves nothing there', async (t) => {
+test.runIf(isHere('s3'))('a backup that is deleted while it is brought off site leaves nothing there', async (t) => {
   const there = await far(t);
-  if (!there) return;
   const { it, line } = there;
   const { promise: reached, resolve } = Promise.withResolvers<void>();
   line.fault = (request) => {
@@ -183,9 +176,8 @@ test('a backup that is deleted while it is brought off site leaves nothing there
   t.deepEqual(await filesOf(it, 'lobby'), []);
 });
 
-test('one that cannot be brought off site holds up none that comes after it', async (t) => {
+test.runIf(isHere('s3'))('one that cannot be brought off site holds up none that comes after it', async (t) => {
   const there = await far(t);
-  if (!there) return;
   const { it, line } = there;
   let first: string | undefined;
   line.fault = ({ url = '' }) => {
@@ -203,9 +195,8 @@ test('one that cannot be brought off site holds up none that comes after it', as
   await there.arrives(id);
 });
 
-test('a removal waits for no upload, and one from a bucket that is gone is given up', async (t) => {
+test.runIf(isHere('s3'))('a removal waits for no upload, and one from a bucket that is gone is given up', async (t) => {
   const there = await far(t);
-  if (!there) return;
   const { it, line } = there;
   const old = await backUp(it, 'lobby');
   await there.arrives(old.id);
@@ -226,9 +217,8 @@ test('a removal waits for no upload, and one from a bucket that is gone is given
   await there.arrives(id);
 });
 
-test('a backup that was damaged in the folder is not brought off site in place of the one that was made', async (t) => {
+test.runIf(isHere('s3'))('a backup that was damaged in the folder is not brought off site in place of the one that was made', async (t) => {
   const there = await far(t);
-  if (!there) return;
   const { it, line } = there;
   line.fault = () => ({ status: 503 });
   const { id } = await ended(it, 'lobby', (await it.ok('POST', '/v1/servers/lobby/backups'))['id'] as string);

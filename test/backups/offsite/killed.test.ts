@@ -8,7 +8,7 @@ import { createOffSite } from '../../../src/backups/offsite/offsite.ts';
 import { createS3 } from '../../../src/backups/offsite/s3.ts';
 import { fastDir } from '../../support/fast-dir.ts';
 import { fewAtATime } from '../../support/few.ts';
-import { needs } from '../../support/needs.ts';
+import { isHere } from '../../support/needs.ts';
 import { BUCKET, type BadLine, type S3UnderTest, badLine, startS3 } from '../../support/s3.ts';
 import { plant, treeOf } from '../../support/tree.ts';
 import { headless } from '../headless.ts';
@@ -35,8 +35,7 @@ interface Killed {
 }
 
 /** A server of which a backup was made, and a process that was killed at a step of bringing it off site. */
-async function killed(t: ExecutionContext, step: string, what = 'setup'): Promise<Killed | undefined> {
-  if (!(await needs(t, 's3'))) return undefined;
+async function killed(t: ExecutionContext, step: string, what = 'setup'): Promise<Killed> {
   await takePlace(t);
   t.timeout(300_000);
   const s3 = await (server ??= startS3());
@@ -73,9 +72,8 @@ const STEPS: Record<string, number> = {
 };
 
 for (const [step, atMost] of Object.entries(STEPS))
-  test(`R-03 killed at ${step}: the next process goes on, and the backup is off site once, whole, and restored from there`, async (t) => {
+  test.runIf(isHere('s3'))(`R-03 killed at ${step}: the next process goes on, and the backup is off site once, whole, and restored from there`, async (t) => {
     const it = await killed(t, step);
-    if (!it) return;
     const { folder, location, bucket, line, saved, next } = it;
     const { backups } = await next('look');
     t.like(backups, [{ kind: 'manual', state: 'ready', location }]);
@@ -94,9 +92,8 @@ for (const [step, atMost] of Object.entries(STEPS))
     t.deepEqual(await treeOf(join(folder, 'servers/lobby')), saved);
   });
 
-test('R-07 killed while a backup is removed off site: the next process removes it', async (t) => {
+test.runIf(isHere('s3'))('R-07 killed while a backup is removed off site: the next process removes it', async (t) => {
   const it = await killed(t, 'object-removed', 'remove');
-  if (!it) return;
   const { backups } = await it.next('look');
   t.deepEqual(backups, []);
   t.deepEqual(await archivesIn(join(it.bucket, 'lobby')), []);

@@ -4,12 +4,11 @@ import test from 'ava';
 import { createOffSite } from '../../../src/backups/offsite/offsite.ts';
 import { createS3 } from '../../../src/backups/offsite/s3.ts';
 import { KEY_SCOPES } from '../../../src/http/scopes.ts';
-import { needs } from '../../support/needs.ts';
+import { isHere } from '../../support/needs.ts';
 import { BUCKET, badLine, startS3 } from '../../support/s3.ts';
 import { backUp, find, sleeping } from '../parts.ts';
 
-test('an archive off site that no backup has is an orphan; an operator removes it, and it alone', async (t) => {
-  if (!(await needs(t, 's3'))) return;
+test.runIf(isHere('s3'))('an archive off site that no backup has is an orphan; an operator removes it, and it alone', async (t) => {
   const s3 = await startS3();
   t.teardown(() => s3.remove());
   const line = await badLine(t, s3);

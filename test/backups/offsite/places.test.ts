@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { sealKeyOf } from '../../../src/backups/seal.ts';
 import type { ApiUnderTest } from '../../support/api-harness.ts';
-import { needs } from '../../support/needs.ts';
+import { isHere } from '../../support/needs.ts';
 import { BUCKET, type S3UnderTest, startS3 } from '../../support/s3.ts';
 import { plant, treeOf } from '../../support/tree.ts';
 import { type Shown, WORLD, backUp, backupsOf, filesOf, find, restore, rootOf, sleeping } from '../parts.ts';
@@ -28,7 +28,7 @@ interface Place {
 
 type Room = NonNullable<NonNullable<Parameters<typeof sleeping>[1]>['world']>['room'];
 
-const PLACES: Record<string, (t: ExecutionContext, room: Room) => Promise<Place | undefined>> = {
+const PLACES: Record<string, (t: ExecutionContext, room: Room) => Promise<Place>> = {
   'the folder': (t, room) => inFolder(t, room),
   'the folder, encrypted': (t, room) => inFolder(t, { ...room, keys: [KEY] }),
   S3: (t, room) => inS3(t, room),
@@ -46,8 +46,7 @@ async function inFolder(t: ExecutionContext, room: Room): Promise<Place> {
   };
 }
 
-async function inS3(t: ExecutionContext, room: Room): Promise<Place | undefined> {
-  if (!(await needs(t, 's3'))) return undefined;
+async function inS3(t: ExecutionContext, room: Room): Promise<Place> {
   const s3 = await (server ??= startS3());
   const prefix = `test-${++prefixes}`;
   const it = await sleeping(t, { world: { room: { ...room, offSite: s3.offSite(prefix) } } });
@@ -71,9 +70,8 @@ async function namesBelow(folder: string): Promise<string[]> {
 }
 
 for (const [name, open] of Object.entries(PLACES)) {
-  test(`a backup in ${name} is downloaded, whole and in part, as it was made`, async (t) => {
+  test.runIf(!name.startsWith('S3') || isHere('s3'))(`a backup in ${name} is downloaded, whole and in part, as it was made`, async (t) => {
     const place = await open(t, {});
-    if (!place) return;
     const { it } = place;
     // More than one piece of what is encrypted, and than one block of the file.
     await plant(rootOf(it, 'lobby'), { 'world/region/r.1.0.mca': randomBytes(700_000) });
@@ -103,9 +101,8 @@ for (const [name, open] of Object.entries(PLACES)) {
     t.is((await restore(it, backup.id)).reason, 'BACKUP_FILE_MISSING');
   });
 
-  test(`R-01 a backup in ${name} is restored exactly, and one that was changed not at all`, async (t) => {
+  test.runIf(!name.startsWith('S3') || isHere('s3'))(`R-01 a backup in ${name} is restored exactly, and one that was changed not at all`, async (t) => {
     const place = await open(t, {});
-    if (!place) return;
     const { it } = place;
     const saved = await treeOf(rootOf(it, 'lobby'));
     const { id } = await place.make();
@@ -127,9 +124,8 @@ for (const [name, open] of Object.entries(PLACES)) {
     t.deepEqual(await treeOf(rootOf(it, 'lobby')), before);
   });
 
-  test(`R-08 what no rule keeps goes from ${name} too; what is locked, and what others have, stays`, async (t) => {
+  test.runIf(!name.startsWith('S3') || isHere('s3'))(`R-08 what no rule keeps goes from ${name} too; what is locked, and what others have, stays`, async (t) => {
     const place = await open(t, {});
-    if (!place) return;
     const { it } = place;
     await it.create('arena');
     const none = { keepLast: 1, hourly: 0, daily: 0, weekly: 0, monthly: 0 };
@@ -156,9 +152,8 @@ for (const [name, open] of Object.entries(PLACES)) {
     t.true((await arena()).includes(`${id}.tar.zst`));
   });
 
-  test(`R-09 backups in ${name} count against a server's limit and its account's`, async (t) => {
+  test.runIf(!name.startsWith('S3') || isHere('s3'))(`R-09 backups in ${name} count against a server's limit and its account's`, async (t) => {
     const place = await open(t, { quotaBytes: 1_600 });
-    if (!place) return;
     const { it } = place;
     await plant(rootOf(it, 'lobby'), { 'world/region/r.1.0.mca': randomBytes(750) });
     const { sizeBytes } = await place.make();
@@ -169,8 +164,7 @@ for (const [name, open] of Object.entries(PLACES)) {
   });
 }
 
-test('backups of before a store was set, and of after it was taken out again, are restored and removed where they lie', async (t) => {
-  if (!(await needs(t, 's3'))) return;
+test.runIf(isHere('s3'))('backups of before a store was set, and of after it was taken out again, are restored and removed where they lie', async (t) => {
   const s3 = await (server ??= startS3());
   const offSite = s3.offSite(`test-${++prefixes}`);
   const settings = { ...offSite, location: '' };

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { balance, post } from '../../../src/billing/ledger.ts';
 import { closeBrowser } from '../../support/browser.ts';
-import { needs } from '../../support/needs.ts';
+import { isHere } from '../../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../../support/panel.ts';
 import { AT, scene } from '../scene.ts';
 
@@ -119,8 +119,7 @@ test('a top-up leads to the payment by a link; where nothing is paid online, the
   t.notRegex(text, /bill\/top-up/);
 });
 
-test('on a phone: topped up through the payment page; at a desk, by keyboard alone: a cap', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('on a phone: topped up through the payment page; at a desk, by keyboard alone: a cap', async (t) => {
   const it = await openPanel(t);
   const phone = await it.open('/bill', PHONE);
   await phone.page.getByLabel('Amount in US dollars').fill('25');
@@ -145,8 +144,7 @@ test('on a phone: topped up through the payment page; at a desk, by keyboard alo
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the bill, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`the bill, ${colorScheme}: nothing keeps anybody out`, async (t) => {
     const it = await openPanel(t);
     await scene(it);
     await it.ok('POST', CAP, { monthlyMicros: '5000', action: 'stop' });

@@ -6,7 +6,7 @@ import { listUnbalanced } from '../../../src/billing/wallet-rows.ts';
 import { createStripeCheckout } from '../../../src/billing/stripe-checkout.ts';
 import { closeBrowser, openTab } from '../../support/browser.ts';
 import { type MoneyUnderTest, moneySite } from '../../support/money.ts';
-import { needs } from '../../support/needs.ts';
+import { isHere } from '../../support/needs.ts';
 import { STRIPE_SECRET, WEBHOOK_SECRET, paid, sign, stripeEvent, stripeStandIn } from '../stripe-stand-in.ts';
 
 const INSPECT = readFileSync(join(import.meta.dirname, '../../web/inspect.js'), 'utf8');
@@ -19,8 +19,7 @@ async function open(it: MoneyUnderTest, amountUsd: number): Promise<string> {
   return String(json['checkoutUrl']);
 }
 
-test('a test payment in a browser, without scripts and without signing in: paid once, and marked as the test it is', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a test payment in a browser, without scripts and without signing in: paid once, and marked as the test it is', async (t) => {
   const it = await moneySite(t);
   const url = await open(it, 12);
   const { page, complaints, asked } = await openTab(t, { ...PHONE, javaScriptEnabled: false });
@@ -41,8 +40,7 @@ test('a test payment in a browser, without scripts and without signing in: paid 
   t.deepEqual(await listUnbalanced(it.api.store), []);
 });
 
-test('a test payment is cancelled, and stays so', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a test payment is cancelled, and stays so', async (t) => {
   const it = await moneySite(t);
   const url = await open(it, 5);
   const [first, second] = [await openTab(t), await openTab(t)];
@@ -55,8 +53,7 @@ test('a test payment is cancelled, and stays so', async (t) => {
   t.is(await balance(it.api.store, 'acc_test'), 0);
 });
 
-test('each page of a checkout fits a phone, in light and dark, and can be used by everybody', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('each page of a checkout fits a phone, in light and dark, and can be used by everybody', async (t) => {
   const it = await moneySite(t);
   const [waiting, cancelled, done] = [await open(it, 1_000), await open(it, 2), await open(it, 3)];
   await it.checkouts.settleTest(cancelled.split('/').at(-1)!, 'cancel');

@@ -3,7 +3,7 @@ import type { AwakeSessionRow } from '../../../src/billing/awake-session-rows.ts
 import { insertAwakeSession } from '../../../src/billing/awake-session-rows.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/kernel/units.ts';
 import { closeBrowser } from '../../support/browser.ts';
-import { needs } from '../../support/needs.ts';
+import { isHere } from '../../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, openPanel } from '../../support/panel.ts';
 import { awakeSessionRow } from '../../support/store.ts';
 import { AT, scene } from '../scene.ts';
@@ -105,8 +105,7 @@ test('the bill is its owner’s: a member has no such tab, and is refused', asyn
   t.is((await it.get(PAGE, member)).status, 403);
 });
 
-test('other days are chosen by keyboard', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('other days are chosen by keyboard', async (t) => {
   const it = await openPanel(t);
   await billed(it, [{ hoursBefore: 24 * 20, cause: SCHEDULE, ending: 'idle' }]);
   const { page, complaints } = await it.open(PAGE, { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' });
@@ -131,8 +130,7 @@ test('other days are chosen by keyboard', async (t) => {
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the bill of a server, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`the bill of a server, ${colorScheme}: nothing keeps anybody out`, async (t) => {
     const it = await openPanel(t);
     await billed(it, [
       { hoursBefore: 50, cause: NASTY, ending: 'false_wake', ticks: 0, amountMicros: 0 },

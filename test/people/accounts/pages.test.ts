@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { closeBrowser, openTab } from '../../support/browser.ts';
-import { needs } from '../../support/needs.ts';
+import { isHere } from '../../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, openPanel } from '../../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -90,8 +90,7 @@ test('without a script: another e-mail address, from the profile', async (t) => 
   t.regex((await it.get('/profile', steve)).text, /new@example\.org[^]*tag good"\s*>confirmed/);
 });
 
-test('an accepted invitation is on the list at once, also where that was open already', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('an accepted invitation is on the list at once, also where that was open already', async (t) => {
   const it = await openPanel(t);
   await it.stranger();
   await it.create('castle', { name: 'The Castle' });
@@ -109,8 +108,7 @@ test('an accepted invitation is on the list at once, also where that was open al
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`invited, and the password forgotten, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    if (!(await needs(t, 'chromium'))) return;
+  test.runIf(isHere('chromium'))(`invited, and the password forgotten, ${colorScheme}: nothing keeps anybody out`, async (t) => {
     const it = await openPanel(t, { config: { signup: 'closed' } });
     await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [true, 'usr_test']));
     const invited = await it.submit('/operator/accounts/invite', { email: 'alex@example.org' });

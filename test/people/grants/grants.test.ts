@@ -11,6 +11,7 @@ import { authenticate, mintKey } from '../../../src/people/keys/keys.ts';
 import { insertKey, listKeys } from '../../../src/people/keys/rows.ts';
 import { postgresUrl } from '../../store/postgres.ts';
 import { addPerson } from '../../support/store.ts';
+import { isHere } from '../../support/needs.ts';
 import { SECOND, USER, OPERATOR, bench, granted, answerOf, refused } from './grant-bench.ts';
 
 test('an approved grant gives its token once, which is the app', async (t) => {
@@ -61,9 +62,8 @@ test('the command line gets a key of all scopes but the operator’s, named afte
   t.deepEqual(await it.tokens(), []);
 });
 
-test('PostgreSQL holds grants as well', async (t) => {
+test.runIf(isHere('postgres'))('PostgreSQL holds grants as well', async (t) => {
   const url = await postgresUrl(t);
-  if (url === undefined) return;
   const it = await bench(t, undefined, url);
   const [app, cli, declined] = [await it.start(), await it.start(null), await it.start()];
   t.deepEqual(await it.grants.poll(app.deviceCode), { error: 'authorization_pending' });

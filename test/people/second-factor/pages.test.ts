@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { PASSWORD_FRESH_MS } from '../../../src/people/fresh-password.ts';
 import { REVEAL_MS } from '../../../src/people/keys/reveal.ts';
 import { closeBrowser, openTab } from '../../support/browser.ts';
-import { needs } from '../../support/needs.ts';
+import { isHere } from '../../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../../support/panel.ts';
 import { type Site, openSite } from '../../web/site.ts';
 import { STEVE, authenticator, withSecondFactor } from './authenticator.ts';
@@ -181,8 +181,7 @@ test('an operator switches off the second factor of who has lost everything, and
   await (await panel.browser()).ok('POST', '/v1/session/me:signIn', STEVE);
 });
 
-test('on a phone: the key is scanned or typed, and the next sign-in asks for a code, in both schemes', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('on a phone: the key is scanned or typed, and the next sign-in asks for a code, in both schemes', async (t) => {
   const site = await openSite(t);
   const { page, complaints } = await openTab(t, { ...PHONE, javaScriptEnabled: true });
   const press = async (name: string) => {

@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { siteRouter } from '../../../src/web/site.ts';
 import { routesOf } from '../../support/routes.ts';
 import { closeBrowser } from '../../support/browser.ts';
-import { needs } from '../../support/needs.ts';
+import { isHere } from '../../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, legibleInTheDark, openPanel } from '../../support/panel.ts';
 import { STEVE } from '../../support/world.ts';
 import { fillLists } from './long-lists.ts';
@@ -82,8 +82,7 @@ test('every page is at most 100 KB with its styles and scripts, but for charts a
   }
 });
 
-test('every page, in light and dark: nothing keeps anybody out', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('every page, in light and dark: nothing keeps anybody out', async (t) => {
   const it = await busy(t);
   const { page, context } = await it.open('/servers', { ...PHONE, reducedMotion: 'reduce' });
   const look = async (path: string) => {

@@ -3,7 +3,7 @@ import test from 'ava';
 import { describeApi } from '../../../src/reference.ts';
 import { backUp } from '../../backups/parts.ts';
 import { closeBrowser } from '../../support/browser.ts';
-import { needs } from '../../support/needs.ts';
+import { isHere } from '../../support/needs.ts';
 import { accessible, openPanel } from '../../support/panel.ts';
 import { plant } from '../../support/tree.ts';
 
@@ -71,8 +71,7 @@ test('a page’s streams and files are at addresses of their own, for its sessio
   t.is((await it.owner.call('POST', upload, { raw: 'a' })).status, 200);
 });
 
-test('a page is live: it follows what others do, and a button changes it in its place', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a page is live: it follows what others do, and a button changes it in its place', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   const { page, complaints } = await it.open('/servers/castle');
@@ -91,8 +90,7 @@ test('a page is live: it follows what others do, and a button changes it in its 
   t.deepEqual(complaints, []);
 });
 
-test('a page that is cut off from what happens says so for as long as it is', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a page that is cut off from what happens says so for as long as it is', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   for (const path of ['/servers', '/servers/castle']) {
@@ -108,8 +106,7 @@ test('a page that is cut off from what happens says so for as long as it is', as
   }
 });
 
-test('times are the reader’s own where a script runs: in texts, beside them, and for who hears the page', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('times are the reader’s own where a script runs: in texts, beside them, and for who hears the page', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   await plant(join(it.dataDir, 'servers', 'castle'), { 'world/level.dat': 'a world' });
@@ -128,8 +125,7 @@ test('times are the reader’s own where a script runs: in texts, beside them, a
   t.false((await page.locator('main').innerText()).includes('22:13'));
 });
 
-test('a page that is the answer to a form goes on being live, and sends the form no second time', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a page that is the answer to a form goes on being live, and sends the form no second time', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   // Sent by the browser itself, as where the page's scripts have not come yet.
@@ -146,8 +142,7 @@ test('a page that is the answer to a form goes on being live, and sends the form
   t.is(asked.filter((url) => url.endsWith('/retry-install')).length, 1);
 });
 
-test('a page that is gone while its form is in flight is led on by the form', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a page that is gone while its form is in flight is led on by the form', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   const { page } = await it.open('/servers/castle');

@@ -6,7 +6,7 @@ import type { ServerRow } from '../../../src/servers/rows.ts';
 import { backUp } from '../../backups/parts.ts';
 import { modService } from '../../mods/bench.ts';
 import { type Page, closeBrowser } from '../../support/browser.ts';
-import { needs } from '../../support/needs.ts';
+import { isHere } from '../../support/needs.ts';
 import { type PanelUnderTest, openPanel } from '../../support/panel.ts';
 import { plant } from '../../support/tree.ts';
 
@@ -66,8 +66,7 @@ async function operates(it: PanelUnderTest): Promise<void> {
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
 }
 
-test('a server is kept awake, let go again, and killed', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a server is kept awake, let go again, and killed', async (t) => {
   const it = await pressed(t, '/servers/castle');
   await it.press('Start', 'Keep it awake for');
   await it.press('Keep awake for 4 h', 'It is kept awake until');
@@ -78,8 +77,7 @@ test('a server is kept awake, let go again, and killed', async (t) => {
   await it.stayed();
 });
 
-test('players are let in, made operators and banned, and each is taken back; what was refused is where one types next', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('players are let in, made operators and banned, and each is taken back; what was refused is where one types next', async (t) => {
   const it = await pressed(t, '/servers/castle/players', { fields: { type: 'paper' } });
   const { page } = it;
   await page.locator('#whitelist-name').fill('Steve');
@@ -101,8 +99,7 @@ test('players are let in, made operators and banned, and each is taken back; wha
   t.true(await page.evaluate('window.stays'));
 });
 
-test('a server gets another name, size, plan, idle time, property and version, and is deleted', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a server gets another name, size, plan, idle time, property and version, and is deleted', async (t) => {
   const it = await pressed(t, '/servers/castle/settings', {
     fields: { type: 'paper', version: '1.21.7', ramMb: 1_024 },
   });
@@ -139,8 +136,7 @@ test('a server gets another name, size, plan, idle time, property and version, a
   await it.reach('castle', 'gone');
 });
 
-test('a webhook is typed, refused, typed again and taken away', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a webhook is typed, refused, typed again and taken away', async (t) => {
   const it = await pressed(t, '/servers/castle/settings/alerts');
   const { page } = it;
   const field = page.getByLabel('Webhook');
@@ -155,8 +151,7 @@ test('a webhook is typed, refused, typed again and taken away', async (t) => {
   await it.until(async () => (await it.servers.get('castle'))?.row.alertWebhookUrl === '');
 });
 
-test('a file is unpacked and gets another name; a folder is had as a zip', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a file is unpacked and gets another name; a folder is had as a zip', async (t) => {
   const it = await pressed(t, '/servers/castle/files', {
     async prepare(made, root) {
       await plant(root, { 'maps/a.txt': 'a map' });
@@ -181,8 +176,7 @@ test('a file is unpacked and gets another name; a folder is had as a zip', async
   t.regex((await download).suggestedFilename(), /^maps.*\.zip$/);
 });
 
-test('a backup is locked, unlocked, restored, and that undone; fewer are kept once that was asked', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a backup is locked, unlocked, restored, and that undone; fewer are kept once that was asked', async (t) => {
   const it = await pressed(t, '/servers/castle/backups', {
     async prepare(made, root) {
       await plant(root, { 'world/level.dat': 'as it was' });
@@ -208,8 +202,7 @@ test('a backup is locked, unlocked, restored, and that undone; fewer are kept on
   await it.stayed();
 });
 
-test('a world is reset, a schedule run, a member given another role and removed', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a world is reset, a schedule run, a member given another role and removed', async (t) => {
   const it = await pressed(t, '/servers/castle/worlds', {
     async prepare(made, root) {
       await plant(root, { 'world/level.dat': '12345' });
@@ -234,8 +227,7 @@ test('a world is reset, a schedule run, a member given another role and removed'
   await it.press('Remove', 'Nobody but you.');
 });
 
-test('a mod is updated after a look, and removed; the whole log is had as a file', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('a mod is updated after a look, and removed; the whole log is had as a file', async (t) => {
   const { registry, options } = await modService(t);
   const it = await pressed(t, '/servers/castle/mods', {
     fields: { type: 'fabric', version: '1.21.1' },
@@ -261,8 +253,7 @@ test('a mod is updated after a look, and removed; the whole log is had as a file
   t.regex(readFileSync(await (await download).path(), 'utf8'), /a line of it/);
 });
 
-test('an operator drains a node, credits an account, suspends its server and ends that, and removes what is nobody’s', async (t) => {
-  if (!(await needs(t, 'chromium'))) return;
+test.runIf(isHere('chromium'))('an operator drains a node, credits an account, suspends its server and ends that, and removes what is nobody’s', async (t) => {
   const it = await pressed(t, '/profile', {
     async prepare(made) {
       await operates(made);

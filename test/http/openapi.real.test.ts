@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { openapiDocument } from '../../src/http/openapi.ts';
+import { describeApi } from '../../src/reference.ts';
+import { API_TYPES, apiTypes } from '../support/api-types.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const run = promisify(execFile);
+
+test('a linter finds no fault in the document', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'dormouse-openapi-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'openapi.json');
+  await writeFile(file, JSON.stringify(openapiDocument({ baseUrl: 'http://panel.example' }, describeApi())));
+  const program = join(ROOT, 'node_modules/@redocly/cli/bin/cli.js');
+  const options = ['--config', join(ROOT, '.redocly.yaml'), '--format', 'json', '--max-problems', '1000'];
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const { stdout } = await run(process.execPath, [program, 'lint', file, ...options], { env }).catch(
+    // It ends with 1 where there are errors, and says which all the same.
+    (failed: { stdout: string }) => failed,
+  );
+  const { problems } = JSON.parse(stdout) as {
+    problems: { ruleId: string; message: string; location: { pointer?: string }[] }[];
+  };
+  t.deepEqual(
+    problems.map(({ ruleId, message, location }) => `${location[0]?.pointer} ${ruleId}: ${message}`),
+    [],
+  );
+});
+
+test('the types of the command line are those of the document', async (t) => {
+  t.true((await readFile(API_TYPES, 'utf8')) === (await apiTypes()), 'stale; write them anew: npm run client');
+});
