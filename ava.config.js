@@ -1,16 +1,29 @@
+import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { lookForParts } from './test/support/needs.ts';
 
-/** A run that names test files runs them as they are, with the parts that this machine has. */
+// A run that names test files runs just these, with the real parts of this machine. `npm run test:all` sets TEST_REAL.
 const named = process.argv.slice(2).some((argument) => argument.includes('.test.ts'));
-const { present, missing } = named || process.env.TEST_REAL ? await lookForParts() : { present: [], missing: [] };
-if (!named && missing.length > 0 && process.env.CI) throw new Error(`CI must have every part. Missing: ${missing.join(', ')}`);
+const real = named || Boolean(process.env.TEST_REAL);
+const { present, missing } = real ? await lookForParts() : { present: [], missing: [] };
+if (process.env.TEST_REAL && process.env.CI && missing.length > 0) {
+  throw new Error(`In CI every part must be present. Missing: ${missing.join('; ')}`);
+}
+
+/** How long each file took when `npm run test:all -- --record` ran last, in ms: the longest files start first. */
+const durations = JSON.parse(readFileSync(new URL('test/durations.json', import.meta.url), 'utf8'));
+const durationOf = (file) => durations[file.slice(import.meta.dirname.length + 1)] ?? 0;
 
 export default {
+  // Two cores have no time for more; with fewer, tests that wait for containers would leave the cores idle.
   concurrency: 4,
-  environmentVariables: { TEST_PARTS: present.join(' ') },
+  environmentVariables: { TEST_PARTS: present.join(' '), TEST_RUNS: process.env.TEST_RUNS ?? (real ? '1' : '0.25') },
   extensions: ['ts'],
-  files: named ? ['test/**/*.test.ts'] : ['test/suites/*.ts', 'test/**/*.alone.test.ts', ...(process.env.TEST_REAL ? ['test/**/*.real.test.ts'] : [])],
+  files: named
+    ? ['test/**/*.test.ts']
+    : ['test/suites/*.ts', 'test/**/*.alone.test.ts', ...(real ? ['test/**/*.real.test.ts'] : [])],
   require: ['./test/support/before-each-file.ts'],
+  sortTestFiles: (one, other) => durationOf(other) - durationOf(one),
+  // Longer than any test waits for an event (test/support/until.ts), so that the test itself fails and names the event.
   timeout: '5m',
 };

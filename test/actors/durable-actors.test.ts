@@ -1,10 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
-import * as fc from 'fast-check';
 import { Outdated } from '../../src/actors/actor-kind.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { turns } from '../support/turns.ts';
 import { until } from '../support/until.ts';
+import * as fc from '../support/property.ts';
 import { Disk, type Fate, type Tallies, type TallyOptions, type TallyProcess, Unheard, tallyProcess } from './tally.ts';
 
 const IDS = ['a', 'b', 'c'];

@@ -182,18 +182,16 @@ test.runIf(isHere('chromium'))('a backup is watched being made, and restored by 
   t.deepEqual(complaints, []);
 });
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  test.runIf(isHere('chromium'))(`backups, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    const it = await panel(t);
-    const { page } = await it.open('/servers/lobby/backups', { ...PHONE, colorScheme });
-    await accessible(t, page);
-    const { id: backup } = await backUp(it, 'lobby');
-    await it.form('lock', { backup, locked: 'true' });
-    await it.during(it.form('restore', { backup }));
-    await backUp(it, 'lobby');
-    await page.reload();
-    for (const summary of await page.getByText(/^(?:Restore…|Delete…|Change what is kept|Undo the restore)/).all())
-      if (await summary.evaluate((each) => each.matches('summary, summary *'))) await summary.click();
-    await accessible(t, page);
-  });
-}
+test.runIf(isHere('chromium'))(`backups, in the dark: nothing keeps anybody out`, async (t) => {
+  const it = await panel(t);
+  const { page } = await it.open('/servers/lobby/backups', { ...PHONE, colorScheme: 'dark' });
+  await accessible(t, page);
+  const { id: backup } = await backUp(it, 'lobby');
+  await it.form('lock', { backup, locked: 'true' });
+  await it.during(it.form('restore', { backup }));
+  await backUp(it, 'lobby');
+  await page.reload();
+  for (const summary of await page.getByText(/^(?:Restore…|Delete…|Change what is kept|Undo the restore)/).all())
+    if (await summary.evaluate((each) => each.matches('summary, summary *'))) await summary.click();
+  await accessible(t, page);
+});

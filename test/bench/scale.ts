@@ -41,7 +41,8 @@ export async function run(report: Report): Promise<void> {
     await inFolder((folder) => measure(report, 'SQLite', servers, { folder }));
     await inFolder((folder) => charge(report, 'SQLite', servers, `sqlite:${join(folder, 'meter.db')}`));
   }
-  if (!(await lookForParts()).present.includes('postgres')) return report.progress('PostgreSQL is not installed: SQLite alone');
+  if (!(await lookForParts()).present.includes('postgres'))
+    return report.progress('PostgreSQL is not installed: SQLite alone');
   const postgres = await startPostgres({ durable: true });
   try {
     for (const servers of SIZES) {

@@ -125,72 +125,78 @@ async function anAwakeSession(store: Store, fields: Partial<AwakeSessionRow>): P
 }
 
 for (const dialect of ['sqlite', 'postgres'] as const) {
-  test.runIf(dialect === 'sqlite' || isHere('postgres'))(`${dialect}: ticks, entries, wallets, caps and purges`, async (t) => {
-    const url = dialect === 'postgres' ? await postgresUrl(t) : 'sqlite::memory:';
-    const store = await freshStore(t, url);
-    await store.write((tx) => openWallet(tx, 'acc_test', START, 1_000_000));
-    await store.write((tx) => openWallet(tx, 'acc_test', START, 1_000_000));
-    await anAwakeSession(store, { serverId: 'abc' });
-    await anAwakeSession(store, { serverId: 'free', billable: 0 });
-    await anAwakeSession(store, { serverId: 'gone' });
-    const month = monthOf(START);
-    const charge = (at: number) =>
-      store.write(async (tx) => {
-        await proveAwakeSessions(tx, at, ['gone']);
-        let all = 0;
-        for (let some = -1; some !== 0; all += some) some = await chargeNext(tx, at, month);
-        return all + 1;
-      });
-    t.is((await charge(START + 61.5 * MINUTE_MS)) - 1, 61);
-    await store.write((tx) => writeOff(tx, START + 61.5 * MINUTE_MS, ['gone']));
-    t.is((await charge(START + 61.5 * MINUTE_MS)) - 1, 0);
-    const [second, first, credit, ...rest] = await listLedger(store, 'acc_test', 10);
-    t.deepEqual(rest, []);
-    t.like(first, { amountMicros: -chargeOf(60, 9_973, 700), ref: 'ses_abc/0', id: 2 });
-    t.like(second, { ref: 'ses_abc/1', closedAt: null, id: 3 });
-    t.like(credit, { kind: 'credit', amountMicros: 1_000_000, id: 1 });
-    t.is(typeof first?.closedAt, 'number');
-    const spent = chargeOf(61, 9_973, 700);
-    t.like(await getWallet(store, 'acc_test'), { balanceMicros: 1_000_000 - spent, spentMicros: spent });
-    t.deepEqual(await listUnbalanced(store), []);
-    t.deepEqual(await listSpentWallets(store, month), []);
-    await store.write((tx) => setSpendCap(tx, 'acc_test', spent, 'notify'));
-    t.is((await listSpentWallets(store, month)).length, 1);
-    t.is((await listSpentWallets(store, '2999-01')).length, 0);
-    const told = () => store.write((tx) => markCapNotified(tx, 'acc_test', month));
-    t.deepEqual([await told(), await told()], [true, false]);
-    await store.write((tx) => endAwakeSession(tx, 'ses_abc', START + 62 * MINUTE_MS, 'stopped'));
-    t.is(await store.write((tx) => purgeTicks(tx, START, 1_000)), 0);
-    const purge = (most: number) => store.write((tx) => purgeTicks(tx, START + 100 * MINUTE_MS, most));
-    t.deepEqual([await purge(50), await purge(50), await purge(50)], [50, 11, 0]);
-    const refund = { accountId: 'acc_test', kind: 'refund', note: '', at: START } as const;
-    for (const [ref, amountMicros] of [
-      ['chk_1/30', -30],
-      ['chk_1/50', -20],
-      ['chk_10/5', -5],
-    ] as const)
-      await store.write((tx) => post(tx, { ...refund, ref, amountMicros }));
-    t.is(await refundedMicros(store, 'acc_test', 'chk_1/'), 50);
-    t.is(await refundedMicros(store, 'acc_test', 'chk_2/'), 0);
-    await store.write(async (tx) => void (await tx.run('UPDATE "wallets" SET "balanceMicros" = 1')));
-    t.deepEqual(await listUnbalanced(store), [
-      { accountId: 'acc_test', balanceMicros: 1, ledgerMicros: 1_000_000 - spent - 55 },
-    ]);
-  });
+  test.runIf(dialect === 'sqlite' || isHere('postgres'))(
+    `${dialect}: ticks, entries, wallets, caps and purges`,
+    async (t) => {
+      const url = dialect === 'postgres' ? await postgresUrl(t) : 'sqlite::memory:';
+      const store = await freshStore(t, url);
+      await store.write((tx) => openWallet(tx, 'acc_test', START, 1_000_000));
+      await store.write((tx) => openWallet(tx, 'acc_test', START, 1_000_000));
+      await anAwakeSession(store, { serverId: 'abc' });
+      await anAwakeSession(store, { serverId: 'free', billable: 0 });
+      await anAwakeSession(store, { serverId: 'gone' });
+      const month = monthOf(START);
+      const charge = (at: number) =>
+        store.write(async (tx) => {
+          await proveAwakeSessions(tx, at, ['gone']);
+          let all = 0;
+          for (let some = -1; some !== 0; all += some) some = await chargeNext(tx, at, month);
+          return all + 1;
+        });
+      t.is((await charge(START + 61.5 * MINUTE_MS)) - 1, 61);
+      await store.write((tx) => writeOff(tx, START + 61.5 * MINUTE_MS, ['gone']));
+      t.is((await charge(START + 61.5 * MINUTE_MS)) - 1, 0);
+      const [second, first, credit, ...rest] = await listLedger(store, 'acc_test', 10);
+      t.deepEqual(rest, []);
+      t.like(first, { amountMicros: -chargeOf(60, 9_973, 700), ref: 'ses_abc/0', id: 2 });
+      t.like(second, { ref: 'ses_abc/1', closedAt: null, id: 3 });
+      t.like(credit, { kind: 'credit', amountMicros: 1_000_000, id: 1 });
+      t.is(typeof first?.closedAt, 'number');
+      const spent = chargeOf(61, 9_973, 700);
+      t.like(await getWallet(store, 'acc_test'), { balanceMicros: 1_000_000 - spent, spentMicros: spent });
+      t.deepEqual(await listUnbalanced(store), []);
+      t.deepEqual(await listSpentWallets(store, month), []);
+      await store.write((tx) => setSpendCap(tx, 'acc_test', spent, 'notify'));
+      t.is((await listSpentWallets(store, month)).length, 1);
+      t.is((await listSpentWallets(store, '2999-01')).length, 0);
+      const told = () => store.write((tx) => markCapNotified(tx, 'acc_test', month));
+      t.deepEqual([await told(), await told()], [true, false]);
+      await store.write((tx) => endAwakeSession(tx, 'ses_abc', START + 62 * MINUTE_MS, 'stopped'));
+      t.is(await store.write((tx) => purgeTicks(tx, START, 1_000)), 0);
+      const purge = (most: number) => store.write((tx) => purgeTicks(tx, START + 100 * MINUTE_MS, most));
+      t.deepEqual([await purge(50), await purge(50), await purge(50)], [50, 11, 0]);
+      const refund = { accountId: 'acc_test', kind: 'refund', note: '', at: START } as const;
+      for (const [ref, amountMicros] of [
+        ['chk_1/30', -30],
+        ['chk_1/50', -20],
+        ['chk_10/5', -5],
+      ] as const)
+        await store.write((tx) => post(tx, { ...refund, ref, amountMicros }));
+      t.is(await refundedMicros(store, 'acc_test', 'chk_1/'), 50);
+      t.is(await refundedMicros(store, 'acc_test', 'chk_2/'), 0);
+      await store.write(async (tx) => void (await tx.run('UPDATE "wallets" SET "balanceMicros" = 1')));
+      t.deepEqual(await listUnbalanced(store), [
+        { accountId: 'acc_test', balanceMicros: 1, ledgerMicros: 1_000_000 - spent - 55 },
+      ]);
+    },
+  );
 }
 
 for (const dialect of ['sqlite', 'postgres'] as const) {
-  test.runIf(dialect === 'sqlite' || isHere('postgres'))(`${dialect}: a server that is awake for more than 24 days without a stop goes on being charged`, async (t) => {
-    const url = dialect === 'postgres' ? await postgresUrl(t) : 'sqlite::memory:';
-    const store = await freshStore(t, url);
-    await store.write((tx) => openWallet(tx, 'acc_test', START, 1_000_000));
-    // The ms of so many minutes are more than 32 bits hold.
-    const ticks = 36_000;
-    await anAwakeSession(store, { serverId: 'abc', ticks, awakeMs: (ticks + 1) * MINUTE_MS });
-    t.is(await store.write((tx) => chargeNext(tx, START, monthOf(START))), 1);
-    const [newest] = await listLedger(store, 'acc_test', 1);
-    t.is(newest?.ref, 'ses_abc/600');
-  });
+  test.runIf(dialect === 'sqlite' || isHere('postgres'))(
+    `${dialect}: a server that is awake for more than 24 days without a stop goes on being charged`,
+    async (t) => {
+      const url = dialect === 'postgres' ? await postgresUrl(t) : 'sqlite::memory:';
+      const store = await freshStore(t, url);
+      await store.write((tx) => openWallet(tx, 'acc_test', START, 1_000_000));
+      // The ms of so many minutes are more than 32 bits hold.
+      const ticks = 36_000;
+      await anAwakeSession(store, { serverId: 'abc', ticks, awakeMs: (ticks + 1) * MINUTE_MS });
+      t.is(await store.write((tx) => chargeNext(tx, START, monthOf(START))), 1);
+      const [newest] = await listLedger(store, 'acc_test', 1);
+      t.is(newest?.ref, 'ses_abc/600');
+    },
+  );
 }
 
 test('a wallet that ends among several servers due at once falls below zero by one tick at most', async (t) => {

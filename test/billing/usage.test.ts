@@ -72,67 +72,70 @@ test('spans that follow one another add up to the ledger, however sessions lie a
 });
 
 for (const dialect of ['sqlite', 'postgres'] as const) {
-  test.runIf(dialect === 'sqlite' || isHere('postgres'))(`the sums are of all sessions of a span, however many; those of an earlier server of that name are none of them (${dialect})`, async (t) => {
-    t.timeout(300_000);
-    const url = dialect === 'postgres' ? await postgresUrl(t) : 'sqlite::memory:';
-    const store = await freshStore(t, url);
-    const server = { id: 'abc', accountId: ACCOUNT, createdAt: 1_000 };
-    const at = 1_800_000_000_000;
-    const count = 1_200;
-    const session = (nth: number, serverCreatedAt: number) =>
-      awakeSessionRow({
-        id: `ses_${serverCreatedAt}x${nth}`,
-        accountId: server.accountId,
-        startedAt: at + nth,
-        readyAt: at + nth,
-        endedAt: at + nth + 1,
-        ending: 'stopped',
-        provenAt: at,
-        awakeMs: 60_000,
-        ticks: 1,
-        amountMicros: 83,
-        serverCreatedAt,
-      });
-    const sessions = Array.from({ length: count }, (_, nth) => session(nth, server.createdAt));
-    sessions.push(session(count, server.createdAt - 1));
-    const entries = sessions.map(({ id, accountId, startedAt }, index) => ({
-      id: 100 + index,
-      accountId,
-      serverId: 'abc',
-      kind: 'usage' as const,
-      amountMicros: -83,
-      note: '',
-      ref: `${id}/0`,
-      ts: startedAt,
-      closedAt: startedAt,
-    }));
-    for (let from = 0; from < sessions.length; from += 400) {
-      await store.write(async (tx) => {
-        await tx.manager.insert(awakeSessions, sessions.slice(from, from + 400));
-        await tx.manager.insert(ledger, entries.slice(from, from + 400));
-      });
-    }
-    const flat = { ...session(9_999, server.createdAt), plan: 'flat' as const, awakeMs: 120_000, endedAt: null };
-    const periods = [server.createdAt, server.createdAt - 1].map((birth, nth) => {
-      const ref = `abc/${birth}/${at}/512`;
-      const [id, ts] = [5_000 + nth, at];
-      return {
-        id,
-        accountId: ACCOUNT,
+  test.runIf(dialect === 'sqlite' || isHere('postgres'))(
+    `the sums are of all sessions of a span, however many; those of an earlier server of that name are none of them (${dialect})`,
+    async (t) => {
+      t.timeout(300_000);
+      const url = dialect === 'postgres' ? await postgresUrl(t) : 'sqlite::memory:';
+      const store = await freshStore(t, url);
+      const server = { id: 'abc', accountId: ACCOUNT, createdAt: 1_000 };
+      const at = 1_800_000_000_000;
+      const count = 1_200;
+      const session = (nth: number, serverCreatedAt: number) =>
+        awakeSessionRow({
+          id: `ses_${serverCreatedAt}x${nth}`,
+          accountId: server.accountId,
+          startedAt: at + nth,
+          readyAt: at + nth,
+          endedAt: at + nth + 1,
+          ending: 'stopped',
+          provenAt: at,
+          awakeMs: 60_000,
+          ticks: 1,
+          amountMicros: 83,
+          serverCreatedAt,
+        });
+      const sessions = Array.from({ length: count }, (_, nth) => session(nth, server.createdAt));
+      sessions.push(session(count, server.createdAt - 1));
+      const entries = sessions.map(({ id, accountId, startedAt }, index) => ({
+        id: 100 + index,
+        accountId,
         serverId: 'abc',
-        kind: 'flat' as const,
-        amountMicros: -7,
+        kind: 'usage' as const,
+        amountMicros: -83,
         note: '',
-        ref,
-        ts,
-        closedAt: at,
-      };
-    });
-    await store.write(async (tx) => {
-      await tx.manager.insert(awakeSessions, flat);
-      await tx.manager.insert(ledger, periods);
-    });
-    const all = await usageIn(store, server, { from: at, to: at + 20_000 }, at + 15_000);
-    t.deepEqual(all, { amountMicros: 83 * count + 7, gbHours: (512 * (count + 2)) / 61_440 });
-  });
+        ref: `${id}/0`,
+        ts: startedAt,
+        closedAt: startedAt,
+      }));
+      for (let from = 0; from < sessions.length; from += 400) {
+        await store.write(async (tx) => {
+          await tx.manager.insert(awakeSessions, sessions.slice(from, from + 400));
+          await tx.manager.insert(ledger, entries.slice(from, from + 400));
+        });
+      }
+      const flat = { ...session(9_999, server.createdAt), plan: 'flat' as const, awakeMs: 120_000, endedAt: null };
+      const periods = [server.createdAt, server.createdAt - 1].map((birth, nth) => {
+        const ref = `abc/${birth}/${at}/512`;
+        const [id, ts] = [5_000 + nth, at];
+        return {
+          id,
+          accountId: ACCOUNT,
+          serverId: 'abc',
+          kind: 'flat' as const,
+          amountMicros: -7,
+          note: '',
+          ref,
+          ts,
+          closedAt: at,
+        };
+      });
+      await store.write(async (tx) => {
+        await tx.manager.insert(awakeSessions, flat);
+        await tx.manager.insert(ledger, periods);
+      });
+      const all = await usageIn(store, server, { from: at, to: at + 20_000 }, at + 15_000);
+      t.deepEqual(all, { amountMicros: 83 * count + 7, gbHours: (512 * (count + 2)) / 61_440 });
+    },
+  );
 }

@@ -82,35 +82,38 @@ bothWays(
   },
 );
 
-test.runIf(isHere('mariadb'))('MariaDB: a user reaches its own database alone, and its sessions end with its password', async (t) => {
-  const { adminUrl, port } = await (mariadb ??= startMariadb());
-  const databases = createMysqlDatabases(adminUrl, LOCAL);
-  t.teardown(() => databases.close());
-  const name = newName();
-  // What an unescaped `_` in a grant would let it into.
-  const twin = name.replaceAll('_', 'x');
-  await databases.provide(name, FIRST);
-  await databases.provide(twin, FIRST);
-  const session = await signIn(port, name, FIRST);
-  session.on('error', () => {});
-  await session.query('CREATE TABLE homes (player VARCHAR(16) PRIMARY KEY, x INT)');
-  await session.query(`INSERT INTO homes VALUES ('Steve', 1)`);
-  const [seen] = await session.query<RowDataPacket[]>('SHOW DATABASES');
-  t.deepEqual(seen.map((row) => String(row['Database'])).toSorted(), [name, 'information_schema'].toSorted());
-  for (const refused of [`USE ${twin}`, 'SELECT * FROM mysql.user', 'CREATE DATABASE mine', `CREATE USER eve`]) {
-    const error = await t.throwsAsync(session.query(refused), undefined, refused);
-    t.regex((error as QueryError).code, /^ER_.*(DENIED|PRIVILEGE)/, refused);
-  }
-  await databases.provide(name, SECOND);
-  await t.throwsAsync(session.query('SELECT 1'));
-  const next = await signIn(port, name, SECOND);
-  next.on('error', () => {});
-  t.deepEqual((await next.query('SELECT x FROM homes'))[0], [{ x: 1 }] as never);
-  await databases.remove(name);
-  await t.throwsAsync(next.query('SELECT 1'));
-  await t.throwsAsync(databases.provide('dm`; DROP DATABASE mysql; --', FIRST), { instanceOf: TypeError });
-  await t.throwsAsync(databases.provide(name, `x' OR '1'='1`), { instanceOf: TypeError });
-});
+test.runIf(isHere('mariadb'))(
+  'MariaDB: a user reaches its own database alone, and its sessions end with its password',
+  async (t) => {
+    const { adminUrl, port } = await (mariadb ??= startMariadb());
+    const databases = createMysqlDatabases(adminUrl, LOCAL);
+    t.teardown(() => databases.close());
+    const name = newName();
+    // What an unescaped `_` in a grant would let it into.
+    const twin = name.replaceAll('_', 'x');
+    await databases.provide(name, FIRST);
+    await databases.provide(twin, FIRST);
+    const session = await signIn(port, name, FIRST);
+    session.on('error', () => {});
+    await session.query('CREATE TABLE homes (player VARCHAR(16) PRIMARY KEY, x INT)');
+    await session.query(`INSERT INTO homes VALUES ('Steve', 1)`);
+    const [seen] = await session.query<RowDataPacket[]>('SHOW DATABASES');
+    t.deepEqual(seen.map((row) => String(row['Database'])).toSorted(), [name, 'information_schema'].toSorted());
+    for (const refused of [`USE ${twin}`, 'SELECT * FROM mysql.user', 'CREATE DATABASE mine', `CREATE USER eve`]) {
+      const error = await t.throwsAsync(session.query(refused), undefined, refused);
+      t.regex((error as QueryError).code, /^ER_.*(DENIED|PRIVILEGE)/, refused);
+    }
+    await databases.provide(name, SECOND);
+    await t.throwsAsync(session.query('SELECT 1'));
+    const next = await signIn(port, name, SECOND);
+    next.on('error', () => {});
+    t.deepEqual((await next.query('SELECT x FROM homes'))[0], [{ x: 1 }] as never);
+    await databases.remove(name);
+    await t.throwsAsync(next.query('SELECT 1'));
+    await t.throwsAsync(databases.provide('dm`; DROP DATABASE mysql; --', FIRST), { instanceOf: TypeError });
+    await t.throwsAsync(databases.provide(name, `x' OR '1'='1`), { instanceOf: TypeError });
+  },
+);
 
 interface Kept {
   store: Store;
@@ -327,42 +330,48 @@ test.runIf(isHere('mariadb'))('MariaDB: users sign in from where games are, and 
   await t.throwsAsync(odd.provide(name, FIRST), { instanceOf: TypeError });
 });
 
-test.runIf(isHere('mariadb'))('MariaDB: it is spoken to encrypted where it can be, and to none that only pretends to be it where that is checked', async (t) => {
-  const tls = join(import.meta.dirname, '../fixtures/tls');
-  const own = await startMariadb([`--ssl-cert=${join(tls, 'cert.pem')}`, `--ssl-key=${join(tls, 'key.pem')}`]);
-  t.teardown(() => own.remove());
-  const plain = await createConnection(own.adminUrl);
-  await plain.query(`ALTER USER admin@'%' REQUIRE SSL`);
-  await plain.end();
-  const name = newName();
-  const open = (kind: 'auto' | 'verify' | 'off') => {
-    const databases = createMysqlDatabases(own.adminUrl, { ...LOCAL, tls: kind });
-    t.teardown(() => databases.close());
-    return databases;
-  };
-  await open('auto').provide(name, FIRST);
-  await (await signIn(own.port, name, FIRST)).end();
-  await t.throwsAsync(open('off').provide(name, SECOND), { code: 'UNAVAILABLE' });
-  await t.throwsAsync(open('verify').provide(name, SECOND), { code: 'UNAVAILABLE' });
-  await (await signIn(own.port, name, FIRST)).end();
-  // The one of the other tests has no encryption.
-  const { adminUrl } = await (mariadb ??= startMariadb());
-  const verifying = createMysqlDatabases(adminUrl, { ...LOCAL, tls: 'verify' });
-  t.teardown(() => verifying.close());
-  await t.throwsAsync(verifying.provide(newName(), FIRST), { code: 'UNAVAILABLE' });
-});
+test.runIf(isHere('mariadb'))(
+  'MariaDB: it is spoken to encrypted where it can be, and to none that only pretends to be it where that is checked',
+  async (t) => {
+    const tls = join(import.meta.dirname, '../fixtures/tls');
+    const own = await startMariadb([`--ssl-cert=${join(tls, 'cert.pem')}`, `--ssl-key=${join(tls, 'key.pem')}`]);
+    t.teardown(() => own.remove());
+    const plain = await createConnection(own.adminUrl);
+    await plain.query(`ALTER USER admin@'%' REQUIRE SSL`);
+    await plain.end();
+    const name = newName();
+    const open = (kind: 'auto' | 'verify' | 'off') => {
+      const databases = createMysqlDatabases(own.adminUrl, { ...LOCAL, tls: kind });
+      t.teardown(() => databases.close());
+      return databases;
+    };
+    await open('auto').provide(name, FIRST);
+    await (await signIn(own.port, name, FIRST)).end();
+    await t.throwsAsync(open('off').provide(name, SECOND), { code: 'UNAVAILABLE' });
+    await t.throwsAsync(open('verify').provide(name, SECOND), { code: 'UNAVAILABLE' });
+    await (await signIn(own.port, name, FIRST)).end();
+    // The one of the other tests has no encryption.
+    const { adminUrl } = await (mariadb ??= startMariadb());
+    const verifying = createMysqlDatabases(adminUrl, { ...LOCAL, tls: 'verify' });
+    t.teardown(() => verifying.close());
+    await t.throwsAsync(verifying.provide(newName(), FIRST), { code: 'UNAVAILABLE' });
+  },
+);
 
-test.runIf(isHere('mariadb'))('MariaDB: out of reach it is UNAVAILABLE, in time, and no password is in the error', async (t) => {
-  const own = await startMariadb();
-  t.teardown(() => own.remove());
-  const databases = createMysqlDatabases(own.adminUrl, LOCAL);
-  t.teardown(() => databases.close());
-  const name = newName();
-  await databases.provide(name, FIRST);
-  await own.stop();
-  const refusal = await t.throwsAsync(databases.provide(name, SECOND), { code: 'UNAVAILABLE' });
-  t.false(inspect(refusal, { depth: 9, showHidden: true }).includes(SECOND));
-  await own.start();
-  await databases.provide(name, SECOND);
-  await (await signIn(own.port, name, SECOND)).end();
-});
+test.runIf(isHere('mariadb'))(
+  'MariaDB: out of reach it is UNAVAILABLE, in time, and no password is in the error',
+  async (t) => {
+    const own = await startMariadb();
+    t.teardown(() => own.remove());
+    const databases = createMysqlDatabases(own.adminUrl, LOCAL);
+    t.teardown(() => databases.close());
+    const name = newName();
+    await databases.provide(name, FIRST);
+    await own.stop();
+    const refusal = await t.throwsAsync(databases.provide(name, SECOND), { code: 'UNAVAILABLE' });
+    t.false(inspect(refusal, { depth: 9, showHidden: true }).includes(SECOND));
+    await own.start();
+    await databases.provide(name, SECOND);
+    await (await signIn(own.port, name, SECOND)).end();
+  },
+);

@@ -191,32 +191,35 @@ test('a service that is stopped for longer than its lease runs on afterwards, an
   stranger.close();
 });
 
-test.runIf(isHere('dockerd'))('the Docker engine ends and is killed, and comes back: what should be awake is awake, what should sleep sleeps', async (t) => {
-  const own = await privateEngine(t);
-  await own.start();
-  // Copied: to build it once more takes twice as long.
-  const machines = new Docker();
-  await buildSandboxImage({ docker: machines, tag: DEFAULT_SANDBOX_IMAGE, progress: () => {} });
-  const loading = await own.docker.loadImage(await machines.getImage(DEFAULT_SANDBOX_IMAGE).get());
-  for await (const _ of loading) continue;
-  const service = await startService(t, { ENGINE: 'docker', DOCKER_HOST: `unix://${own.socketPath}` });
-  for (const id of ['awake', 'stops', 'sleeps']) await service.create(id, '1.20.4');
-  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    for (const id of ['awake', 'stops']) await service.call('POST', `/v1/servers/${id}:start`);
-    for (const id of ['awake', 'stops']) await service.reach(id, 'running');
-
-    await own.end(signal);
-    // Seen going down it is being started again; a kill is not seen at all.
-    t.regex((await service.call('GET', '/v1/servers/awake')).state, /running|starting/);
-    t.is((await service.call('POST', '/v1/servers/stops:stop')).state, 'stopping');
+test.runIf(isHere('dockerd'))(
+  'the Docker engine ends and is killed, and comes back: what should be awake is awake, what should sleep sleeps',
+  async (t) => {
+    const own = await privateEngine(t);
     await own.start();
-    await service.reach('stops', 'hibernated');
-    // Until it has asked the engine, the service takes the game for running still.
-    await until(async () => (await own.docker.listContainers()).length === 1);
-    await service.reach('awake', 'running');
-    t.is((await service.call('GET', '/v1/servers/sleeps')).state, 'hibernated');
-  }
-  // While its engine is there: the games are deleted through the service.
-  await service.call('DELETE', '/v1/servers/awake');
-  await until(async () => (await own.docker.listContainers({ all: true })).length === 0);
-});
+    // Copied: to build it once more takes twice as long.
+    const machines = new Docker();
+    await buildSandboxImage({ docker: machines, tag: DEFAULT_SANDBOX_IMAGE, progress: () => {} });
+    const loading = await own.docker.loadImage(await machines.getImage(DEFAULT_SANDBOX_IMAGE).get());
+    for await (const _ of loading) continue;
+    const service = await startService(t, { ENGINE: 'docker', DOCKER_HOST: `unix://${own.socketPath}` });
+    for (const id of ['awake', 'stops', 'sleeps']) await service.create(id, '1.20.4');
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      for (const id of ['awake', 'stops']) await service.call('POST', `/v1/servers/${id}:start`);
+      for (const id of ['awake', 'stops']) await service.reach(id, 'running');
+
+      await own.end(signal);
+      // Seen going down it is being started again; a kill is not seen at all.
+      t.regex((await service.call('GET', '/v1/servers/awake')).state, /running|starting/);
+      t.is((await service.call('POST', '/v1/servers/stops:stop')).state, 'stopping');
+      await own.start();
+      await service.reach('stops', 'hibernated');
+      // Until it has asked the engine, the service takes the game for running still.
+      await until(async () => (await own.docker.listContainers()).length === 1);
+      await service.reach('awake', 'running');
+      t.is((await service.call('GET', '/v1/servers/sleeps')).state, 'hibernated');
+    }
+    // While its engine is there: the games are deleted through the service.
+    await service.call('DELETE', '/v1/servers/awake');
+    await until(async () => (await own.docker.listContainers({ all: true })).length === 0);
+  },
+);

@@ -19,45 +19,49 @@ const MAIN = join(import.meta.dirname, '../../src/start.js');
 
 test.after.always(async () => await (await s3)?.remove());
 
-test.runIf(isHere('s3'))('on an empty machine backups off site are found again, and restored with the files of their server', async (t) => {
-  const { options } = await (s3 = startS3());
-  const folder = await mkdtemp(join(tmpdir(), 'service-backup-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
-  const settings = {
-    BACKUP_STORE: `s3://${BUCKET}/service`,
-    S3_ENDPOINT: options.endpoint,
-    S3_REGION: options.region,
-    S3_ACCESS_KEY_ID: options.accessKeyId,
-    S3_SECRET_ACCESS_KEY: options.secretAccessKey,
-    BACKUP_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-  };
-  const dormouse = async (dataDir: string, ...args: string[]) => {
-    const env = { PATH: process.env['PATH'], ...COMPILE_CACHE, DATA_DIR: dataDir, ...settings };
-    return (await promisify(execFile)(process.execPath, [MAIN, ...args], { env, cwd: folder })).stdout;
-  };
-  const first = await startService(t, settings);
-  await first.create('castle', '1.21.4');
-  await plant(join(first.dataDir, 'servers/castle'), { 'world/level.dat': 'played' });
-  await first.call('POST', '/v1/servers/castle/backups');
-  const backupsOf = async (service: Service) =>
-    (await service.call<{ backups: { id: string; offSite: boolean }[] }>('GET', '/v1/servers/castle/backups')).backups;
-  await until(async () => (await backupsOf(first))[0]?.offSite);
-  const archive = join(folder, 'service.tar.gz');
-  const said = await dormouse(first.dataDir, '--backup-service', archive);
-  t.true(said.includes(`Their backups are in ${settings.BACKUP_STORE}, and stay there`), said);
-  t.regex(said, /BACKUP_ENCRYPTION_KEY/);
-  t.is(await first.stop(), 0);
+test.runIf(isHere('s3'))(
+  'on an empty machine backups off site are found again, and restored with the files of their server',
+  async (t) => {
+    const { options } = await (s3 = startS3());
+    const folder = await mkdtemp(join(tmpdir(), 'service-backup-'));
+    t.teardown(() => rm(folder, { recursive: true, force: true }));
+    const settings = {
+      BACKUP_STORE: `s3://${BUCKET}/service`,
+      S3_ENDPOINT: options.endpoint,
+      S3_REGION: options.region,
+      S3_ACCESS_KEY_ID: options.accessKeyId,
+      S3_SECRET_ACCESS_KEY: options.secretAccessKey,
+      BACKUP_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    };
+    const dormouse = async (dataDir: string, ...args: string[]) => {
+      const env = { PATH: process.env['PATH'], ...COMPILE_CACHE, DATA_DIR: dataDir, ...settings };
+      return (await promisify(execFile)(process.execPath, [MAIN, ...args], { env, cwd: folder })).stdout;
+    };
+    const first = await startService(t, settings);
+    await first.create('castle', '1.21.4');
+    await plant(join(first.dataDir, 'servers/castle'), { 'world/level.dat': 'played' });
+    await first.call('POST', '/v1/servers/castle/backups');
+    const backupsOf = async (service: Service) =>
+      (await service.call<{ backups: { id: string; offSite: boolean }[] }>('GET', '/v1/servers/castle/backups'))
+        .backups;
+    await until(async () => (await backupsOf(first))[0]?.offSite);
+    const archive = join(folder, 'service.tar.gz');
+    const said = await dormouse(first.dataDir, '--backup-service', archive);
+    t.true(said.includes(`Their backups are in ${settings.BACKUP_STORE}, and stay there`), said);
+    t.regex(said, /BACKUP_ENCRYPTION_KEY/);
+    t.is(await first.stop(), 0);
 
-  const second = await startService(t, settings, ['src/start.js'], async (dataDir) => {
-    t.regex(await dormouse(dataDir, '--restore-service', archive), /store off site are found there/);
-    return first.apiKey;
-  });
-  t.deepEqual(await treeOf(join(second.dataDir, 'servers/castle')), {});
-  const [backup] = await backupsOf(second);
-  t.true(backup?.offSite);
-  await second.call('POST', `/v1/servers/castle/backups/${backup!.id}:restore`);
-  t.is(await readFile(join(second.dataDir, 'servers/castle/world/level.dat'), 'utf8'), 'played');
-});
+    const second = await startService(t, settings, ['src/start.js'], async (dataDir) => {
+      t.regex(await dormouse(dataDir, '--restore-service', archive), /store off site are found there/);
+      return first.apiKey;
+    });
+    t.deepEqual(await treeOf(join(second.dataDir, 'servers/castle')), {});
+    const [backup] = await backupsOf(second);
+    t.true(backup?.offSite);
+    await second.call('POST', `/v1/servers/castle/backups/${backup!.id}:restore`);
+    t.is(await readFile(join(second.dataDir, 'servers/castle/world/level.dat'), 'utf8'), 'played');
+  },
+);
 
 test('a service is backed up while it runs, and its servers, keys and people are there on another machine', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'service-backup-'));
@@ -86,25 +90,28 @@ test('a service is backed up while it runs, and its servers, keys and people are
   );
 });
 
-test.runIf(isHere('postgres'))('a service moves from SQLite to PostgreSQL in its folder, with all that it has, beside a game that runs', async (t) => {
-  const url = await postgresUrl(t);
-  const service = await startService(t);
-  const { dataDir } = service;
-  await service.create('castle', '1.20.4', { motd: 'of stone' });
-  await service.call('POST', '/v1/servers/castle:start');
-  await service.reach('castle', 'running');
-  const games = await runningGames(service);
-  t.is(await service.stop(), 0);
-  const dormouse = async (settings: Record<string, string>, ...args: string[]) => {
-    const env = { PATH: process.env['PATH'], ...COMPILE_CACHE, DATA_DIR: dataDir, ...settings };
-    return (await promisify(execFile)(process.execPath, [MAIN, ...args], { env, cwd: dataDir })).stdout;
-  };
-  const archive = join(dataDir, 'move.tar.gz');
-  await dormouse({}, '--backup-service', archive);
-  t.regex(await dormouse({ DATABASE_URL: url }, '--restore-service', archive), /in the PostgreSQL of DATABASE_URL/);
-  await rename(join(dataDir, 'dormouse.db'), join(dataDir, 'dormouse.db.moved'));
-  await service.start({ DATABASE_URL: url });
-  t.like(await service.reach('castle', 'running'), { motd: 'of stone' });
-  t.deepEqual(await runningGames(service), games);
-  t.is(games.length, 1);
-});
+test.runIf(isHere('postgres'))(
+  'a service moves from SQLite to PostgreSQL in its folder, with all that it has, beside a game that runs',
+  async (t) => {
+    const url = await postgresUrl(t);
+    const service = await startService(t);
+    const { dataDir } = service;
+    await service.create('castle', '1.20.4', { motd: 'of stone' });
+    await service.call('POST', '/v1/servers/castle:start');
+    await service.reach('castle', 'running');
+    const games = await runningGames(service);
+    t.is(await service.stop(), 0);
+    const dormouse = async (settings: Record<string, string>, ...args: string[]) => {
+      const env = { PATH: process.env['PATH'], ...COMPILE_CACHE, DATA_DIR: dataDir, ...settings };
+      return (await promisify(execFile)(process.execPath, [MAIN, ...args], { env, cwd: dataDir })).stdout;
+    };
+    const archive = join(dataDir, 'move.tar.gz');
+    await dormouse({}, '--backup-service', archive);
+    t.regex(await dormouse({ DATABASE_URL: url }, '--restore-service', archive), /in the PostgreSQL of DATABASE_URL/);
+    await rename(join(dataDir, 'dormouse.db'), join(dataDir, 'dormouse.db.moved'));
+    await service.start({ DATABASE_URL: url });
+    t.like(await service.reach('castle', 'running'), { motd: 'of stone' });
+    t.deepEqual(await runningGames(service), games);
+    t.is(games.length, 1);
+  },
+);

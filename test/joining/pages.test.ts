@@ -133,19 +133,22 @@ test('unknown and switched-off pages are the same nothing', async (t) => {
   }
 });
 
-test.runIf(isHere('chromium'))('the page works on a phone and without scripts, and breaks no rule of its own', async (t: ExecutionContext) => {
-  const site = await openSite(t);
-  const motd = `<rainbow>${'Wide '.repeat(25)}</rainbow>\n§k§nsecret`;
-  await site.create('castle', { name: 'A castle of a rather long name '.repeat(2).trim(), motd });
-  const path = await show(site, 'castle', true);
-  for (const width of [320, 390, 1280]) {
-    const { page, complaints } = await openTab(t, { viewport: { width, height: 800 }, javaScriptEnabled: false });
-    await page.goto(site.origin + path);
-    t.deepEqual(complaints, []);
-    t.is(await page.locator('h1').count(), 1);
-    const box = await page.locator('article').boundingBox();
-    t.true(box !== null && box.x >= 0 && box.x + box.width <= width, `${width}: ${JSON.stringify(box)}`);
-    await page.locator('summary').click();
-    t.true(await page.locator('details img').isVisible());
-  }
-});
+test.runIf(isHere('chromium'))(
+  'the page works on a phone and without scripts, and breaks no rule of its own',
+  async (t: ExecutionContext) => {
+    const site = await openSite(t);
+    const motd = `<rainbow>${'Wide '.repeat(25)}</rainbow>\n§k§nsecret`;
+    await site.create('castle', { name: 'A castle of a rather long name '.repeat(2).trim(), motd });
+    const path = await show(site, 'castle', true);
+    for (const width of [320, 390, 1280]) {
+      const { page, complaints } = await openTab(t, { viewport: { width, height: 800 }, javaScriptEnabled: false });
+      await page.goto(site.origin + path);
+      t.deepEqual(complaints, []);
+      t.is(await page.locator('h1').count(), 1);
+      const box = await page.locator('article').boundingBox();
+      t.true(box !== null && box.x >= 0 && box.x + box.width <= width, `${width}: ${JSON.stringify(box)}`);
+      await page.locator('summary').click();
+      t.true(await page.locator('details img').isVisible());
+    }
+  },
+);

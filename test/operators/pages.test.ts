@@ -49,75 +49,81 @@ async function stuck(it: OperatorSite, id: string): Promise<() => void> {
   return () => void (it.engine.halt = halt);
 }
 
-test.runIf(isHere('chromium'))('the table follows what happens, without a reload and without a complaint of the browser', async (t) => {
-  const it = await openOperatorSite(t);
-  const { page, complaints, asked } = await operatorsTab(t, it);
-  await page.goto(`${it.origin}/operator`);
-  await live(page);
-  t.regex(await page.innerText('main'), /No machine matches/);
-  await page.evaluate('window.stays = true');
-  await it.create('lobby', { name: 'Lobby' });
-  const row = page.locator('tr[data-machine=lobby]');
-  await row.getByText('hibernated').waitFor();
-  const release = it.engine.hold('lobby');
-  await it.command('lobby', 'START', { kind: 'player', id: 'Steve', note: 'joined' });
-  await row.getByText('the game to be ready for players').waitFor();
-  release();
-  await it.reach('lobby', 'running');
-  await row.getByText('running', { exact: true }).waitFor();
-  t.regex(await row.innerText(), /Player Steve\s+joined/);
-  t.is(
-    await page
-      .locator('.chips a', { hasText: 'running' })
-      .innerText()
-      .then((text) => text.replace(/\s+/, ' ')),
-    'running 1',
-  );
-  t.true(await page.evaluate('window.stays'), 'it is still the same page');
-  t.deepEqual(complaints, []);
-  t.deepEqual(
-    asked.filter((url) => !url.startsWith(`${it.origin}/`)),
-    [],
-  );
-});
+test.runIf(isHere('chromium'))(
+  'the table follows what happens, without a reload and without a complaint of the browser',
+  async (t) => {
+    const it = await openOperatorSite(t);
+    const { page, complaints, asked } = await operatorsTab(t, it);
+    await page.goto(`${it.origin}/operator`);
+    await live(page);
+    t.regex(await page.innerText('main'), /No machine matches/);
+    await page.evaluate('window.stays = true');
+    await it.create('lobby', { name: 'Lobby' });
+    const row = page.locator('tr[data-machine=lobby]');
+    await row.getByText('hibernated').waitFor();
+    const release = it.engine.hold('lobby');
+    await it.command('lobby', 'START', { kind: 'player', id: 'Steve', note: 'joined' });
+    await row.getByText('the game to be ready for players').waitFor();
+    release();
+    await it.reach('lobby', 'running');
+    await row.getByText('running', { exact: true }).waitFor();
+    t.regex(await row.innerText(), /Player Steve\s+joined/);
+    t.is(
+      await page
+        .locator('.chips a', { hasText: 'running' })
+        .innerText()
+        .then((text) => text.replace(/\s+/, ' ')),
+      'running 1',
+    );
+    t.true(await page.evaluate('window.stays'), 'it is still the same page');
+    t.deepEqual(complaints, []);
+    t.deepEqual(
+      asked.filter((url) => !url.startsWith(`${it.origin}/`)),
+      [],
+    );
+  },
+);
 
-test.runIf(isHere('chromium'))('a server whose engine never answers the halt is found, understood and freed by the page alone', async (t) => {
-  const it = await openOperatorSite(t);
-  await it.create('asleep');
-  const heal = await stuck(it, 'castle');
-  const { page, complaints } = await operatorsTab(t, it);
-  await page.goto(`${it.origin}/operator`);
-  await page.selectOption('#stuck', '300');
-  await page.getByRole('button', { name: 'Show' }).click();
-  t.deepEqual(
-    await page.locator('[data-machine]').evaluateAll((all) => all.map((each) => each.getAttribute('data-machine'))),
-    ['castle'],
-  );
-  t.regex(await page.innerText('[data-machine]'), /longer than usual/);
-  await page.getByRole('link', { name: 'The Castle' }).click();
-  await live(page);
-  t.regex(
-    await page.innerText('.facts'),
-    /stopping.halting[\s\S]*6 min 4\d s[\s\S]*the engine to end the game at once[\s\S]*asked in the dashboard/,
-  );
-  t.deepEqual(await litStates(page), ['stopping', 'stopping.halting']);
-  t.deepEqual(await page.locator('.events button').allInnerTexts(), ['ALARM', 'START', 'RESTART']);
+test.runIf(isHere('chromium'))(
+  'a server whose engine never answers the halt is found, understood and freed by the page alone',
+  async (t) => {
+    const it = await openOperatorSite(t);
+    await it.create('asleep');
+    const heal = await stuck(it, 'castle');
+    const { page, complaints } = await operatorsTab(t, it);
+    await page.goto(`${it.origin}/operator`);
+    await page.selectOption('#stuck', '300');
+    await page.getByRole('button', { name: 'Show' }).click();
+    t.deepEqual(
+      await page.locator('[data-machine]').evaluateAll((all) => all.map((each) => each.getAttribute('data-machine'))),
+      ['castle'],
+    );
+    t.regex(await page.innerText('[data-machine]'), /longer than usual/);
+    await page.getByRole('link', { name: 'The Castle' }).click();
+    await live(page);
+    t.regex(
+      await page.innerText('.facts'),
+      /stopping.halting[\s\S]*6 min 4\d s[\s\S]*the engine to end the game at once[\s\S]*asked in the dashboard/,
+    );
+    t.deepEqual(await litStates(page), ['stopping', 'stopping.halting']);
+    t.deepEqual(await page.locator('.events button').allInnerTexts(), ['ALARM', 'START', 'RESTART']);
 
-  heal();
-  await page.getByRole('button', { name: 'ALARM' }).click();
-  t.is(await page.evaluate('document.activeElement.id'), 'send-reason', 'without a reason nothing is sent');
-  await page.fill('#send-reason', 'Docker hung; <b>restarted</b>');
-  await page.getByRole('button', { name: 'ALARM' }).click();
-  await page.getByText('ALARM was sent.').waitFor();
-  await it.reach('castle', 'hibernated');
-  await page.locator('.broad [data-state=hibernated].lit').waitFor();
-  t.regex(
-    await page.innerText('[data-live=history]'),
-    /ALARM\s+stopping\s+Operator usr_test\s+Docker hung; <b>restarted<\/b>/,
-  );
-  await page.getByRole('button', { name: 'START' }).waitFor();
-  t.deepEqual(complaints, []);
-});
+    heal();
+    await page.getByRole('button', { name: 'ALARM' }).click();
+    t.is(await page.evaluate('document.activeElement.id'), 'send-reason', 'without a reason nothing is sent');
+    await page.fill('#send-reason', 'Docker hung; <b>restarted</b>');
+    await page.getByRole('button', { name: 'ALARM' }).click();
+    await page.getByText('ALARM was sent.').waitFor();
+    await it.reach('castle', 'hibernated');
+    await page.locator('.broad [data-state=hibernated].lit').waitFor();
+    t.regex(
+      await page.innerText('[data-live=history]'),
+      /ALARM\s+stopping\s+Operator usr_test\s+Docker hung; <b>restarted<\/b>/,
+    );
+    await page.getByRole('button', { name: 'START' }).waitFor();
+    t.deepEqual(complaints, []);
+  },
+);
 
 test.runIf(isHere('chromium'))('the lit state moves with the machine, and the way it went is shown', async (t) => {
   const it = await openOperatorSite(t);
@@ -142,51 +148,59 @@ test.runIf(isHere('chromium'))('the lit state moves with the machine, and the wa
   await page.getByText('There is no such machine').waitFor();
 });
 
-test.runIf(isHere('chromium'))('what cannot be undone is asked for apart, and the enter key sends nothing', async (t) => {
-  const it = await openOperatorSite(t);
-  await it.create('lobby');
-  await it.command('lobby', 'START');
-  await it.reach('lobby', 'running');
-  const { page, complaints } = await operatorsTab(t, it);
-  await page.goto(`${it.origin}/operator/machines/lobby`);
-  await live(page);
-  t.deepEqual(await page.locator('.events button').allInnerTexts(), ['STOP', 'RESTART']);
-  await page.fill('#send-reason', 'It answers nobody');
-  await page.press('#send-reason', 'Enter');
-  const kill = page.getByRole('button', { name: 'Yes, end it without saving' });
-  t.false(await kill.isVisible());
-  await page.getByText('Kill…').click();
-  t.is((await it.servers.get('lobby'))?.state, 'running', 'nothing was sent yet');
-  await kill.click();
-  await page.getByText('KILL was sent.').waitFor();
-  await it.reach('lobby', 'hibernated');
-  await page.locator('.broad [data-state=hibernated].lit').waitFor();
-  t.is(await page.getByText('Kill…').count(), 0);
-  t.false(await page.getByRole('button', { name: 'Yes, delete this server' }).isVisible());
-  t.is(await page.getAttribute('[data-status]', 'data-state'), 'on', 'it says that it is live as before');
-  t.deepEqual(complaints, []);
-});
+test.runIf(isHere('chromium'))(
+  'what cannot be undone is asked for apart, and the enter key sends nothing',
+  async (t) => {
+    const it = await openOperatorSite(t);
+    await it.create('lobby');
+    await it.command('lobby', 'START');
+    await it.reach('lobby', 'running');
+    const { page, complaints } = await operatorsTab(t, it);
+    await page.goto(`${it.origin}/operator/machines/lobby`);
+    await live(page);
+    t.deepEqual(await page.locator('.events button').allInnerTexts(), ['STOP', 'RESTART']);
+    await page.fill('#send-reason', 'It answers nobody');
+    await page.press('#send-reason', 'Enter');
+    const kill = page.getByRole('button', { name: 'Yes, end it without saving' });
+    t.false(await kill.isVisible());
+    await page.getByText('Kill…').click();
+    t.is((await it.servers.get('lobby'))?.state, 'running', 'nothing was sent yet');
+    await kill.click();
+    await page.getByText('KILL was sent.').waitFor();
+    await it.reach('lobby', 'hibernated');
+    await page.locator('.broad [data-state=hibernated].lit').waitFor();
+    t.is(await page.getByText('Kill…').count(), 0);
+    t.false(await page.getByRole('button', { name: 'Yes, delete this server' }).isVisible());
+    t.is(await page.getAttribute('[data-status]', 'data-state'), 'on', 'it says that it is live as before');
+    t.deepEqual(complaints, []);
+  },
+);
 
-test.runIf(isHere('chromium'))('times are the reader’s own, and what is counted on goes on from each renewal', async (t) => {
-  const it = await openOperatorSite(t);
-  await it.create('asleep');
-  await it.create('lobby');
-  const made = it.clock.now();
-  const { page } = await operatorsTab(t, it, { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' });
-  await page.goto(`${it.origin}/operator/machines/asleep`);
-  const options = { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'Asia/Kathmandu' } as const;
-  await page.locator('.facts small', { hasText: new Date(made).toLocaleString('en-GB', options) }).waitFor();
-  await page.goto(`${it.origin}/operator`);
-  await live(page);
-  await it.clock.advance(600_000);
-  await it.command('lobby', 'START');
-  await page.locator('tr[data-machine=lobby]').getByText('running', { exact: true }).waitFor();
-  // The words of the server, then of the script that counts on from them.
-  const since = page.locator('tr[data-machine=asleep] time');
-  await page.waitForFunction('document.querySelector("tr[data-machine=asleep] time").textContent.startsWith("10 min")');
-  await page.waitForTimeout(2_000);
-  t.regex(await since.innerText(), /^10 min/);
-});
+test.runIf(isHere('chromium'))(
+  'times are the reader’s own, and what is counted on goes on from each renewal',
+  async (t) => {
+    const it = await openOperatorSite(t);
+    await it.create('asleep');
+    await it.create('lobby');
+    const made = it.clock.now();
+    const { page } = await operatorsTab(t, it, { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' });
+    await page.goto(`${it.origin}/operator/machines/asleep`);
+    const options = { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'Asia/Kathmandu' } as const;
+    await page.locator('.facts small', { hasText: new Date(made).toLocaleString('en-GB', options) }).waitFor();
+    await page.goto(`${it.origin}/operator`);
+    await live(page);
+    await it.clock.advance(600_000);
+    await it.command('lobby', 'START');
+    await page.locator('tr[data-machine=lobby]').getByText('running', { exact: true }).waitFor();
+    // The words of the server, then of the script that counts on from them.
+    const since = page.locator('tr[data-machine=asleep] time');
+    await page.waitForFunction(
+      'document.querySelector("tr[data-machine=asleep] time").textContent.startsWith("10 min")',
+    );
+    await page.waitForTimeout(2_000);
+    t.regex(await since.innerText(), /^10 min/);
+  },
+);
 
 test.runIf(isHere('chromium'))('without a script: found, opened, freed by forms and reloads', async (t) => {
   const it = await openOperatorSite(t);
@@ -324,43 +338,46 @@ for (const colorScheme of ['light', 'dark'] as const) {
     ['on a phone', PHONE],
     ['on a desk', { viewport: { width: 1280, height: 900 } }],
   ] as const) {
-    test.runIf(isHere('chromium'))(`the pages ${name}, ${colorScheme}: fit, are labelled, and are big enough to touch`, async (t) => {
-      const it = await openOperatorSite(t);
-      const heal = await stuck(it, 'castle');
-      t.teardown(heal);
-      await it.create('a-server-with-a-rather-long-name', { name: 'W'.repeat(64) });
-      await it.services.grants.start({ clientId: null, scope: '', ip: '::1', userAgent: 'x' });
-      const [grant] = await it.store.query<{ id: string }>('SELECT "id" FROM "grants"');
-      const { page, complaints } = await operatorsTab(t, it, { ...options, colorScheme });
-      const machines = ['castle', 'a-server-with-a-rather-long-name', grant!.id];
-      for (const path of ['/operator', ...machines.map((id) => `/operator/machines/${id}`)]) {
-        await page.goto(it.origin + path);
-        await live(page);
-        for (const details of await page.locator('details').all())
-          await details.evaluate((each) => each.setAttribute('open', ''));
-        t.like(
-          await page.evaluate(INSPECT),
-          {
-            language: 'en',
-            title: true,
-            landmarks: [],
-            headings: 1,
-            skippedLevels: [],
-            unlabelled: [],
-            nameless: [],
-            withoutAlt: 0,
-            sameIds: [],
-            danglingIds: [],
-            scripts: 4,
-            formsWithoutToken: 0,
-            small: [],
-            tooWide: 0,
-          },
-          path,
-        );
-      }
-      t.deepEqual(complaints, []);
-    });
+    test.runIf(isHere('chromium'))(
+      `the pages ${name}, ${colorScheme}: fit, are labelled, and are big enough to touch`,
+      async (t) => {
+        const it = await openOperatorSite(t);
+        const heal = await stuck(it, 'castle');
+        t.teardown(heal);
+        await it.create('a-server-with-a-rather-long-name', { name: 'W'.repeat(64) });
+        await it.services.grants.start({ clientId: null, scope: '', ip: '::1', userAgent: 'x' });
+        const [grant] = await it.store.query<{ id: string }>('SELECT "id" FROM "grants"');
+        const { page, complaints } = await operatorsTab(t, it, { ...options, colorScheme });
+        const machines = ['castle', 'a-server-with-a-rather-long-name', grant!.id];
+        for (const path of ['/operator', ...machines.map((id) => `/operator/machines/${id}`)]) {
+          await page.goto(it.origin + path);
+          await live(page);
+          for (const details of await page.locator('details').all())
+            await details.evaluate((each) => each.setAttribute('open', ''));
+          t.like(
+            await page.evaluate(INSPECT),
+            {
+              language: 'en',
+              title: true,
+              landmarks: [],
+              headings: 1,
+              skippedLevels: [],
+              unlabelled: [],
+              nameless: [],
+              withoutAlt: 0,
+              sameIds: [],
+              danglingIds: [],
+              scripts: 4,
+              formsWithoutToken: 0,
+              small: [],
+              tooWide: 0,
+            },
+            path,
+          );
+        }
+        t.deepEqual(complaints, []);
+      },
+    );
   }
 }
 

@@ -162,8 +162,9 @@ test.runIf(isHere('chromium'))('who is in is thrown out with a reason, and the p
   t.deepEqual(complaints, []);
 });
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  test.runIf(isHere('chromium'))(`the page of players, ${colorScheme}: nothing keeps anybody out, on a phone too`, async (t) => {
+test.runIf(isHere('chromium'))(
+  `the page of players, in the dark: nothing keeps anybody out, on a phone too`,
+  async (t) => {
     const it = await players(t);
     const ban = {
       created: '2026-01-01 10:00:00 +0000',
@@ -174,7 +175,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await it.put('banned-players.json', [{ ...ban, uuid: '', name: 'A_name_of_sixteen' }]);
     await it.put('banned-ips.json', [{ ...ban, ip: '2001:db8:1234:5678:9abc:def0:1234:5678' }]);
     await it.put('ops.json', [{ uuid: '', name: 'Alex', level: 3, bypassesPlayerLimit: true }]);
-    const { page, complaints } = await it.open(`${PAGE}?ban=Steve`, { ...PHONE, colorScheme });
+    const { page, complaints } = await it.open(`${PAGE}?ban=Steve`, { ...PHONE, colorScheme: 'dark' });
     await accessible(t, page);
     await page.getByLabel('Address').fill('203.0.113.7');
     await page.keyboard.press('Tab');
@@ -184,5 +185,5 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await page.getByText('203.0.113.7', { exact: true }).first().waitFor();
     await accessible(t, page);
     t.deepEqual(complaints, []);
-  });
-}
+  },
+);

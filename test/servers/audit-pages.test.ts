@@ -62,17 +62,18 @@ test('the log of a server is paged, names members to its owner alone, and nobody
   t.is((await it.get('/servers/nowhere/audit')).status, 404);
 });
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  test.runIf(isHere('chromium'))(`the logs of a server and of an account, ${colorScheme}: nothing keeps anybody out`, async (t) => {
+test.runIf(isHere('chromium'))(
+  `the logs of a server and of an account, in the dark: nothing keeps anybody out`,
+  async (t) => {
     const it = await openPanel(t);
     await it.create('castle');
     await it.submit('/servers/castle/members/invite', { email: 'friend@example.com', role: 'limited' });
-    const { page, complaints } = await it.open(PAGE, { ...PHONE, colorScheme });
+    const { page, complaints } = await it.open(PAGE, { ...PHONE, colorScheme: 'dark' });
     await accessible(t, page);
     await page.goto(`${it.origin}/profile`);
     await page.getByRole('link', { name: 'Audit log' }).click();
     await page.getByText('invited', { exact: false }).first().waitFor();
     await accessible(t, page);
     t.deepEqual(complaints, []);
-  });
-}
+  },
+);

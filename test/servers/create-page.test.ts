@@ -120,25 +120,28 @@ test('a server that waits for its owner’s consent says so on its front page, w
   t.notRegex(text, card);
 });
 
-test.runIf(isHere('chromium'))('a server is made by keyboard on a phone; nothing keeps anybody out of its page', async (t) => {
-  const it = await openPanel(t, ASK);
-  await it.create('castle', { type: 'paper' });
-  const { page, complaints } = await it.open('/servers/new', { ...PHONE, colorScheme: 'light' });
-  await accessible(t, page);
-  await page.goto(`${it.origin}/servers/castle`);
-  await page.getByRole('button', { name: 'I agree to it' }).waitFor();
-  await accessible(t, page);
-  await page.goto(`${it.origin}/servers/new`);
-  await page.getByText('Or choose the software yourself').press('Enter');
-  await page.getByRole('link', { name: 'Fabric', exact: true }).press('Enter');
-  await page.getByRole('heading', { name: 'Fabric' }).waitFor();
-  await page.getByText('With a mod pack').press('Enter');
-  await accessible(t, page);
-  await page.getByLabel('Name').fill('Cogs');
-  await page.getByRole('button', { name: 'Make it' }).press('Enter');
-  await page.locator('input:invalid').press('Space');
-  await page.getByRole('button', { name: 'Make it' }).press('Enter');
-  await page.getByRole('heading', { name: 'Cogs' }).waitFor();
-  t.true((await it.ok('GET', '/v1/accounts/acc_test/eula'))['accepted']);
-  t.deepEqual(complaints, []);
-});
+test.runIf(isHere('chromium'))(
+  'a server is made by keyboard on a phone; nothing keeps anybody out of its page',
+  async (t) => {
+    const it = await openPanel(t, ASK);
+    await it.create('castle', { type: 'paper' });
+    const { page, complaints } = await it.open('/servers/new', { ...PHONE, colorScheme: 'light' });
+    await accessible(t, page);
+    await page.goto(`${it.origin}/servers/castle`);
+    await page.getByRole('button', { name: 'I agree to it' }).waitFor();
+    await accessible(t, page);
+    await page.goto(`${it.origin}/servers/new`);
+    await page.getByText('Or choose the software yourself').press('Enter');
+    await page.getByRole('link', { name: 'Fabric', exact: true }).press('Enter');
+    await page.getByRole('heading', { name: 'Fabric' }).waitFor();
+    await page.getByText('With a mod pack').press('Enter');
+    await accessible(t, page);
+    await page.getByLabel('Name').fill('Cogs');
+    await page.getByRole('button', { name: 'Make it' }).press('Enter');
+    await page.locator('input:invalid').press('Space');
+    await page.getByRole('button', { name: 'Make it' }).press('Enter');
+    await page.getByRole('heading', { name: 'Cogs' }).waitFor();
+    t.true((await it.ok('GET', '/v1/accounts/acc_test/eula'))['accepted']);
+    t.deepEqual(complaints, []);
+  },
+);

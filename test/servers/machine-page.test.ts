@@ -66,17 +66,20 @@ test('a long history is short at first', async (t) => {
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test.runIf(isHere('chromium'))(`the chart follows the server, ${colorScheme}; nothing keeps anybody out`, async (t) => {
-    const it = await openPanel(t);
-    await it.create('castle');
-    const isPhone = colorScheme === 'dark';
-    const { page, complaints } = await it.open('/servers/castle/machine', { ...(isPhone && PHONE), colorScheme });
-    const lit = (state: string) => page.locator(`.${isPhone ? 'slim' : 'broad'} [data-state=${state}].lit`);
-    await lit('hibernated').waitFor();
-    await it.command('castle', 'JOIN', STEVE);
-    await it.reach('castle', 'running');
-    await lit('running').waitFor();
-    await accessible(t, page);
-    t.deepEqual(complaints, []);
-  });
+  test.runIf(isHere('chromium'))(
+    `the chart follows the server, ${colorScheme}; nothing keeps anybody out`,
+    async (t) => {
+      const it = await openPanel(t);
+      await it.create('castle');
+      const isPhone = colorScheme === 'dark';
+      const { page, complaints } = await it.open('/servers/castle/machine', { ...(isPhone && PHONE), colorScheme });
+      const lit = (state: string) => page.locator(`.${isPhone ? 'slim' : 'broad'} [data-state=${state}].lit`);
+      await lit('hibernated').waitFor();
+      await it.command('castle', 'JOIN', STEVE);
+      await it.reach('castle', 'running');
+      await lit('running').waitFor();
+      await accessible(t, page);
+      t.deepEqual(complaints, []);
+    },
+  );
 }

@@ -249,22 +249,25 @@ test('a list of fifty sleeping servers is not asked about one by one: it reads a
   t.regex(await cardOf(it, 's20'), /EULA/);
 });
 
-test.runIf(isHere('chromium'))('on a phone the card and the front page say it too, in the dark as well, and follow while they are open', async (t) => {
-  const it = await openPanel(t, { charged: true });
-  await it.create('castle');
-  const { page, complaints } = await it.open('/servers', PHONE);
-  const front = await it.open('/servers/castle', { ...PHONE, colorScheme: 'dark' });
-  for (const each of [page, front.page]) {
-    await each.getByText('The wallet has too little to wake it').first().waitFor();
-    await accessible(t, each);
-  }
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await legibleInTheDark(t, page);
-  await page.evaluate('window.stays = true');
-  await pay(it, 5_000_000, 'first');
-  await it.servers.patch('castle', { name: 'Keep' });
-  await page.getByRole('link', { name: 'Keep', exact: true }).waitFor();
-  await page.getByText('Joining wakes it', { exact: false }).first().waitFor();
-  t.true(await page.evaluate('window.stays'), 'it is still the same page');
-  t.deepEqual([...complaints, ...front.complaints], []);
-});
+test.runIf(isHere('chromium'))(
+  'on a phone the card and the front page say it too, in the dark as well, and follow while they are open',
+  async (t) => {
+    const it = await openPanel(t, { charged: true });
+    await it.create('castle');
+    const { page, complaints } = await it.open('/servers', PHONE);
+    const front = await it.open('/servers/castle', { ...PHONE, colorScheme: 'dark' });
+    for (const each of [page, front.page]) {
+      await each.getByText('The wallet has too little to wake it').first().waitFor();
+      await accessible(t, each);
+    }
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await legibleInTheDark(t, page);
+    await page.evaluate('window.stays = true');
+    await pay(it, 5_000_000, 'first');
+    await it.servers.patch('castle', { name: 'Keep' });
+    await page.getByRole('link', { name: 'Keep', exact: true }).waitFor();
+    await page.getByText('Joining wakes it', { exact: false }).first().waitFor();
+    t.true(await page.evaluate('window.stays'), 'it is still the same page');
+    t.deepEqual([...complaints, ...front.complaints], []);
+  },
+);

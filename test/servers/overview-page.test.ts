@@ -141,37 +141,40 @@ test('a failed start says why, with the lines that show it, and is tried again b
   t.regex(text, /href="\/servers\/castle\/settings">Give it more RAM/);
 });
 
-test.runIf(isHere('chromium'))('a start is watched through its phases until it fails, and what mends it is pressed', async (t) => {
-  const it = await openPanel(t);
-  await it.create('castle', { type: 'fabric', coldStartsMs: [50_000, 50_000, 50_000] });
-  // It says how far it is by its log alone.
-  it.games.silent.add('castle');
-  const { page, complaints } = await it.open('/servers/castle', PHONE);
-  const now = page.locator('[data-live=now]');
-  const shows = async (text: string | RegExp) => {
-    await now.getByText(text).waitFor();
-    await accessible(t, page);
-  };
-  await page.getByRole('button', { name: 'Start' }).click();
-  await shows('The game is starting.');
-  await shows(/Usually it takes 50 s more/);
-  await it.until(() => it.engine.boots.includes('castle'));
-  it.engine.print('castle', '[12:00:01] [main/INFO]: Loading Minecraft 1.21.7 with Fabric Loader 0.16.14');
-  await shows('Mods are being loaded.');
-  const says = '[12:00:09] [Server thread/INFO]:';
-  it.engine.print('castle', `${says} Preparing level "world"`, `${says} Preparing spawn area: 43%`);
-  await shows('The world is being made ready.');
-  await now.getByText('43 %').waitFor();
-  t.is(await now.getByRole('progressbar', { name: /The world is being made ready/ }).getAttribute('value'), '43');
-  it.engine.print('castle', 'java.lang.OutOfMemoryError: Java heap space');
-  it.engine.crash('castle');
-  await shows('Out of memory');
-  await now.getByText('java.lang.OutOfMemoryError: Java heap space').waitFor();
-  await now.getByRole('link', { name: 'Give it more RAM' }).click();
-  await page.getByRole('heading', { name: 'Size and plan' }).waitFor();
-  t.is(new URL(page.url()).pathname, '/servers/castle/settings');
-  t.deepEqual(complaints, []);
-});
+test.runIf(isHere('chromium'))(
+  'a start is watched through its phases until it fails, and what mends it is pressed',
+  async (t) => {
+    const it = await openPanel(t);
+    await it.create('castle', { type: 'fabric', coldStartsMs: [50_000, 50_000, 50_000] });
+    // It says how far it is by its log alone.
+    it.games.silent.add('castle');
+    const { page, complaints } = await it.open('/servers/castle', PHONE);
+    const now = page.locator('[data-live=now]');
+    const shows = async (text: string | RegExp) => {
+      await now.getByText(text).waitFor();
+      await accessible(t, page);
+    };
+    await page.getByRole('button', { name: 'Start' }).click();
+    await shows('The game is starting.');
+    await shows(/Usually it takes 50 s more/);
+    await it.until(() => it.engine.boots.includes('castle'));
+    it.engine.print('castle', '[12:00:01] [main/INFO]: Loading Minecraft 1.21.7 with Fabric Loader 0.16.14');
+    await shows('Mods are being loaded.');
+    const says = '[12:00:09] [Server thread/INFO]:';
+    it.engine.print('castle', `${says} Preparing level "world"`, `${says} Preparing spawn area: 43%`);
+    await shows('The world is being made ready.');
+    await now.getByText('43 %').waitFor();
+    t.is(await now.getByRole('progressbar', { name: /The world is being made ready/ }).getAttribute('value'), '43');
+    it.engine.print('castle', 'java.lang.OutOfMemoryError: Java heap space');
+    it.engine.crash('castle');
+    await shows('Out of memory');
+    await now.getByText('java.lang.OutOfMemoryError: Java heap space').waitFor();
+    await now.getByRole('link', { name: 'Give it more RAM' }).click();
+    await page.getByRole('heading', { name: 'Size and plan' }).waitFor();
+    t.is(new URL(page.url()).pathname, '/servers/castle/settings');
+    t.deepEqual(complaints, []);
+  },
+);
 
 test('ticks of a game that cannot tell them are not available, and have no empty chart', async (t) => {
   const it = await openPanel(t);
@@ -186,28 +189,33 @@ test('ticks of a game that cannot tell them are not available, and have no empty
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test.runIf(isHere('chromium'))(`the front page with players, charts and alerts, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    const it = await openPanel(t);
-    await it.create('castle', { name: 'The Castle' });
-    await it.command('castle', 'START');
-    await it.reach('castle', 'running');
-    await it.clock.advance(61_000);
-    await it.until(async () => ((await it.ok('GET', '/v1/servers/castle/metrics'))['series'] as unknown[]).length > 0);
-    const { page, complaints, asked } = await it.open(
-      '/servers/castle',
-      colorScheme === 'dark' ? { ...PHONE, colorScheme } : { colorScheme },
-    );
-    await page.locator('[data-figure=players] canvas').waitFor();
-    t.is(await page.locator('.charts canvas').count(), 4);
-    await page.getByText('By the hour, as a table').click();
-    await page.locator('td[data-label=Players]').first().waitFor();
-    await accessible(t, page);
-    t.deepEqual(complaints, []);
-    t.deepEqual(
-      asked.filter((url) => !url.startsWith(`${it.origin}/`)),
-      [],
-    );
-  });
+  test.runIf(isHere('chromium'))(
+    `the front page with players, charts and alerts, ${colorScheme}: nothing keeps anybody out`,
+    async (t) => {
+      const it = await openPanel(t);
+      await it.create('castle', { name: 'The Castle' });
+      await it.command('castle', 'START');
+      await it.reach('castle', 'running');
+      await it.clock.advance(61_000);
+      await it.until(
+        async () => ((await it.ok('GET', '/v1/servers/castle/metrics'))['series'] as unknown[]).length > 0,
+      );
+      const { page, complaints, asked } = await it.open(
+        '/servers/castle',
+        colorScheme === 'dark' ? { ...PHONE, colorScheme } : { colorScheme },
+      );
+      await page.locator('[data-figure=players] canvas').waitFor();
+      t.is(await page.locator('.charts canvas').count(), 4);
+      await page.getByText('By the hour, as a table').click();
+      await page.locator('td[data-label=Players]').first().waitFor();
+      await accessible(t, page);
+      t.deepEqual(complaints, []);
+      t.deepEqual(
+        asked.filter((url) => !url.startsWith(`${it.origin}/`)),
+        [],
+      );
+    },
+  );
 }
 
 test('the address that can be typed, at home too; of another one, the line that the hosts file may need', async (t) => {

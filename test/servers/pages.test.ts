@@ -149,30 +149,33 @@ test('a server has a picture: its own, or a drawn one', async (t) => {
   t.is((await icon('own')).headers.get('content-type'), 'image/png');
 });
 
-test.runIf(isHere('chromium'))('the list is live in its place: a first server is made, started, and joined by others', async (t) => {
-  const it = await openPanel(t);
-  const { page, complaints, asked } = await it.open('/servers', { ...PHONE, colorScheme: 'dark' });
-  await accessible(t, page);
-  await page.getByLabel('Name').fill('My castle');
-  await page.getByRole('button', { name: 'Make it' }).press('Enter');
-  await page.waitForURL('**/servers/my-castle');
-  await page.goto(`${it.origin}/servers`);
-  await accessible(t, page);
-  await page.evaluate('window.stays = true');
-  await page.getByRole('button', { name: 'Start My castle' }).click();
-  await page.getByText('awake', { exact: true }).waitFor();
-  // The button that was pressed still has the focus, and says what it does now.
-  await page.getByRole('button', { name: 'Stop My castle' }).waitFor();
-  t.is(await page.getByRole('button', { name: 'Start My castle', exact: true }).count(), 0);
-  it.games.players.set('my-castle', 2);
-  await it.passUntil(async () => (await page.getByText('2 playing').count()) > 0, 1_000);
-  t.true(await page.evaluate('window.stays'), 'it is still the same page');
-  t.deepEqual(complaints, []);
-  t.deepEqual(
-    asked.filter((url) => !url.startsWith(`${it.origin}/`)),
-    [],
-  );
-});
+test.runIf(isHere('chromium'))(
+  'the list is live in its place: a first server is made, started, and joined by others',
+  async (t) => {
+    const it = await openPanel(t);
+    const { page, complaints, asked } = await it.open('/servers', { ...PHONE, colorScheme: 'dark' });
+    await accessible(t, page);
+    await page.getByLabel('Name').fill('My castle');
+    await page.getByRole('button', { name: 'Make it' }).press('Enter');
+    await page.waitForURL('**/servers/my-castle');
+    await page.goto(`${it.origin}/servers`);
+    await accessible(t, page);
+    await page.evaluate('window.stays = true');
+    await page.getByRole('button', { name: 'Start My castle' }).click();
+    await page.getByText('awake', { exact: true }).waitFor();
+    // The button that was pressed still has the focus, and says what it does now.
+    await page.getByRole('button', { name: 'Stop My castle' }).waitFor();
+    t.is(await page.getByRole('button', { name: 'Start My castle', exact: true }).count(), 0);
+    it.games.players.set('my-castle', 2);
+    await it.passUntil(async () => (await page.getByText('2 playing').count()) > 0, 1_000);
+    t.true(await page.evaluate('window.stays'), 'it is still the same page');
+    t.deepEqual(complaints, []);
+    t.deepEqual(
+      asked.filter((url) => !url.startsWith(`${it.origin}/`)),
+      [],
+    );
+  },
+);
 
 test('the front page says after how long without players a server goes to sleep', async (t) => {
   const it = await openPanel(t, { config: { idleTimeoutMinutes: 7 } });

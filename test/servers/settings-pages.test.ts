@@ -161,11 +161,12 @@ test('a change is offered to what may run here, each with the versions that ther
   t.regex(asMember.text, /\?type=folia#choose"/, 'what may run is up to the owner’s account');
 });
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  test.runIf(isHere('chromium'))(`the settings of a server, ${colorScheme}, on a phone: a description shows as it is typed, nothing keeps anybody out`, async (t) => {
+test.runIf(isHere('chromium'))(
+  `the settings of a server, in the dark, on a phone: a description shows as it is typed, nothing keeps anybody out`,
+  async (t) => {
     const it = await openPanel(t);
     await it.create('castle', { type: 'paper', version: '1.21.7' });
-    const { page, complaints } = await it.open(TOP, { ...PHONE, colorScheme });
+    const { page, complaints } = await it.open(TOP, { ...PHONE, colorScheme: 'dark' });
     await accessible(t, page);
     await page.locator('summary', { hasText: 'Delete' }).click();
     await accessible(t, page);
@@ -189,8 +190,8 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await accessible(t, page);
     }
     t.deepEqual(complaints, []);
-  });
-}
+  },
+);
 
 /** A grey square; its checksums are right, as browsers look at them. */
 function png(pixels: number): Buffer {

@@ -149,52 +149,58 @@ test('the way to a first join says that a server stands in line, or that its mac
   t.is(await tourOf(it), `${barred}Its last start failed`);
 });
 
-test.runIf(isHere('chromium'))('a sleeping server is suspended, and is not any more, on its own page while that is open', async (t) => {
-  const it = await openPanel(t);
-  await operates(it);
-  await it.create('castle');
-  const { page, complaints } = await it.open('/servers/castle', PHONE);
-  // Without the look that is taken every now and then, whatever the stream tells.
-  await page.addInitScript({
-    content: `
+test.runIf(isHere('chromium'))(
+  'a sleeping server is suspended, and is not any more, on its own page while that is open',
+  async (t) => {
+    const it = await openPanel(t);
+    await operates(it);
+    await it.create('castle');
+    const { page, complaints } = await it.open('/servers/castle', PHONE);
+    // Without the look that is taken every now and then, whatever the stream tells.
+    await page.addInitScript({
+      content: `
       const every = window.setInterval;
       window.setInterval = (act, ms) => (ms < 10_000 ? every(act, ms) : 0);
       document.addEventListener('dormouse:renewed', () => { window.renewed = true; });`,
-  });
-  await page.reload();
-  await page.waitForFunction(() => 'renewed' in globalThis);
-  await page.evaluate('window.stays = true');
-  await it.submit('/operator/accounts/acc_test/suspend', { server: 'castle', reason: 'Too loud' });
-  await page.getByText('suspended', { exact: true }).waitFor();
-  await page.getByText('Ask the operator of this installation').waitFor();
-  t.is(await page.getByRole('button', { name: 'Start' }).count(), 0);
-  await accessible(t, page);
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await legibleInTheDark(t, page);
-  await it.submit('/operator/accounts/acc_test/unsuspend', { server: 'castle', reason: 'Quiet again' });
-  await page.getByText('asleep', { exact: true }).waitFor();
-  await page.getByRole('button', { name: 'Start' }).waitFor();
-  t.true(await page.evaluate('window.stays'), 'it is still the same page');
-  t.deepEqual(complaints, []);
-});
+    });
+    await page.reload();
+    await page.waitForFunction(() => 'renewed' in globalThis);
+    await page.evaluate('window.stays = true');
+    await it.submit('/operator/accounts/acc_test/suspend', { server: 'castle', reason: 'Too loud' });
+    await page.getByText('suspended', { exact: true }).waitFor();
+    await page.getByText('Ask the operator of this installation').waitFor();
+    t.is(await page.getByRole('button', { name: 'Start' }).count(), 0);
+    await accessible(t, page);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await legibleInTheDark(t, page);
+    await it.submit('/operator/accounts/acc_test/unsuspend', { server: 'castle', reason: 'Quiet again' });
+    await page.getByText('asleep', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Start' }).waitFor();
+    t.true(await page.evaluate('window.stays'), 'it is still the same page');
+    t.deepEqual(complaints, []);
+  },
+);
 
-test.runIf(isHere('chromium'))('the list says so live: what waits for its machine, and what is suspended', async (t) => {
-  const it = await loses(t);
-  await it.create('asleep');
-  await operates(it);
-  const { page, complaints } = await it.open('/servers', PHONE);
-  const open = await it.open('/servers', { colorScheme: 'dark' });
-  await page.getByText('awake', { exact: true }).waitFor();
-  await page.evaluate('window.stays = true');
-  it.engine.nodes!.cut('n1');
-  await it.clock.advance(2_000);
-  await page.getByText('waits', { exact: true }).waitFor();
-  await it.submit('/operator/accounts/acc_test/suspend', { server: 'asleep', reason: 'Too loud' });
-  await page.getByText('suspended', { exact: true }).waitFor();
-  await open.page.getByText('suspended', { exact: true }).waitFor();
-  t.true(await page.evaluate('window.stays'), 'it is still the same page');
-  await accessible(t, page);
-  await accessible(t, open.page);
-  it.engine.nodes!.back('n1');
-  t.deepEqual(complaints, []);
-});
+test.runIf(isHere('chromium'))(
+  'the list says so live: what waits for its machine, and what is suspended',
+  async (t) => {
+    const it = await loses(t);
+    await it.create('asleep');
+    await operates(it);
+    const { page, complaints } = await it.open('/servers', PHONE);
+    const open = await it.open('/servers', { colorScheme: 'dark' });
+    await page.getByText('awake', { exact: true }).waitFor();
+    await page.evaluate('window.stays = true');
+    it.engine.nodes!.cut('n1');
+    await it.clock.advance(2_000);
+    await page.getByText('waits', { exact: true }).waitFor();
+    await it.submit('/operator/accounts/acc_test/suspend', { server: 'asleep', reason: 'Too loud' });
+    await page.getByText('suspended', { exact: true }).waitFor();
+    await open.page.getByText('suspended', { exact: true }).waitFor();
+    t.true(await page.evaluate('window.stays'), 'it is still the same page');
+    await accessible(t, page);
+    await accessible(t, open.page);
+    it.engine.nodes!.back('n1');
+    t.deepEqual(complaints, []);
+  },
+);

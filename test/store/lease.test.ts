@@ -150,34 +150,37 @@ async function twoMachines(t: ExecutionContext, url?: string) {
 }
 
 for (const dialect of ['sqlite', 'postgres']) {
-  test.runIf(dialect === 'sqlite' || isHere('postgres'))(`lease (${dialect}): one of another machine is taken when nothing was heard of it for 30 s, and its old holder cannot write any more`, async (t) => {
-    const url = dialect === 'postgres' ? await postgresUrl(t) : undefined;
-    const { lost, north, south, looksAt, goOn } = await twoMachines(t, url);
-    const first = await acquireLease(north.store, north.options);
-    let taken = false;
-    const waiting = acquireLease(south.store, south.options).then((lease) => {
-      taken = true;
-      return lease;
-    });
-    await looksAt(60);
-    t.false(taken);
-    // Nobody else can reach a file; from a shared database, the holder may be the one that is cut off.
-    t.deepEqual(north.deadlines, url === undefined ? [] : [{ limitMs: 29_000, extended: 0 }]);
-    await north.store.write((tx) => setMeta(tx, 'still mine', ''));
-    goOn();
-    const second = await waiting;
-    await refused(
-      t,
-      north.store.write((tx) => setMeta(tx, 'late', '')),
-      'LEASE_LOST',
-    );
-    await refused(t, first.renew(), 'LEASE_LOST');
-    await first.release();
-    t.deepEqual(lost, ['north']);
-    await south.store.write((tx) => setMeta(tx, 'mine', ''));
-    t.is(await getMeta(south.store, 'late'), undefined);
-    await second.release();
-  });
+  test.runIf(dialect === 'sqlite' || isHere('postgres'))(
+    `lease (${dialect}): one of another machine is taken when nothing was heard of it for 30 s, and its old holder cannot write any more`,
+    async (t) => {
+      const url = dialect === 'postgres' ? await postgresUrl(t) : undefined;
+      const { lost, north, south, looksAt, goOn } = await twoMachines(t, url);
+      const first = await acquireLease(north.store, north.options);
+      let taken = false;
+      const waiting = acquireLease(south.store, south.options).then((lease) => {
+        taken = true;
+        return lease;
+      });
+      await looksAt(60);
+      t.false(taken);
+      // Nobody else can reach a file; from a shared database, the holder may be the one that is cut off.
+      t.deepEqual(north.deadlines, url === undefined ? [] : [{ limitMs: 29_000, extended: 0 }]);
+      await north.store.write((tx) => setMeta(tx, 'still mine', ''));
+      goOn();
+      const second = await waiting;
+      await refused(
+        t,
+        north.store.write((tx) => setMeta(tx, 'late', '')),
+        'LEASE_LOST',
+      );
+      await refused(t, first.renew(), 'LEASE_LOST');
+      await first.release();
+      t.deepEqual(lost, ['north']);
+      await south.store.write((tx) => setMeta(tx, 'mine', ''));
+      t.is(await getMeta(south.store, 'late'), undefined);
+      await second.release();
+    },
+  );
 }
 
 test('lease: one of another machine that is renewed refuses, although that machine has set its clock back', async (t) => {
@@ -221,39 +224,45 @@ test('standby: it waits for one that lives, 30 s for one that promises no more, 
   t.deepEqual(lost, []);
 });
 
-test.runIf(isHere('postgres'))('lease (postgres): a holder that nobody waits for ends itself all the same when it is cut off from the database', async (t) => {
-  const postgres = await startPostgres();
-  const program = join(import.meta.dirname, 'lease-child.ts');
-  const child = spawn(process.execPath, [program, await postgres.database()], { stdio: ['ignore', 'pipe', 'pipe'] });
-  t.teardown(() => child.kill('SIGKILL'));
-  await once(child.stdout, 'data');
-  const ended = once(child, 'close');
-  let said = '';
-  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  await postgres.stop();
-  // Whichever of its threads finds out first.
-  const [code, signal] = (await ended) as [number | null, string | null];
-  t.true(signal === 'SIGKILL' || code === 3, `${code} ${signal}`);
-  if (signal !== null) t.regex(said, /lease was not renewed for \d{5} ms/);
-});
+test.runIf(isHere('postgres'))(
+  'lease (postgres): a holder that nobody waits for ends itself all the same when it is cut off from the database',
+  async (t) => {
+    const postgres = await startPostgres();
+    const program = join(import.meta.dirname, 'lease-child.ts');
+    const child = spawn(process.execPath, [program, await postgres.database()], { stdio: ['ignore', 'pipe', 'pipe'] });
+    t.teardown(() => child.kill('SIGKILL'));
+    await once(child.stdout, 'data');
+    const ended = once(child, 'close');
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await postgres.stop();
+    // Whichever of its threads finds out first.
+    const [code, signal] = (await ended) as [number | null, string | null];
+    t.true(signal === 'SIGKILL' || code === 3, `${code} ${signal}`);
+    if (signal !== null) t.regex(said, /lease was not renewed for \d{5} ms/);
+  },
+);
 
-test.runIf(isHere('postgres'))('standby (postgres): one that waits itself is held for 8 s only; the one before touches nothing once that is over', async (t) => {
-  const url = await postgresUrl(t);
-  const { lost, north, south, looksAt, goOn } = await twoMachines(t, url);
-  const told: unknown[] = [];
-  const first = await acquireLease(north.store, north.options);
-  await north.store.write((tx) => tx.run(`UPDATE "leases" SET "token" = "token" || '.8000'`));
-  const waiting = acquireLease(south.store, { ...south.options, ...standby(told) });
-  await looksAt(16);
-  goOn();
-  const second = await waiting;
-  t.is(told.length, 16);
-  await refused(t, first.renew(), 'LEASE_LOST');
-  await refused(t, first.require(), 'LEASE_LOST');
-  t.false(first.isSure());
-  t.deepEqual(lost, ['north']);
-  await second.release();
-});
+test.runIf(isHere('postgres'))(
+  'standby (postgres): one that waits itself is held for 8 s only; the one before touches nothing once that is over',
+  async (t) => {
+    const url = await postgresUrl(t);
+    const { lost, north, south, looksAt, goOn } = await twoMachines(t, url);
+    const told: unknown[] = [];
+    const first = await acquireLease(north.store, north.options);
+    await north.store.write((tx) => tx.run(`UPDATE "leases" SET "token" = "token" || '.8000'`));
+    const waiting = acquireLease(south.store, { ...south.options, ...standby(told) });
+    await looksAt(16);
+    goOn();
+    const second = await waiting;
+    t.is(told.length, 16);
+    await refused(t, first.renew(), 'LEASE_LOST');
+    await refused(t, first.require(), 'LEASE_LOST');
+    t.false(first.isSure());
+    t.deepEqual(lost, ['north']);
+    await second.release();
+  },
+);
 
 test('standby: it refuses a database that a newer version has taken over meanwhile, and waits no more when told so', async (t) => {
   const { north, south } = await twoMachines(t);

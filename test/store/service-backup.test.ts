@@ -130,50 +130,53 @@ test('what is no whole backup is refused, and nothing is made of it', async (t) 
 
 if (isHere('postgres'))
   onEach(
-  'an archive goes into the other kind of database too, which is how an installation changes to it',
-  async (t, url) => {
-    const from = await installation(t, url);
+    'an archive goes into the other kind of database too, which is how an installation changes to it',
+    async (t, url) => {
+      const from = await installation(t, url);
+      await from.store.write((tx) => insertServer(tx, serverRow('amber')));
+      const archive = join(await directory(t), 'service.tar.gz');
+      await backupService(from, archive, NOW);
+      // On the same machine, with the keys that are there.
+      const databaseUrl = url.startsWith('sqlite:')
+        ? await postgresDatabase()
+        : `sqlite:${join(from.dataDir, 'dormouse.db')}`;
+      await restoreService({ ...from, databaseUrl }, archive);
+      const store = await openStore(databaseUrl, TABLES);
+      t.teardown(() => store.close());
+      t.is((await openSecret(store, from.dataDir)).derive('test', 'a'), from.derived);
+      t.deepEqual(await getServer(store, 'amber'), await getServer(from.store, 'amber'));
+      await refused(t, restoreService({ ...from, databaseUrl }, archive), 'SERVICE_BACKUP');
+    },
+  );
+
+test.runIf(isHere('postgres'))(
+  'an archive with a dump of PostgreSQL, as they were once, goes into PostgreSQL',
+  async (t) => {
+    const from = await installation(t, await postgresDatabase());
     await from.store.write((tx) => insertServer(tx, serverRow('amber')));
-    const archive = join(await directory(t), 'service.tar.gz');
-    await backupService(from, archive, NOW);
-    // On the same machine, with the keys that are there.
-    const databaseUrl = url.startsWith('sqlite:')
-      ? await postgresDatabase()
-      : `sqlite:${join(from.dataDir, 'dormouse.db')}`;
-    await restoreService({ ...from, databaseUrl }, archive);
-    const store = await openStore(databaseUrl, TABLES);
+    const dump = join(from.dataDir, 'database');
+    await promisify(execFile)('pg_dump', ['--format=custom', `--file=${dump}`, from.databaseUrl]);
+    const archive = join(from.dataDir, 'service.tar.gz');
+    const tar = pack();
+    tar.entry(
+      { name: 'manifest.json' },
+      JSON.stringify({ format: 1, madeAt: '2026-11-22T12:00:00Z', database: 'postgres' }),
+    );
+    tar.entry({ name: 'secret.key' }, await readFile(join(from.dataDir, 'secret.key')));
+    tar.entry({ name: 'database' }, await readFile(dump));
+    tar.finalize();
+    await writeFile(archive, tar.pipe(createGzip()));
+    const { message } = await refused(t, restoreService(await elsewhere(t), archive), 'SERVICE_BACKUP');
+    t.regex(message, /set DATABASE_URL to an empty PostgreSQL database/);
+    const url = await postgresDatabase();
+    // Trusted without a password, PostgreSQL takes one all the same.
+    const databaseUrl = url.replace('dormouse@', `dormouse:${encodeURIComponent('p:a\\s')}@`);
+    await restoreService(await elsewhere(t, databaseUrl), archive);
+    const store = await openStore(url, TABLES);
     t.teardown(() => store.close());
-    t.is((await openSecret(store, from.dataDir)).derive('test', 'a'), from.derived);
-    t.deepEqual(await getServer(store, 'amber'), await getServer(from.store, 'amber'));
-    await refused(t, restoreService({ ...from, databaseUrl }, archive), 'SERVICE_BACKUP');
+    t.is((await getServer(store, 'amber'))?.id, 'amber');
   },
 );
-
-test.runIf(isHere('postgres'))('an archive with a dump of PostgreSQL, as they were once, goes into PostgreSQL', async (t) => {
-  const from = await installation(t, await postgresDatabase());
-  await from.store.write((tx) => insertServer(tx, serverRow('amber')));
-  const dump = join(from.dataDir, 'database');
-  await promisify(execFile)('pg_dump', ['--format=custom', `--file=${dump}`, from.databaseUrl]);
-  const archive = join(from.dataDir, 'service.tar.gz');
-  const tar = pack();
-  tar.entry(
-    { name: 'manifest.json' },
-    JSON.stringify({ format: 1, madeAt: '2026-11-22T12:00:00Z', database: 'postgres' }),
-  );
-  tar.entry({ name: 'secret.key' }, await readFile(join(from.dataDir, 'secret.key')));
-  tar.entry({ name: 'database' }, await readFile(dump));
-  tar.finalize();
-  await writeFile(archive, tar.pipe(createGzip()));
-  const { message } = await refused(t, restoreService(await elsewhere(t), archive), 'SERVICE_BACKUP');
-  t.regex(message, /set DATABASE_URL to an empty PostgreSQL database/);
-  const url = await postgresDatabase();
-  // Trusted without a password, PostgreSQL takes one all the same.
-  const databaseUrl = url.replace('dormouse@', `dormouse:${encodeURIComponent('p:a\\s')}@`);
-  await restoreService(await elsewhere(t, databaseUrl), archive);
-  const store = await openStore(url, TABLES);
-  t.teardown(() => store.close());
-  t.is((await getServer(store, 'amber'))?.id, 'amber');
-});
 
 test('what a database that was moved away has left is not written into the one that takes its place', async (t) => {
   const from = await installation(t);

@@ -286,27 +286,30 @@ onEachStore('leases: taken from the expected holder only, held until taken', asy
   t.is(await leases.getLease(store, 'x'), undefined);
 });
 
-test.runIf(isHere('postgres'))('postgres: a lost connection fails what is in flight with UNAVAILABLE, and later calls connect again', async (t) => {
-  const store = await freshStore(t, await postgresDatabase());
-  const cutAll = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+test.runIf(isHere('postgres'))(
+  'postgres: a lost connection fails what is in flight with UNAVAILABLE, and later calls connect again',
+  async (t) => {
+    const store = await freshStore(t, await postgresDatabase());
+    const cutAll = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                   WHERE datname = current_database() AND pid <> pg_backend_pid()`;
-  const cut = store.write(async (tx) => {
-    await setMeta(tx, 'lost', '');
-    await store.query(cutAll);
-    await setMeta(tx, 'lost too', '');
-  });
-  const behind = put(store, 'behind');
-  t.is((await refused(t, cut, 'STORE_UNAVAILABLE')).code, 'UNAVAILABLE');
-  await behind;
-  t.deepEqual(await metaKeys(store), ['behind']);
-  // Now while nothing is in flight.
-  await store.write((tx) => tx.query(cutAll));
-  await put(store, 'later');
-  // Each connection of the pool learns of its end by itself: as many calls as there are connections may fail, and no more.
-  let keys: string[] | undefined;
-  for (let call = 0; call < 5 && keys === undefined; call++) keys = await metaKeys(store).catch(() => undefined);
-  t.deepEqual(keys, ['behind', 'later']);
-});
+    const cut = store.write(async (tx) => {
+      await setMeta(tx, 'lost', '');
+      await store.query(cutAll);
+      await setMeta(tx, 'lost too', '');
+    });
+    const behind = put(store, 'behind');
+    t.is((await refused(t, cut, 'STORE_UNAVAILABLE')).code, 'UNAVAILABLE');
+    await behind;
+    t.deepEqual(await metaKeys(store), ['behind']);
+    // Now while nothing is in flight.
+    await store.write((tx) => tx.query(cutAll));
+    await put(store, 'later');
+    // Each connection of the pool learns of its end by itself: as many calls as there are connections may fail, and no more.
+    let keys: string[] | undefined;
+    for (let call = 0; call < 5 && keys === undefined; call++) keys = await metaKeys(store).catch(() => undefined);
+    t.deepEqual(keys, ['behind', 'later']);
+  },
+);
 
 test('sqlite: the file is private, its settings are those that keep data, and the reader cannot write', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'store-'));

@@ -1,3 +1,3 @@
 import { suite } from '../support/suite.ts';
 
-suite('engines');
+suite('engines', 6);

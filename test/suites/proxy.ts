@@ -1,3 +1,3 @@
 import { suite } from '../support/suite.ts';
 
-suite('proxy');
+suite('proxy', 6);

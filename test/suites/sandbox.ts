@@ -1,3 +1,3 @@
 import { suite } from '../support/suite.ts';
 
-suite('sandbox');
+suite('sandbox', 6);

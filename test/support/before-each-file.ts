@@ -1,6 +1,18 @@
+import { appendFileSync } from 'node:fs';
 import process from 'node:process';
+import { isMainThread } from 'node:worker_threads';
+import test from 'ava';
 import '../../src/quick-imports.js';
 
-// For every thread of tests (`require` in ava.config.js). Types are stripped in place, so that lines are as written; with
-// source maps on, as the test runner has them, each of a thousand files of packages would have its own map read and parsed.
+// Every worker loads this file first (`require` in ava.config.js). Node strips types in place, so lines are as written; with source
+// maps, which ava turns on, each of a thousand files of packages would have its own map read and parsed.
 process.setSourceMapsEnabled(false);
+
+const { TEST_DURATIONS } = process.env;
+if (TEST_DURATIONS !== undefined && !isMainThread) {
+  const began = performance.now();
+  process.on('exit', () => {
+    const file = test.meta.file.split('/test/').at(-1);
+    appendFileSync(TEST_DURATIONS, `${JSON.stringify([`test/${file}`, Math.round(performance.now() - began)])}\n`);
+  });
+}

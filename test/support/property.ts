@@ -1,10 +1,32 @@
-import { type Arbitrary, type StringConstraints, configureGlobal, nat, string as stringOf } from 'fast-check';
+import {
+  type Arbitrary,
+  type IAsyncProperty,
+  type IProperty,
+  type IRawProperty,
+  type Parameters,
+  type StringConstraints,
+  assert as assertProperty,
+  configureGlobal,
+  nat,
+  string as stringOf,
+} from 'fast-check';
 import { SEED } from './random.ts';
 
 configureGlobal({ seed: SEED });
 
 /** Property tests begin at this run's `SEED`, which their failures print; `TEST_SEED` repeats it. */
 export * from 'fast-check';
+
+/** The share of each property's runs that this run of the tests makes: `TEST_RUNS`, by default a quarter for `npm test`. */
+const SHARE = Number(process.env.TEST_RUNS ?? 1);
+const DEFAULT_RUNS = 100;
+
+/** fast-check's own, with `SHARE` of the runs. */
+export function assert<Ts>(property: IAsyncProperty<Ts>, options?: Parameters<Ts>): Promise<void>;
+export function assert<Ts>(property: IProperty<Ts>, options?: Parameters<Ts>): void;
+export function assert<Ts>(property: IRawProperty<Ts>, options: Parameters<Ts> = {}): Promise<void> | void {
+  return assertProperty(property, { ...options, numRuns: Math.ceil((options.numRuns ?? DEFAULT_RUNS) * SHARE) });
+}
 
 /** Surrogates, which are no characters, lie between the others. */
 const SURROGATES = { from: 0xd8_00, count: 0x8_00 };

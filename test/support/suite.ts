@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import test from 'ava';
 
 /** Tests of a suite that run at a time. All of them at once would each hold a store and its servers in memory. */
@@ -10,29 +10,29 @@ const require = createRequire(import.meta.url);
 const TESTS = join(import.meta.dirname, '..');
 
 /**
- * Loads the test files of these folders of `test/` into this worker, so that the service is compiled once for all of them, which
- * halves their time. Files named `*.alone.test.ts` and `*.real.test.ts` are left out: they have a worker each.
- * A file among them must leave the process as it found it, and tests of one suite have different titles.
+ * Loads the test files of a room into this worker, so that the service is compiled once for all of them, which halves their time.
+ * `atATime` is smaller for tests that start processes. Files named `*.alone.test.ts` and `*.real.test.ts` have a worker each.
+ * Every other file must leave the process as it found it, and tests of one suite have different titles.
  */
-export function suite(...folders: string[]): void {
-  limitTests();
-  for (const folder of folders) for (const file of filesOf(folder)) require(join(TESTS, file));
+export function suite(room: string, atATime = AT_A_TIME): void {
+  limitTests(atATime);
+  for (const file of filesOf(room)) require(join(TESTS, file));
 }
 
-/** The files of a folder that share a worker, as paths below `test/`. */
-export function filesOf(folder: string): string[] {
-  const files = globSync([`${folder}/**/*.test.ts`, `${folder}.test.ts`], { cwd: TESTS });
-  return files.filter((file) => !/\.(alone|real)\.test\.ts$/.test(basename(file))).toSorted();
+/** The files of a room that share a worker, as paths below `test/`; `.` is the folder `test` itself, without its rooms. */
+export function filesOf(room: string): string[] {
+  const files = globSync(room === '.' ? '*.test.ts' : `${room}/**/*.test.ts`, { cwd: TESTS });
+  return files.filter((file) => !/\.(alone|real)\.test\.ts$/.test(file)).toSorted();
 }
 
-function limitTests(): void {
-  let free = AT_A_TIME;
+function limitTests(atATime: number): void {
+  let free = atATime;
   const waiting: (() => void)[] = [];
-  test.beforeEach('waits for its turn', async () => {
+  test.beforeEach('wait for a turn', async () => {
     if (free > 0) free--;
     else await new Promise<void>((resolve) => waiting.push(resolve));
   });
-  test.afterEach.always('the next test runs', () => {
+  test.afterEach.always('pass the turn on', () => {
     const next = waiting.shift();
     if (next) next();
     else free++;

@@ -59,10 +59,7 @@ export interface TestMachines {
   within: string;
 }
 
-export async function testMachines(
-  t: Omit<Belongings, 'end'>,
-  hostnames: readonly string[],
-): Promise<TestMachines> {
+export async function testMachines(t: Omit<Belongings, 'end'>, hostnames: readonly string[]): Promise<TestMachines> {
   const within = await mkdtemp(join(await fastDir(ROOM_FOR_ENGINES), 'dms'));
   t.teardown(() => rm(within, { recursive: true, force: true }));
   const wire = await plugBoard(t);

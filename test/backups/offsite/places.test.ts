@@ -70,122 +70,140 @@ async function namesBelow(folder: string): Promise<string[]> {
 }
 
 for (const [name, open] of Object.entries(PLACES)) {
-  test.runIf(!name.startsWith('S3') || isHere('s3'))(`a backup in ${name} is downloaded, whole and in part, as it was made`, async (t) => {
-    const place = await open(t, {});
-    const { it } = place;
-    // More than one piece of what is encrypted, and than one block of the file.
-    await plant(rootOf(it, 'lobby'), { 'world/region/r.1.0.mca': randomBytes(700_000) });
-    const backup = await place.make();
-    t.is(backup.encrypted, name.endsWith('encrypted'));
-    const url = `${it.origin}/v1/servers/lobby/backups/${backup.id}:download`;
-    const get = (headers: Record<string, string> = {}) => fetch(url, { headers: { 'x-api-key': it.key, ...headers } });
-    const whole = await get();
-    const bytes = Buffer.from(await whole.arrayBuffer());
-    t.is(bytes.length, Number(backup.sizeBytes));
-    t.is(bytes.readUInt32LE(0), 0xfd2fb528, 'an archive that zstd reads');
-    t.is(whole.headers.get('repr-digest'), `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`);
-    for (const [from, to] of [
-      [0, 0],
-      [65_535, 65_536],
-      [10, 400_000],
-      [bytes.length - 1, bytes.length - 1],
-    ] as const) {
-      const part = await get({ range: `bytes=${from}-${to}`, 'if-range': whole.headers.get('etag') ?? '' });
-      t.is(part.status, 206);
-      t.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(from, to + 1));
-    }
-    const stored = await readFile(place.fileOf(backup.id));
-    t.is(stored.includes(bytes.subarray(1_000, 1_032)), !backup.encrypted, 'what lies there is readable, or is not');
-    await rm(place.fileOf(backup.id));
-    t.is((await it.call('GET', `/v1/servers/lobby/backups/${backup.id}:download`)).reason, 'BACKUP_FILE_MISSING');
-    t.is((await restore(it, backup.id)).reason, 'BACKUP_FILE_MISSING');
-  });
+  test.runIf(!name.startsWith('S3') || isHere('s3'))(
+    `a backup in ${name} is downloaded, whole and in part, as it was made`,
+    async (t) => {
+      const place = await open(t, {});
+      const { it } = place;
+      // More than one piece of what is encrypted, and than one block of the file.
+      await plant(rootOf(it, 'lobby'), { 'world/region/r.1.0.mca': randomBytes(700_000) });
+      const backup = await place.make();
+      t.is(backup.encrypted, name.endsWith('encrypted'));
+      const url = `${it.origin}/v1/servers/lobby/backups/${backup.id}:download`;
+      const get = (headers: Record<string, string> = {}) =>
+        fetch(url, { headers: { 'x-api-key': it.key, ...headers } });
+      const whole = await get();
+      const bytes = Buffer.from(await whole.arrayBuffer());
+      t.is(bytes.length, Number(backup.sizeBytes));
+      t.is(bytes.readUInt32LE(0), 0xfd2fb528, 'an archive that zstd reads');
+      t.is(whole.headers.get('repr-digest'), `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`);
+      for (const [from, to] of [
+        [0, 0],
+        [65_535, 65_536],
+        [10, 400_000],
+        [bytes.length - 1, bytes.length - 1],
+      ] as const) {
+        const part = await get({ range: `bytes=${from}-${to}`, 'if-range': whole.headers.get('etag') ?? '' });
+        t.is(part.status, 206);
+        t.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(from, to + 1));
+      }
+      const stored = await readFile(place.fileOf(backup.id));
+      t.is(stored.includes(bytes.subarray(1_000, 1_032)), !backup.encrypted, 'what lies there is readable, or is not');
+      await rm(place.fileOf(backup.id));
+      t.is((await it.call('GET', `/v1/servers/lobby/backups/${backup.id}:download`)).reason, 'BACKUP_FILE_MISSING');
+      t.is((await restore(it, backup.id)).reason, 'BACKUP_FILE_MISSING');
+    },
+  );
 
-  test.runIf(!name.startsWith('S3') || isHere('s3'))(`R-01 a backup in ${name} is restored exactly, and one that was changed not at all`, async (t) => {
-    const place = await open(t, {});
-    const { it } = place;
-    const saved = await treeOf(rootOf(it, 'lobby'));
-    const { id } = await place.make();
-    await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played since', 'world_nether/level.dat': 'new' });
-    t.is((await it.during(restore(it, id))).status, 200);
-    t.deepEqual(await treeOf(rootOf(it, 'lobby')), saved);
+  test.runIf(!name.startsWith('S3') || isHere('s3'))(
+    `R-01 a backup in ${name} is restored exactly, and one that was changed not at all`,
+    async (t) => {
+      const place = await open(t, {});
+      const { it } = place;
+      const saved = await treeOf(rootOf(it, 'lobby'));
+      const { id } = await place.make();
+      await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played since', 'world_nether/level.dat': 'new' });
+      t.is((await it.during(restore(it, id))).status, 200);
+      t.deepEqual(await treeOf(rootOf(it, 'lobby')), saved);
 
-    const played = { 'world/level.dat': 'played again' };
-    await plant(rootOf(it, 'lobby'), played);
-    const before = await treeOf(rootOf(it, 'lobby'));
-    const file = place.fileOf(id);
-    const content = await readFile(file);
-    const flipped = Buffer.from(content);
-    flipped[content.length - 9]! ^= 1;
-    await writeFile(file, flipped);
-    t.is((await it.during(restore(it, id))).reason, 'BACKUP_CORRUPT');
-    await writeFile(file, content.subarray(0, -1));
-    t.is((await it.during(restore(it, id))).reason, 'BACKUP_FILE_MISSING');
-    t.deepEqual(await treeOf(rootOf(it, 'lobby')), before);
-  });
+      const played = { 'world/level.dat': 'played again' };
+      await plant(rootOf(it, 'lobby'), played);
+      const before = await treeOf(rootOf(it, 'lobby'));
+      const file = place.fileOf(id);
+      const content = await readFile(file);
+      const flipped = Buffer.from(content);
+      flipped[content.length - 9]! ^= 1;
+      await writeFile(file, flipped);
+      t.is((await it.during(restore(it, id))).reason, 'BACKUP_CORRUPT');
+      await writeFile(file, content.subarray(0, -1));
+      t.is((await it.during(restore(it, id))).reason, 'BACKUP_FILE_MISSING');
+      t.deepEqual(await treeOf(rootOf(it, 'lobby')), before);
+    },
+  );
 
-  test.runIf(!name.startsWith('S3') || isHere('s3'))(`R-08 what no rule keeps goes from ${name} too; what is locked, and what others have, stays`, async (t) => {
-    const place = await open(t, {});
-    const { it } = place;
-    await it.create('arena');
-    const none = { keepLast: 1, hourly: 0, daily: 0, weekly: 0, monthly: 0 };
-    await it.ok('POST', '/v1/servers/lobby/backups:setRetention', none);
-    const first = await place.make();
-    await it.ok('POST', `/v1/servers/lobby/backups/${first.id}:setLocked`, { locked: true });
-    await it.clock.advance(1_000);
-    const second = await place.make();
-    await it.clock.advance(1_000);
-    const third = await place.make();
-    const kept = [first.id, third.id].map((id) => `${id}.tar.zst`).sort();
-    await it.until(async () => (await place.names()).length === 2);
-    t.deepEqual((await place.names()).sort(), kept);
-    t.is((await it.call('POST', `/v1/servers/lobby/backups/${first.id}:delete`)).reason, 'BACKUP_LOCKED');
-    t.is(await find(it, 'lobby', second.id), undefined);
-    const { id } = await backUp(it, 'arena');
-    await it.ok('POST', `/v1/servers/lobby/backups/${third.id}:delete`);
-    t.deepEqual(await find(it, 'lobby', third.id), undefined);
-    await it.until(async () => !(await place.names()).includes(`${third.id}.tar.zst`));
-    await it.ok('DELETE', '/v1/servers/lobby');
-    await it.reach('lobby', 'gone');
-    const arena = async () => (await place.names()).concat(await filesOf(it, 'arena'));
-    await it.until(async () => new Set(await arena()).size === 1);
-    t.true((await arena()).includes(`${id}.tar.zst`));
-  });
+  test.runIf(!name.startsWith('S3') || isHere('s3'))(
+    `R-08 what no rule keeps goes from ${name} too; what is locked, and what others have, stays`,
+    async (t) => {
+      const place = await open(t, {});
+      const { it } = place;
+      await it.create('arena');
+      const none = { keepLast: 1, hourly: 0, daily: 0, weekly: 0, monthly: 0 };
+      await it.ok('POST', '/v1/servers/lobby/backups:setRetention', none);
+      const first = await place.make();
+      await it.ok('POST', `/v1/servers/lobby/backups/${first.id}:setLocked`, { locked: true });
+      await it.clock.advance(1_000);
+      const second = await place.make();
+      await it.clock.advance(1_000);
+      const third = await place.make();
+      const kept = [first.id, third.id].map((id) => `${id}.tar.zst`).sort();
+      await it.until(async () => (await place.names()).length === 2);
+      t.deepEqual((await place.names()).sort(), kept);
+      t.is((await it.call('POST', `/v1/servers/lobby/backups/${first.id}:delete`)).reason, 'BACKUP_LOCKED');
+      t.is(await find(it, 'lobby', second.id), undefined);
+      const { id } = await backUp(it, 'arena');
+      await it.ok('POST', `/v1/servers/lobby/backups/${third.id}:delete`);
+      t.deepEqual(await find(it, 'lobby', third.id), undefined);
+      await it.until(async () => !(await place.names()).includes(`${third.id}.tar.zst`));
+      await it.ok('DELETE', '/v1/servers/lobby');
+      await it.reach('lobby', 'gone');
+      const arena = async () => (await place.names()).concat(await filesOf(it, 'arena'));
+      await it.until(async () => new Set(await arena()).size === 1);
+      t.true((await arena()).includes(`${id}.tar.zst`));
+    },
+  );
 
-  test.runIf(!name.startsWith('S3') || isHere('s3'))(`R-09 backups in ${name} count against a server's limit and its account's`, async (t) => {
-    const place = await open(t, { quotaBytes: 1_600 });
-    const { it } = place;
-    await plant(rootOf(it, 'lobby'), { 'world/region/r.1.0.mca': randomBytes(750) });
-    const { sizeBytes } = await place.make();
-    t.true(Number(sizeBytes) > 750);
-    await t.throwsAsync(place.make(), { message: /may take .* MB together/ });
-    t.is((await backupsOf(it, 'lobby')).length, 2);
-    t.is((await place.names()).length, 1, 'nothing half is left');
-  });
+  test.runIf(!name.startsWith('S3') || isHere('s3'))(
+    `R-09 backups in ${name} count against a server's limit and its account's`,
+    async (t) => {
+      const place = await open(t, { quotaBytes: 1_600 });
+      const { it } = place;
+      await plant(rootOf(it, 'lobby'), { 'world/region/r.1.0.mca': randomBytes(750) });
+      const { sizeBytes } = await place.make();
+      t.true(Number(sizeBytes) > 750);
+      await t.throwsAsync(place.make(), { message: /may take .* MB together/ });
+      t.is((await backupsOf(it, 'lobby')).length, 2);
+      t.is((await place.names()).length, 1, 'nothing half is left');
+    },
+  );
 }
 
-test.runIf(isHere('s3'))('backups of before a store was set, and of after it was taken out again, are restored and removed where they lie', async (t) => {
-  const s3 = await (server ??= startS3());
-  const offSite = s3.offSite(`test-${++prefixes}`);
-  const settings = { ...offSite, location: '' };
-  const it = await sleeping(t, { world: { room: { offSite: settings } } });
-  const saved = await treeOf(rootOf(it, 'lobby'));
-  const inFolder = await backUp(it, 'lobby');
-  settings.location = offSite.location;
-  const away = await backUp(it, 'lobby');
-  await it.until(async () => (await find(it, 'lobby', away.id))?.offSite === true);
-  settings.location = '';
-  t.is((await find(it, 'lobby', inFolder.id))?.offSite, false, 'it stays where it was made');
-  for (const { id } of [inFolder, away]) {
-    await plant(rootOf(it, 'lobby'), { ...WORLD, 'world/level.dat': `not ${id}` });
-    t.is((await it.during(restore(it, id))).status, 200);
-    t.deepEqual(await treeOf(rootOf(it, 'lobby')), saved);
-    await it.ok('POST', `/v1/servers/lobby/backups/${id}:delete`);
-  }
-  await it.until(async () => (await it.store.query('SELECT 1 FROM "offsite_removals"')).length === 0);
-  const left = (await readdir(join(s3.buckets, BUCKET), { recursive: true })).filter((each) => each.includes(away.id));
-  t.deepEqual(left, []);
-});
+test.runIf(isHere('s3'))(
+  'backups of before a store was set, and of after it was taken out again, are restored and removed where they lie',
+  async (t) => {
+    const s3 = await (server ??= startS3());
+    const offSite = s3.offSite(`test-${++prefixes}`);
+    const settings = { ...offSite, location: '' };
+    const it = await sleeping(t, { world: { room: { offSite: settings } } });
+    const saved = await treeOf(rootOf(it, 'lobby'));
+    const inFolder = await backUp(it, 'lobby');
+    settings.location = offSite.location;
+    const away = await backUp(it, 'lobby');
+    await it.until(async () => (await find(it, 'lobby', away.id))?.offSite === true);
+    settings.location = '';
+    t.is((await find(it, 'lobby', inFolder.id))?.offSite, false, 'it stays where it was made');
+    for (const { id } of [inFolder, away]) {
+      await plant(rootOf(it, 'lobby'), { ...WORLD, 'world/level.dat': `not ${id}` });
+      t.is((await it.during(restore(it, id))).status, 200);
+      t.deepEqual(await treeOf(rootOf(it, 'lobby')), saved);
+      await it.ok('POST', `/v1/servers/lobby/backups/${id}:delete`);
+    }
+    await it.until(async () => (await it.store.query('SELECT 1 FROM "offsite_removals"')).length === 0);
+    const left = (await readdir(join(s3.buckets, BUCKET), { recursive: true })).filter((each) =>
+      each.includes(away.id),
+    );
+    t.deepEqual(left, []);
+  },
+);
 
 test('a backup whose key was taken away says which one is missing; with the key among others it is restored', async (t) => {
   const keys = [KEY];

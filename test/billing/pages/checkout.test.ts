@@ -19,26 +19,29 @@ async function open(it: MoneyUnderTest, amountUsd: number): Promise<string> {
   return String(json['checkoutUrl']);
 }
 
-test.runIf(isHere('chromium'))('a test payment in a browser, without scripts and without signing in: paid once, and marked as the test it is', async (t) => {
-  const it = await moneySite(t);
-  const url = await open(it, 12);
-  const { page, complaints, asked } = await openTab(t, { ...PHONE, javaScriptEnabled: false });
-  await page.goto(url);
-  t.regex(await page.innerText('main'), /Test payment\s+This is a test\. No money moves[^]*12\.00 USD/);
-  await page.getByRole('button', { name: 'Pay 12.00 USD (test)' }).click();
-  t.is(page.url(), url);
-  t.regex(await page.innerText('main'), /Payment complete\s+12\.00 USD of test credit are in the wallet/);
-  t.is(await balance(it.api.store, 'acc_test'), 12_000_000);
-  await page.reload();
-  // The form that the browser kept, sent again.
-  await page.goBack();
-  const again = page.getByRole('button', { name: /^Pay/ });
-  if (await again.isVisible()) await again.click();
-  t.is(await balance(it.api.store, 'acc_test'), 12_000_000);
-  t.deepEqual(complaints, []);
-  t.true(asked.every((each) => each.startsWith(`${it.origin}/`)));
-  t.deepEqual(await listUnbalanced(it.api.store), []);
-});
+test.runIf(isHere('chromium'))(
+  'a test payment in a browser, without scripts and without signing in: paid once, and marked as the test it is',
+  async (t) => {
+    const it = await moneySite(t);
+    const url = await open(it, 12);
+    const { page, complaints, asked } = await openTab(t, { ...PHONE, javaScriptEnabled: false });
+    await page.goto(url);
+    t.regex(await page.innerText('main'), /Test payment\s+This is a test\. No money moves[^]*12\.00 USD/);
+    await page.getByRole('button', { name: 'Pay 12.00 USD (test)' }).click();
+    t.is(page.url(), url);
+    t.regex(await page.innerText('main'), /Payment complete\s+12\.00 USD of test credit are in the wallet/);
+    t.is(await balance(it.api.store, 'acc_test'), 12_000_000);
+    await page.reload();
+    // The form that the browser kept, sent again.
+    await page.goBack();
+    const again = page.getByRole('button', { name: /^Pay/ });
+    if (await again.isVisible()) await again.click();
+    t.is(await balance(it.api.store, 'acc_test'), 12_000_000);
+    t.deepEqual(complaints, []);
+    t.true(asked.every((each) => each.startsWith(`${it.origin}/`)));
+    t.deepEqual(await listUnbalanced(it.api.store), []);
+  },
+);
 
 test.runIf(isHere('chromium'))('a test payment is cancelled, and stays so', async (t) => {
   const it = await moneySite(t);
@@ -53,26 +56,29 @@ test.runIf(isHere('chromium'))('a test payment is cancelled, and stays so', asyn
   t.is(await balance(it.api.store, 'acc_test'), 0);
 });
 
-test.runIf(isHere('chromium'))('each page of a checkout fits a phone, in light and dark, and can be used by everybody', async (t) => {
-  const it = await moneySite(t);
-  const [waiting, cancelled, done] = [await open(it, 1_000), await open(it, 2), await open(it, 3)];
-  await it.checkouts.settleTest(cancelled.split('/').at(-1)!, 'cancel');
-  await it.checkouts.settleTest(done.split('/').at(-1)!, 'pay');
-  for (const colorScheme of ['light', 'dark'] as const) {
-    const { page, complaints } = await openTab(t, { ...PHONE, colorScheme });
-    for (const url of [waiting, cancelled, done]) {
-      await page.goto(url);
-      const found = await page.evaluate<Record<string, unknown>>(INSPECT);
-      const wrong = Object.entries(found).filter(
-        ([name, value]) =>
-          !['language', 'title', 'headings'].includes(name) && String(value) !== '0' && String(value) !== '',
-      );
-      t.deepEqual(wrong, [], url);
-      t.is(found['headings'], 1);
+test.runIf(isHere('chromium'))(
+  'each page of a checkout fits a phone, in light and dark, and can be used by everybody',
+  async (t) => {
+    const it = await moneySite(t);
+    const [waiting, cancelled, done] = [await open(it, 1_000), await open(it, 2), await open(it, 3)];
+    await it.checkouts.settleTest(cancelled.split('/').at(-1)!, 'cancel');
+    await it.checkouts.settleTest(done.split('/').at(-1)!, 'pay');
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const { page, complaints } = await openTab(t, { ...PHONE, colorScheme });
+      for (const url of [waiting, cancelled, done]) {
+        await page.goto(url);
+        const found = await page.evaluate<Record<string, unknown>>(INSPECT);
+        const wrong = Object.entries(found).filter(
+          ([name, value]) =>
+            !['language', 'title', 'headings'].includes(name) && String(value) !== '0' && String(value) !== '',
+        );
+        t.deepEqual(wrong, [], url);
+        t.is(found['headings'], 1);
+      }
+      t.deepEqual(complaints, []);
     }
-    t.deepEqual(complaints, []);
-  }
-});
+  },
+);
 
 test('the page says what a provider has reported, never what the way back claims', async (t) => {
   const stripe = await stripeStandIn(t);

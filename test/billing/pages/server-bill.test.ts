@@ -129,17 +129,15 @@ test.runIf(isHere('chromium'))('other days are chosen by keyboard', async (t) =>
   t.deepEqual(complaints, []);
 });
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  test.runIf(isHere('chromium'))(`the bill of a server, ${colorScheme}: nothing keeps anybody out`, async (t) => {
-    const it = await openPanel(t);
-    await billed(it, [
-      { hoursBefore: 50, cause: NASTY, ending: 'false_wake', ticks: 0, amountMicros: 0 },
-      { hoursBefore: 30, cause: SCHEDULE, ending: 'idle', ticks: 59 },
-    ]);
-    const { page } = await it.open(PAGE, { ...PHONE, colorScheme });
-    await accessible(t, page);
-    await it.create('fresh');
-    await page.goto(`${it.origin}/servers/fresh/bill?from=2023-11-01&to=2023-11-02`);
-    await accessible(t, page);
-  });
-}
+test.runIf(isHere('chromium'))(`the bill of a server, in the dark: nothing keeps anybody out`, async (t) => {
+  const it = await openPanel(t);
+  await billed(it, [
+    { hoursBefore: 50, cause: NASTY, ending: 'false_wake', ticks: 0, amountMicros: 0 },
+    { hoursBefore: 30, cause: SCHEDULE, ending: 'idle', ticks: 59 },
+  ]);
+  const { page } = await it.open(PAGE, { ...PHONE, colorScheme: 'dark' });
+  await accessible(t, page);
+  await it.create('fresh');
+  await page.goto(`${it.origin}/servers/fresh/bill?from=2023-11-01&to=2023-11-02`);
+  await accessible(t, page);
+});

@@ -181,56 +181,59 @@ test('an operator switches off the second factor of who has lost everything, and
   await (await panel.browser()).ok('POST', '/v1/session/me:signIn', STEVE);
 });
 
-test.runIf(isHere('chromium'))('on a phone: the key is scanned or typed, and the next sign-in asks for a code, in both schemes', async (t) => {
-  const site = await openSite(t);
-  const { page, complaints } = await openTab(t, { ...PHONE, javaScriptEnabled: true });
-  const press = async (name: string) => {
-    await page.getByRole('button', { name, exact: true }).click();
-    await page.waitForLoadState();
-  };
-  const inBoth = async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      await accessible(t, page);
-    }
-  };
-  await page.goto(`${site.origin}/sign-up`);
-  await page.fill('#email', STEVE.email);
-  await page.fill('#password', STEVE.password);
-  await press('Make an account');
-  await page.goto(`${site.origin}${PATH}`);
-  await inBoth();
-  await press('Set it up');
-  await inBoth();
-  const drawn = await page.locator('svg.qr').boundingBox();
-  t.true((drawn?.width ?? 0) >= 200 && drawn?.width === drawn?.height, JSON.stringify(drawn));
-  const app = authenticator(await page.innerText('code.key'), site.clock);
-  await page.fill('#code', app.code());
-  await page.press('#code', 'Enter');
-  await page.getByText('Your recovery codes').waitFor();
-  await inBoth();
-  const [recovery = ''] = await page.locator('.codes code').allInnerTexts();
-  await page.getByText('I have kept them').click();
-  await page.getByText('10 recovery codes are left').waitFor();
-  await inBoth();
-  await press('Sign out');
+test.runIf(isHere('chromium'))(
+  'on a phone: the key is scanned or typed, and the next sign-in asks for a code, in both schemes',
+  async (t) => {
+    const site = await openSite(t);
+    const { page, complaints } = await openTab(t, { ...PHONE, javaScriptEnabled: true });
+    const press = async (name: string) => {
+      await page.getByRole('button', { name, exact: true }).click();
+      await page.waitForLoadState();
+    };
+    const inBoth = async () => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await accessible(t, page);
+      }
+    };
+    await page.goto(`${site.origin}/sign-up`);
+    await page.fill('#email', STEVE.email);
+    await page.fill('#password', STEVE.password);
+    await press('Make an account');
+    await page.goto(`${site.origin}${PATH}`);
+    await inBoth();
+    await press('Set it up');
+    await inBoth();
+    const drawn = await page.locator('svg.qr').boundingBox();
+    t.true((drawn?.width ?? 0) >= 200 && drawn?.width === drawn?.height, JSON.stringify(drawn));
+    const app = authenticator(await page.innerText('code.key'), site.clock);
+    await page.fill('#code', app.code());
+    await page.press('#code', 'Enter');
+    await page.getByText('Your recovery codes').waitFor();
+    await inBoth();
+    const [recovery = ''] = await page.locator('.codes code').allInnerTexts();
+    await page.getByText('I have kept them').click();
+    await page.getByText('10 recovery codes are left').waitFor();
+    await inBoth();
+    await press('Sign out');
 
-  await site.clock.advance(30_000);
-  await page.goto(`${site.origin}/sign-in`);
-  await page.fill('#email', STEVE.email);
-  await page.fill('#password', STEVE.password);
-  await press('Sign in');
-  await page.getByText('Enter your code').waitFor();
-  await page.getByText('Use a recovery code instead').click();
-  await inBoth();
-  await page.fill('#recovery', recovery.toUpperCase());
-  await press('Sign in');
-  t.is(page.url(), `${site.origin}/servers`);
-  await page.goto(`${site.origin}${PATH}/off`);
-  await inBoth();
-  await page.fill('#password', STEVE.password);
-  await page.fill('#code', app.code());
-  await press('Switch it off');
-  t.is(page.url(), `${site.origin}${PATH}?done=off`);
-  t.deepEqual(complaints, []);
-});
+    await site.clock.advance(30_000);
+    await page.goto(`${site.origin}/sign-in`);
+    await page.fill('#email', STEVE.email);
+    await page.fill('#password', STEVE.password);
+    await press('Sign in');
+    await page.getByText('Enter your code').waitFor();
+    await page.getByText('Use a recovery code instead').click();
+    await inBoth();
+    await page.fill('#recovery', recovery.toUpperCase());
+    await press('Sign in');
+    t.is(page.url(), `${site.origin}/servers`);
+    await page.goto(`${site.origin}${PATH}/off`);
+    await inBoth();
+    await page.fill('#password', STEVE.password);
+    await page.fill('#code', app.code());
+    await press('Switch it off');
+    t.is(page.url(), `${site.origin}${PATH}?done=off`);
+    t.deepEqual(complaints, []);
+  },
+);

@@ -71,24 +71,27 @@ test('a page’s streams and files are at addresses of their own, for its sessio
   t.is((await it.owner.call('POST', upload, { raw: 'a' })).status, 200);
 });
 
-test.runIf(isHere('chromium'))('a page is live: it follows what others do, and a button changes it in its place', async (t) => {
-  const it = await openPanel(t);
-  await it.create('castle');
-  const { page, complaints } = await it.open('/servers/castle');
-  await page.evaluate('window.stays = true');
-  await page.getByRole('button', { name: 'Start' }).click();
-  await page.getByText('awake', { exact: true }).waitFor();
-  await page.locator('summary', { hasText: 'Kill…' }).click();
-  await page.evaluate(`new Promise((renewed) => {
+test.runIf(isHere('chromium'))(
+  'a page is live: it follows what others do, and a button changes it in its place',
+  async (t) => {
+    const it = await openPanel(t);
+    await it.create('castle');
+    const { page, complaints } = await it.open('/servers/castle');
+    await page.evaluate('window.stays = true');
+    await page.getByRole('button', { name: 'Start' }).click();
+    await page.getByText('awake', { exact: true }).waitFor();
+    await page.locator('summary', { hasText: 'Kill…' }).click();
+    await page.evaluate(`new Promise((renewed) => {
     document.addEventListener('dormouse:renewed', renewed, { once: true });
     document.dispatchEvent(new Event('dormouse:refresh'));
   })`);
-  t.is(await page.locator('details[open]', { hasText: 'Kill…' }).count(), 1, 'what was opened stays open');
-  await it.command('castle', 'STOP', { kind: 'user', id: 'usr_test', note: 'asked over the API' });
-  await page.getByText('asleep', { exact: true }).waitFor();
-  t.true(await page.evaluate('window.stays'), 'it is still the same page');
-  t.deepEqual(complaints, []);
-});
+    t.is(await page.locator('details[open]', { hasText: 'Kill…' }).count(), 1, 'what was opened stays open');
+    await it.command('castle', 'STOP', { kind: 'user', id: 'usr_test', note: 'asked over the API' });
+    await page.getByText('asleep', { exact: true }).waitFor();
+    t.true(await page.evaluate('window.stays'), 'it is still the same page');
+    t.deepEqual(complaints, []);
+  },
+);
 
 test.runIf(isHere('chromium'))('a page that is cut off from what happens says so for as long as it is', async (t) => {
   const it = await openPanel(t);
@@ -106,41 +109,47 @@ test.runIf(isHere('chromium'))('a page that is cut off from what happens says so
   }
 });
 
-test.runIf(isHere('chromium'))('times are the reader’s own where a script runs: in texts, beside them, and for who hears the page', async (t) => {
-  const it = await openPanel(t);
-  await it.create('castle');
-  await plant(join(it.dataDir, 'servers', 'castle'), { 'world/level.dat': 'a world' });
-  await backUp(it, 'castle');
-  const made = '14 Nov 2023, 22:13 UTC';
-  t.true((await it.get('/servers/castle')).text.includes(`>${made}</time>`), 'without one they are UTC’s');
-  const here = '15 Nov 2023, 03:58';
-  const { page } = await it.open('/servers/castle', { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' });
-  await page.locator('dd', { hasText: here }).waitFor();
-  await page.getByRole('button', { name: 'Start' }).click();
-  await page.locator(`time[data-since][title="${here}"]`).first().waitFor();
-  await page.goto(`${it.origin}/servers/castle/backups`);
-  await page.getByRole('heading', { name: here }).waitFor();
-  await page.locator(`time[title="${here}"]`, { hasText: 'just now' }).waitFor();
-  await page.getByRole('link', { name: `Download the backup of ${here}` }).waitFor();
-  t.false((await page.locator('main').innerText()).includes('22:13'));
-});
+test.runIf(isHere('chromium'))(
+  'times are the reader’s own where a script runs: in texts, beside them, and for who hears the page',
+  async (t) => {
+    const it = await openPanel(t);
+    await it.create('castle');
+    await plant(join(it.dataDir, 'servers', 'castle'), { 'world/level.dat': 'a world' });
+    await backUp(it, 'castle');
+    const made = '14 Nov 2023, 22:13 UTC';
+    t.true((await it.get('/servers/castle')).text.includes(`>${made}</time>`), 'without one they are UTC’s');
+    const here = '15 Nov 2023, 03:58';
+    const { page } = await it.open('/servers/castle', { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' });
+    await page.locator('dd', { hasText: here }).waitFor();
+    await page.getByRole('button', { name: 'Start' }).click();
+    await page.locator(`time[data-since][title="${here}"]`).first().waitFor();
+    await page.goto(`${it.origin}/servers/castle/backups`);
+    await page.getByRole('heading', { name: here }).waitFor();
+    await page.locator(`time[title="${here}"]`, { hasText: 'just now' }).waitFor();
+    await page.getByRole('link', { name: `Download the backup of ${here}` }).waitFor();
+    t.false((await page.locator('main').innerText()).includes('22:13'));
+  },
+);
 
-test.runIf(isHere('chromium'))('a page that is the answer to a form goes on being live, and sends the form no second time', async (t) => {
-  const it = await openPanel(t);
-  await it.create('castle');
-  // Sent by the browser itself, as where the page's scripts have not come yet.
-  const { page, asked } = await it.open('/servers/castle');
-  // In one step: the page may renew itself in between.
-  await page.evaluate(`{
+test.runIf(isHere('chromium'))(
+  'a page that is the answer to a form goes on being live, and sends the form no second time',
+  async (t) => {
+    const it = await openPanel(t);
+    await it.create('castle');
+    // Sent by the browser itself, as where the page's scripts have not come yet.
+    const { page, asked } = await it.open('/servers/castle');
+    // In one step: the page may renew itself in between.
+    await page.evaluate(`{
     const form = document.querySelector('form[action$="/start"]');
     form.setAttribute('action', '/servers/castle/retry-install');
     form.submit();
   }`);
-  await page.getByRole('alert').waitFor();
-  await it.command('castle', 'START', { kind: 'user', id: 'usr_test', note: 'asked over the API' });
-  await page.getByText('awake', { exact: true }).first().waitFor();
-  t.is(asked.filter((url) => url.endsWith('/retry-install')).length, 1);
-});
+    await page.getByRole('alert').waitFor();
+    await it.command('castle', 'START', { kind: 'user', id: 'usr_test', note: 'asked over the API' });
+    await page.getByText('awake', { exact: true }).first().waitFor();
+    t.is(asked.filter((url) => url.endsWith('/retry-install')).length, 1);
+  },
+);
 
 test.runIf(isHere('chromium'))('a page that is gone while its form is in flight is led on by the form', async (t) => {
   const it = await openPanel(t);

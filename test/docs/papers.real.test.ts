@@ -20,12 +20,12 @@ const NOT_RUN: readonly { paper: string; begins: string; why: string }[] = [
   {
     paper: 'docs/deployment.md',
     begins: 'docker build -t dormouse .',
-    why: 'flows/image-alone.test.ts runs it, on a base image that needs no registry',
+    why: 'flows/image-alone.real.test.ts runs it, on a base image that needs no registry',
   },
   {
     paper: 'docs/deployment.md',
     begins: '# on ',
-    why: 'flows/stack.test.ts runs them on three engines',
+    why: 'flows/stack.real.test.ts runs them on three engines',
   },
   {
     paper: 'docs/upgrade-and-backup.md',

@@ -16,55 +16,58 @@ const PHONE = { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile:
 
 test.after.always(closeBrowser);
 
-test.runIf(isHere('chromium'))('a device is let in: sign up on a phone, type the code, approve; the token works until the app is disconnected', async (t) => {
-  const site = await openSite(t);
-  const device = await site.startDevice(await site.registerApp('Block Launcher'));
-  t.is((await site.poll(device))['error'], 'authorization_pending');
+test.runIf(isHere('chromium'))(
+  'a device is let in: sign up on a phone, type the code, approve; the token works until the app is disconnected',
+  async (t) => {
+    const site = await openSite(t);
+    const device = await site.startDevice(await site.registerApp('Block Launcher'));
+    t.is((await site.poll(device))['error'], 'authorization_pending');
 
-  const tab = await openTab(t, { ...PHONE, javaScriptEnabled: false });
-  const { page } = tab;
-  await page.goto(device.verification_uri);
-  t.regex(await page.innerText('main'), /Sign in to continue connecting your device/);
-  await page.click('text=Make an account');
-  await fillIn(page, 'alex@example.org');
-  t.is(page.url(), device.verification_uri);
-  await page.fill('#code', device.user_code.toLowerCase().replace('-', ' '));
-  await press(page, 'Continue');
+    const tab = await openTab(t, { ...PHONE, javaScriptEnabled: false });
+    const { page } = tab;
+    await page.goto(device.verification_uri);
+    t.regex(await page.innerText('main'), /Sign in to continue connecting your device/);
+    await page.click('text=Make an account');
+    await fillIn(page, 'alex@example.org');
+    t.is(page.url(), device.verification_uri);
+    await page.fill('#code', device.user_code.toLowerCase().replace('-', ' '));
+    await press(page, 'Continue');
 
-  const consent = await page.innerText('main');
-  const named = [
-    'Block Launcher',
-    'alex@example.org',
-    device.user_code,
-    'launcher.example',
-    'your e-mail address',
-    /status, software, version, region, players online, your role, and the address to join/,
-    /cannot\s+start, stop, change or delete servers\s+see billing/i,
-    '127.0.0.1',
-    'Only continue if you started this yourself.',
-    'Launcher/1.4',
-    /just now \(14 Nov 2023, 22:13 UTC\)/,
-  ];
-  for (const each of named)
-    t.true(typeof each === 'string' ? consent.includes(each) : each.test(consent), String(each));
-  t.is(await page.getAttribute('main a[rel]', 'href'), 'https://launcher.example/about');
+    const consent = await page.innerText('main');
+    const named = [
+      'Block Launcher',
+      'alex@example.org',
+      device.user_code,
+      'launcher.example',
+      'your e-mail address',
+      /status, software, version, region, players online, your role, and the address to join/,
+      /cannot\s+start, stop, change or delete servers\s+see billing/i,
+      '127.0.0.1',
+      'Only continue if you started this yourself.',
+      'Launcher/1.4',
+      /just now \(14 Nov 2023, 22:13 UTC\)/,
+    ];
+    for (const each of named)
+      t.true(typeof each === 'string' ? consent.includes(each) : each.test(consent), String(each));
+    t.is(await page.getAttribute('main a[rel]', 'href'), 'https://launcher.example/about');
 
-  await press(page, 'Approve');
-  t.is(page.url(), `${site.origin}/device/approved`);
-  await site.clock.advance(5_000);
-  const granted = await site.poll(device);
-  t.is(granted['token_type'], 'Bearer');
-  const bearer = { authorization: `Bearer ${granted['access_token']}` };
-  t.is((await fetch(`${site.origin}/v1/me/servers`, { headers: bearer })).status, 200);
+    await press(page, 'Approve');
+    t.is(page.url(), `${site.origin}/device/approved`);
+    await site.clock.advance(5_000);
+    const granted = await site.poll(device);
+    t.is(granted['token_type'], 'Bearer');
+    const bearer = { authorization: `Bearer ${granted['access_token']}` };
+    t.is((await fetch(`${site.origin}/v1/me/servers`, { headers: bearer })).status, 200);
 
-  await page.goto(`${site.origin}/profile/apps`);
-  t.regex(await page.innerText('.list'), /Block Launcher\s+launcher\.example/);
-  await page.click('summary');
-  await press(page, 'Yes, disconnect this app');
-  t.regex(await page.innerText('main'), /signed out/);
-  t.is((await fetch(`${site.origin}/v1/me/servers`, { headers: bearer })).status, 401);
-  clean(t, tab, site);
-});
+    await page.goto(`${site.origin}/profile/apps`);
+    t.regex(await page.innerText('.list'), /Block Launcher\s+launcher\.example/);
+    await page.click('summary');
+    await press(page, 'Yes, disconnect this app');
+    t.regex(await page.innerText('main'), /signed out/);
+    t.is((await fetch(`${site.origin}/v1/me/servers`, { headers: bearer })).status, 401);
+    clean(t, tab, site);
+  },
+);
 
 test.runIf(isHere('chromium'))('a device is declined: its link leads through sign-in back to its code', async (t) => {
   const site = await openSite(t);
@@ -235,39 +238,42 @@ test.runIf(isHere('chromium'))('a password is changed, and other browsers are si
   t.is(other.url(), `${site.origin}/sign-in`);
 });
 
-test.runIf(isHere('chromium'))('an address is confirmed by its letter, and invitations to it can be answered', async (t) => {
-  const site = await openSite(t);
-  const { page } = await openTab(t, { ...PHONE, javaScriptEnabled: false });
-  for (const name of ['Lobby', 'Arena']) {
-    const { row } = await site.create(name.toLowerCase(), { name });
-    const owner = { kind: 'key', keyId: 'key_x', userId: 'usr_test', accountId: row.accountId } as const;
-    const standing = { scopes: new Set(FULL_SCOPES), operator: false, serverIds: null };
-    await inviteMember(site, { ...owner, ...standing }, row, { email: 'alex@example.org', role: 'limited' });
-  }
-  await signUp(page, site, 'alex@example.org');
-  await page.goto(`${site.origin}/invitations`);
-  t.regex(await page.innerText('main'), /once your address is confirmed/);
-  const link = /http:\S+verify-email\S+/.exec(site.letters.at(-1)?.text ?? '')?.[0] ?? '';
-  await page.goto(link);
-  await press(page, 'Confirm my address');
-  t.regex(await page.innerText('main'), /Your address is confirmed/);
-  await page.goto(link);
-  await press(page, 'Confirm my address');
-  t.regex(await page.innerText('[role=alert]'), /This link has been used/);
+test.runIf(isHere('chromium'))(
+  'an address is confirmed by its letter, and invitations to it can be answered',
+  async (t) => {
+    const site = await openSite(t);
+    const { page } = await openTab(t, { ...PHONE, javaScriptEnabled: false });
+    for (const name of ['Lobby', 'Arena']) {
+      const { row } = await site.create(name.toLowerCase(), { name });
+      const owner = { kind: 'key', keyId: 'key_x', userId: 'usr_test', accountId: row.accountId } as const;
+      const standing = { scopes: new Set(FULL_SCOPES), operator: false, serverIds: null };
+      await inviteMember(site, { ...owner, ...standing }, row, { email: 'alex@example.org', role: 'limited' });
+    }
+    await signUp(page, site, 'alex@example.org');
+    await page.goto(`${site.origin}/invitations`);
+    t.regex(await page.innerText('main'), /once your address is confirmed/);
+    const link = /http:\S+verify-email\S+/.exec(site.letters.at(-1)?.text ?? '')?.[0] ?? '';
+    await page.goto(link);
+    await press(page, 'Confirm my address');
+    t.regex(await page.innerText('main'), /Your address is confirmed/);
+    await page.goto(link);
+    await press(page, 'Confirm my address');
+    t.regex(await page.innerText('[role=alert]'), /This link has been used/);
 
-  await page.goto(`${site.origin}/profile/invitations`);
-  await page.getByRole('button', { name: 'Accept Lobby' }).click();
-  t.regex(await page.innerText('[role=status].note'), /You are in/);
-  t.is(new URL(page.url()).pathname, '/servers/lobby');
-  await page.goto(`${site.origin}/profile/invitations`);
-  await page.getByRole('button', { name: 'Decline Arena' }).click();
-  t.regex(await page.innerText('main'), /You have none at the moment/);
-  await page.goto(`${site.origin}/profile/keys`);
-  t.deepEqual(
-    await page.locator('input[name=server]').evaluateAll((all) => all.map((each) => each.getAttribute('value'))),
-    ['lobby'],
-  );
-});
+    await page.goto(`${site.origin}/profile/invitations`);
+    await page.getByRole('button', { name: 'Accept Lobby' }).click();
+    t.regex(await page.innerText('[role=status].note'), /You are in/);
+    t.is(new URL(page.url()).pathname, '/servers/lobby');
+    await page.goto(`${site.origin}/profile/invitations`);
+    await page.getByRole('button', { name: 'Decline Arena' }).click();
+    t.regex(await page.innerText('main'), /You have none at the moment/);
+    await page.goto(`${site.origin}/profile/keys`);
+    t.deepEqual(
+      await page.locator('input[name=server]').evaluateAll((all) => all.map((each) => each.getAttribute('value'))),
+      ['lobby'],
+    );
+  },
+);
 
 test.runIf(isHere('chromium'))('a hostile name of an app is shown as the name it is', async (t) => {
   const site = await openSite(t);
@@ -324,48 +330,58 @@ test.runIf(isHere('chromium'))('another site can neither frame a page, nor send 
   t.regex(await page.innerText('main'), /full access/);
 });
 
-test.runIf(isHere('chromium'))('over plain http at a name of its own, where browsers tell less about themselves, forms work as well', async (t) => {
-  const site = await openSite(t, { host: 'panel.test' });
-  const { page } = await openTab(t, { javaScriptEnabled: false });
-  await signUp(page, site, 'alex@example.org');
-  t.is(page.url(), `${site.origin}/servers`);
-  await press(page, 'Sign out');
-  t.is(page.url(), `${site.origin}/`);
-});
+test.runIf(isHere('chromium'))(
+  'over plain http at a name of its own, where browsers tell less about themselves, forms work as well',
+  async (t) => {
+    const site = await openSite(t, { host: 'panel.test' });
+    const { page } = await openTab(t, { javaScriptEnabled: false });
+    await signUp(page, site, 'alex@example.org');
+    t.is(page.url(), `${site.origin}/servers`);
+    await press(page, 'Sign out');
+    t.is(page.url(), `${site.origin}/`);
+  },
+);
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test.runIf(isHere('chromium'))(`every page, ${colorScheme}: fits a phone, is labelled, is big enough to touch, and loads nothing from elsewhere`, async (t) => {
-    const site = await openSite(t);
-    const tab = await openTab(t, { ...PHONE, colorScheme });
-    const { page } = tab;
-    const visitorPages = ['/', '/sign-in', '/sign-up?next=/device', '/verify-email?token=x', '/verify-email/done'];
-    for (const path of visitorPages) await inspect(t, page, site.origin + path);
-    await signUp(page, site, `${'a-long-address-'.repeat(4)}@example.org`);
-    const accountId = await accountOf(site, `${'a-long-address-'.repeat(4)}@example.org`);
-    await site.create('lobby', { accountId, name: 'L'.repeat(80) });
-    await site.publicStatuses.set({ id: 'lobby', name: 'Lobby' }, { enabled: true, showAddress: true }, async () => {});
-    const app = await site.registerApp('An app with quite a long name, as long as may be, in fact');
-    const devices = [await site.startDevice(app), await site.startDevice()];
-    for (const { verification_uri_complete: link } of devices) await inspect(t, page, link);
-    await press(page, 'Approve');
-    await page.goto(devices[0]!.verification_uri_complete);
-    await press(page, 'Approve');
-    await site.clock.advance(5_000);
-    await Promise.all(devices.map((device) => site.poll(device)));
-    const pages = [
-      '/',
-      '/device',
-      '/device/approved',
-      '/device/declined',
-      '/profile',
-      '/profile/keys',
-      '/profile/apps',
-    ];
-    const status = `/status/${site.publicStatuses.of('lobby').slug}`;
-    for (const path of [...pages, '/profile/sessions', '/profile/invitations', status])
-      await inspect(t, page, site.origin + path);
-    clean(t, tab, site);
-  });
+  test.runIf(isHere('chromium'))(
+    `every page, ${colorScheme}: fits a phone, is labelled, is big enough to touch, and loads nothing from elsewhere`,
+    async (t) => {
+      const site = await openSite(t);
+      const tab = await openTab(t, { ...PHONE, colorScheme });
+      const { page } = tab;
+      const visitorPages = ['/', '/sign-in', '/sign-up?next=/device', '/verify-email?token=x', '/verify-email/done'];
+      for (const path of visitorPages) await inspect(t, page, site.origin + path);
+      await signUp(page, site, `${'a-long-address-'.repeat(4)}@example.org`);
+      const accountId = await accountOf(site, `${'a-long-address-'.repeat(4)}@example.org`);
+      await site.create('lobby', { accountId, name: 'L'.repeat(80) });
+      await site.publicStatuses.set(
+        { id: 'lobby', name: 'Lobby' },
+        { enabled: true, showAddress: true },
+        async () => {},
+      );
+      const app = await site.registerApp('An app with quite a long name, as long as may be, in fact');
+      const devices = [await site.startDevice(app), await site.startDevice()];
+      for (const { verification_uri_complete: link } of devices) await inspect(t, page, link);
+      await press(page, 'Approve');
+      await page.goto(devices[0]!.verification_uri_complete);
+      await press(page, 'Approve');
+      await site.clock.advance(5_000);
+      await Promise.all(devices.map((device) => site.poll(device)));
+      const pages = [
+        '/',
+        '/device',
+        '/device/approved',
+        '/device/declined',
+        '/profile',
+        '/profile/keys',
+        '/profile/apps',
+      ];
+      const status = `/status/${site.publicStatuses.of('lobby').slug}`;
+      for (const path of [...pages, '/profile/sessions', '/profile/invitations', status])
+        await inspect(t, page, site.origin + path);
+      clean(t, tab, site);
+    },
+  );
 }
 
 /** What a checker of accessibility would look for, on the page as the browser has it. */

@@ -91,25 +91,30 @@ async function twoRunning(t: ExecutionContext, way: Way): Promise<Service> {
 }
 
 for (const how of ['cut', 'hang'] as const) {
-  test.runIf(isHere('docker'))(`an engine that is away for 12 s (${how}): a stop is done once it is back, what was awake is the same container`, async (t) => {
-    const way = await wayToEngine(t);
-    t.teardown(() => way.mend());
-    const service = await twoRunning(t, way);
-    const before = await containerOf(service, 'awake');
-    way[how]();
-    t.is((await service.call('POST', '/v1/servers/asleep:stop')).state, 'stopping');
-    const away = Date.now();
-    await until(async () => Date.now() - away > 12_000);
-    way.mend();
-    const back = Date.now();
-    await service.reach('asleep', 'hibernated');
-    t.log(`${how}: stopped ${Date.now() - back} ms after the engine was back`);
-    t.is((await containerOf(service, 'asleep')).id, '');
-    t.is((await service.call('GET', '/v1/servers/awake')).state, 'running');
-    t.deepEqual(await containerOf(service, 'awake'), before);
-    const { output } = await service.call<{ output: string }>('POST', '/v1/servers/awake:command', { command: 'list' });
-    t.regex(output, /There are 0/);
-  });
+  test.runIf(isHere('docker'))(
+    `an engine that is away for 12 s (${how}): a stop is done once it is back, what was awake is the same container`,
+    async (t) => {
+      const way = await wayToEngine(t);
+      t.teardown(() => way.mend());
+      const service = await twoRunning(t, way);
+      const before = await containerOf(service, 'awake');
+      way[how]();
+      t.is((await service.call('POST', '/v1/servers/asleep:stop')).state, 'stopping');
+      const away = Date.now();
+      await until(async () => Date.now() - away > 12_000);
+      way.mend();
+      const back = Date.now();
+      await service.reach('asleep', 'hibernated');
+      t.log(`${how}: stopped ${Date.now() - back} ms after the engine was back`);
+      t.is((await containerOf(service, 'asleep')).id, '');
+      t.is((await service.call('GET', '/v1/servers/awake')).state, 'running');
+      t.deepEqual(await containerOf(service, 'awake'), before);
+      const { output } = await service.call<{ output: string }>('POST', '/v1/servers/awake:command', {
+        command: 'list',
+      });
+      t.regex(output, /There are 0/);
+    },
+  );
 }
 
 test.runIf(isHere('docker'))('a server whose container somebody has paused can be stopped, and saves', async (t) => {

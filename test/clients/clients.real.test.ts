@@ -15,18 +15,31 @@ const TOOLS = join(HERE, '../../node_modules/.cache/client-tools/bin');
 /** They end after half an hour. */
 const NOT_TRIED = ['StreamServerLogs', 'StreamServerEvents', 'StreamMachines'];
 
-test.serial.runIf(isHere('client-tools'))('a client of Python is generated without a warning, and makes a server', async (t) => {
-  const { origin, key, ok } = await api(t);
-  const { folder, file } = await documentFile(t, origin);
-  const config = join(folder, 'config.yaml');
-  await writeFile(config, 'post_hooks: []\n');
-  const target = join(folder, 'client_of_dormouse');
-  const options = ['--path', file, '--output-path', target, '--meta', 'none', '--config', config, '--fail-on-warning'];
-  await run(t, 'openapi-python-client', ['generate', ...options]);
-  const said = await run(t, 'python', [join(HERE, 'call.py'), folder, origin, key], { input: patterns() });
-  t.is(said, 'from-python 0\n');
-  t.like(await ok('GET', '/v1/servers/from-python'), { name: 'From Python' });
-});
+test.serial.runIf(isHere('client-tools'))(
+  'a client of Python is generated without a warning, and makes a server',
+  async (t) => {
+    const { origin, key, ok } = await api(t);
+    const { folder, file } = await documentFile(t, origin);
+    const config = join(folder, 'config.yaml');
+    await writeFile(config, 'post_hooks: []\n');
+    const target = join(folder, 'client_of_dormouse');
+    const options = [
+      '--path',
+      file,
+      '--output-path',
+      target,
+      '--meta',
+      'none',
+      '--config',
+      config,
+      '--fail-on-warning',
+    ];
+    await run(t, 'openapi-python-client', ['generate', ...options]);
+    const said = await run(t, 'python', [join(HERE, 'call.py'), folder, origin, key], { input: patterns() });
+    t.is(said, 'from-python 0\n');
+    t.like(await ok('GET', '/v1/servers/from-python'), { name: 'From Python' });
+  },
+);
 
 test.serial.runIf(isHere('client-tools'))('a client of Go is generated, compiles, and makes a server', async (t) => {
   const { origin, key, ok } = await api(t);
@@ -39,33 +52,36 @@ test.serial.runIf(isHere('client-tools'))('a client of Go is generated, compiles
   t.like(await ok('GET', '/v1/servers/from-go'), { name: 'From Go' });
 });
 
-test.serial.runIf(isHere('client-tools'))('what schemathesis makes of the document finds no fault with the service', async (t) => {
-  const telemetry = { expose: async () => '', contentType: 'text/plain', answered: () => {} };
-  const registries = [fakeRegistry('modrinth'), fakeRegistry('curseforge')];
-  const { origin, key, ok } = await api(t, { registries, telemetry });
-  await ok('POST', '/v1/servers', { name: 'abc', ramMb: 256 });
-  // Last: what starts a service sets a shorter one.
-  t.timeout(15 * 60_000);
-  const { folder, file } = await documentFile(t, origin);
-  const options = [
-    `--url=${origin}`,
-    `--header=x-api-key: ${key}`,
-    '--seed=1',
-    '--max-examples=4',
-    '--no-color',
-    '--phases=coverage,fuzzing',
-    '--request-timeout=20',
-    // An example that fails is told as it was found: to make it smaller takes a quarter of an hour.
-    '--no-shrink',
-    '--generation-codec=utf-8',
-    // Messages are as lenient as protojson asks: null is unset, unknown fields are ignored, numbers may be strings.
-    '--exclude-checks=negative_data_rejection,positive_data_acceptance',
-    ...NOT_TRIED.flatMap((id) => ['--exclude-operation-id', id]),
-  ];
-  const env = { SCHEMATHESIS_HOOKS: 'hooks', PYTHONPATH: HERE };
-  const said = await run(t, 'schemathesis', ['run', file, ...options], { cwd: folder, env });
-  t.regex(said, /Tested: 1\d\d/);
-});
+test.serial.runIf(isHere('client-tools'))(
+  'what schemathesis makes of the document finds no fault with the service',
+  async (t) => {
+    const telemetry = { expose: async () => '', contentType: 'text/plain', answered: () => {} };
+    const registries = [fakeRegistry('modrinth'), fakeRegistry('curseforge')];
+    const { origin, key, ok } = await api(t, { registries, telemetry });
+    await ok('POST', '/v1/servers', { name: 'abc', ramMb: 256 });
+    // Last: what starts a service sets a shorter one.
+    t.timeout(15 * 60_000);
+    const { folder, file } = await documentFile(t, origin);
+    const options = [
+      `--url=${origin}`,
+      `--header=x-api-key: ${key}`,
+      '--seed=1',
+      '--max-examples=4',
+      '--no-color',
+      '--phases=coverage,fuzzing',
+      '--request-timeout=20',
+      // An example that fails is told as it was found: to make it smaller takes a quarter of an hour.
+      '--no-shrink',
+      '--generation-codec=utf-8',
+      // Messages are as lenient as protojson asks: null is unset, unknown fields are ignored, numbers may be strings.
+      '--exclude-checks=negative_data_rejection,positive_data_acceptance',
+      ...NOT_TRIED.flatMap((id) => ['--exclude-operation-id', id]),
+    ];
+    const env = { SCHEMATHESIS_HOOKS: 'hooks', PYTHONPATH: HERE };
+    const said = await run(t, 'schemathesis', ['run', file, ...options], { cwd: folder, env });
+    t.regex(said, /Tested: 1\d\d/);
+  },
+);
 
 /** All patterns of the document, as JSON. */
 function patterns(): string {

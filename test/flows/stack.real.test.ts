@@ -18,87 +18,90 @@ const PATIENCE_MS = 300_000;
 const VERSION = '1.20.4';
 const ADDRESS = /192\.168\.7\.(\d)/g;
 
-test.runIf(isHere('swarm', 'postgres', 'mariadb', 'haproxy'))('from one machine to three, as the paper has it: players stay while services die and get a new release', async (t) => {
-  t.timeout(1_800_000);
-  // In place of the official images, which come from a registry.
-  const images = { POSTGRES_IMAGE: 'postgres:stand-in', MARIADB_IMAGE: 'mariadb:stand-in' };
-  const machines = await stackMachines(t, ['one', 'two', 'three'], images);
-  t.timeout(1_800_000);
-  const stack = new Stack(t, machines);
-  const [first, second, third] = machines.nodes as [Machine, Machine, Machine];
-  await buildImages(t, first.docker, images);
-  const [mounted = '', joined = '', secrets = '', released = '', deployed = '', told = '', renewed = '', ...rest] =
-    blocks();
-  const [backedUp = '', restored = ''] = rest;
-  await Promise.all([first, second].map(({ shell }) => shell.run(mounted)));
-  // Somebody forgets the mount on the third.
-  const [folder = '', ...mounting] = mounted.split('\n').filter((command) => /^[^#]/.test(command));
-  await third.shell.run(folder);
-  for (const block of [joined, secrets, released, deployed]) await stack.onFirst(block);
+test.runIf(isHere('swarm', 'postgres', 'mariadb', 'haproxy'))(
+  'from one machine to three, as the paper has it: players stay while services die and get a new release',
+  async (t) => {
+    t.timeout(1_800_000);
+    // In place of the official images, which come from a registry.
+    const images = { POSTGRES_IMAGE: 'postgres:stand-in', MARIADB_IMAGE: 'mariadb:stand-in' };
+    const machines = await stackMachines(t, ['one', 'two', 'three'], images);
+    t.timeout(1_800_000);
+    const stack = new Stack(t, machines);
+    const [first, second, third] = machines.nodes as [Machine, Machine, Machine];
+    await buildImages(t, first.docker, images);
+    const [mounted = '', joined = '', secrets = '', released = '', deployed = '', told = '', renewed = '', ...rest] =
+      blocks();
+    const [backedUp = '', restored = ''] = rest;
+    await Promise.all([first, second].map(({ shell }) => shell.run(mounted)));
+    // Somebody forgets the mount on the third.
+    const [folder = '', ...mounting] = mounted.split('\n').filter((command) => /^[^#]/.test(command));
+    await third.shell.run(folder);
+    for (const block of [joined, secrets, released, deployed]) await stack.onFirst(block);
 
-  const before = await stack.serving();
-  await stack.onFirst(told);
-  await stack.signIn();
-  stack.took('to the first answer');
-  t.not(before, third, 'no service serves without the folder');
-  await stack.until('no games start there', async () => (await stack.node(third)).state === 'closed');
-  t.regex((await stack.node(third)).trouble, /not mounted there/);
-  for (const command of mounting) await third.shell.run(command);
-  await stack.until('games start there', async () => (await stack.node(third)).state === 'ready');
-  await stack.until('the other stands by', async () => (await stack.standing()).length === 1);
-  stack.took('to three machines with the folder');
-  await stack.call('POST', '/v1/servers', { name: 'Lobby', version: VERSION, ramMb: 512 });
-  const database = (await stack.call('POST', '/v1/servers/lobby/database', {})) as Record<string, string>;
-  t.is(`${database['host']}:${database['port']}`, 'mariadb:3306');
-  const login = (await stack.call('POST', '/v1/servers/lobby/sftp:enable', {})) as SftpLogin;
-  t.is(login.host, 'dormouse.example.org');
-  const sftpPort = await stack.balance();
-  await stack.until('SFTP leads to it', () => signIn(t, sftpPort, login));
-  const steve = await stack.join(first, 'Steve');
-  const alex = await stack.join(second, 'Alex');
-  await talks(steve, alex, 'by two proxies');
-  stack.took('to two players');
+    const before = await stack.serving();
+    await stack.onFirst(told);
+    await stack.signIn();
+    stack.took('to the first answer');
+    t.not(before, third, 'no service serves without the folder');
+    await stack.until('no games start there', async () => (await stack.node(third)).state === 'closed');
+    t.regex((await stack.node(third)).trouble, /not mounted there/);
+    for (const command of mounting) await third.shell.run(command);
+    await stack.until('games start there', async () => (await stack.node(third)).state === 'ready');
+    await stack.until('the other stands by', async () => (await stack.standing()).length === 1);
+    stack.took('to three machines with the folder');
+    await stack.call('POST', '/v1/servers', { name: 'Lobby', version: VERSION, ramMb: 512 });
+    const database = (await stack.call('POST', '/v1/servers/lobby/database', {})) as Record<string, string>;
+    t.is(`${database['host']}:${database['port']}`, 'mariadb:3306');
+    const login = (await stack.call('POST', '/v1/servers/lobby/sftp:enable', {})) as SftpLogin;
+    t.is(login.host, 'dormouse.example.org');
+    const sftpPort = await stack.balance();
+    await stack.until('SFTP leads to it', () => signIn(t, sftpPort, login));
+    const steve = await stack.join(first, 'Steve');
+    const alex = await stack.join(second, 'Alex');
+    await talks(steve, alex, 'by two proxies');
+    stack.took('to two players');
 
-  await (await containerOf(before, 'dormouse_(?:one|two)')).kill();
-  const after = await stack.serving();
-  stack.took(`to a service on ${after.name}, after one on ${before.name}`);
-  await talks(alex, steve, 'with the other service');
-  await stack.until('it knows who plays', async () => (await stack.online()) === 'Alex,Steve');
-  await stack.until('SFTP follows', () => signIn(t, sftpPort, login));
+    await (await containerOf(before, 'dormouse_(?:one|two)')).kill();
+    const after = await stack.serving();
+    stack.took(`to a service on ${after.name}, after one on ${before.name}`);
+    await talks(alex, steve, 'with the other service');
+    await stack.until('it knows who plays', async () => (await stack.online()) === 'Alex,Steve');
+    await stack.until('SFTP follows', () => signIn(t, sftpPort, login));
 
-  await stack.onFirst(renewed);
-  await stack.until('both are the new release', async () => {
-    const tasks = (await first.docker.listTasks({ filters: { 'desired-state': ['running'] } })) as Task[];
-    const running = tasks.filter(({ Status }) => Status.State === 'running');
-    return running.filter(({ Spec }) => Spec.ContainerSpec.Image === 'dormouse:2').length === 2;
-  });
-  await stack.serving();
-  stack.took('to the new release');
-  await talks(steve, alex, 'with the new release');
-  await stack.until('it knows who plays', async () => (await stack.online()) === 'Alex,Steve');
-  const ben = await stack.join(
-    machines.nodes.find((machine) => machine !== after)!,
-    'Ben',
-  );
-  await talks(ben, steve, 'and somebody new');
-  await Promise.all([steve, alex, ben].map((player) => player.end()));
-  await stack.call('POST', '/v1/servers/lobby:stop', {});
-  await stack.until('the game is saved', async () => {
-    return ((await stack.call('GET', '/v1/servers/lobby')) as { state: string }).state === 'hibernated';
-  });
-  stack.took('to the last player');
+    await stack.onFirst(renewed);
+    await stack.until('both are the new release', async () => {
+      const tasks = (await first.docker.listTasks({ filters: { 'desired-state': ['running'] } })) as Task[];
+      const running = tasks.filter(({ Status }) => Status.State === 'running');
+      return running.filter(({ Spec }) => Spec.ContainerSpec.Image === 'dormouse:2').length === 2;
+    });
+    await stack.serving();
+    stack.took('to the new release');
+    await talks(steve, alex, 'with the new release');
+    await stack.until('it knows who plays', async () => (await stack.online()) === 'Alex,Steve');
+    const ben = await stack.join(
+      machines.nodes.find((machine) => machine !== after)!,
+      'Ben',
+    );
+    await talks(ben, steve, 'and somebody new');
+    await Promise.all([steve, alex, ben].map((player) => player.end()));
+    await stack.call('POST', '/v1/servers/lobby:stop', {});
+    await stack.until('the game is saved', async () => {
+      return ((await stack.call('GET', '/v1/servers/lobby')) as { state: string }).state === 'hibernated';
+    });
+    stack.took('to the last player');
 
-  await stack.onFirst(backedUp);
-  await stack.call('POST', '/v1/servers', { name: 'Later', version: VERSION, ramMb: 512 });
-  await stack.onFirst(restored);
-  await stack.serving();
-  const { servers } = (await stack.call('GET', '/v1/servers')) as { servers: { id: string; state: string }[] };
-  t.deepEqual(
-    servers.map(({ id, state }) => ({ id, state })),
-    [{ id: 'lobby', state: 'hibernated' }],
-  );
-  stack.took('to what was backed up');
-});
+    await stack.onFirst(backedUp);
+    await stack.call('POST', '/v1/servers', { name: 'Later', version: VERSION, ramMb: 512 });
+    await stack.onFirst(restored);
+    await stack.serving();
+    const { servers } = (await stack.call('GET', '/v1/servers')) as { servers: { id: string; state: string }[] };
+    t.deepEqual(
+      servers.map(({ id, state }) => ({ id, state })),
+      [{ id: 'lobby', state: 'hibernated' }],
+    );
+    stack.took('to what was backed up');
+  },
+);
 
 type Machine = StackMachines['nodes'][number];
 

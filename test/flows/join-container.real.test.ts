@@ -14,7 +14,14 @@ test.serial.runIf(isHere('docker'))(
   },
 );
 
-test.serial.runIf(isHere('docker'))('1.8.8, 1.12.2, 1.20.4 and 26.1: the same, in containers that start at once', async (t) => {
-  const service = await startService(t, CONTAINERS);
-  await wakeAndPlay(t, service, { versions: ['1.8.8', '1.12.2', '1.20.4', '26.1'], holdMs: 0, afterwards: CONTAINERS });
-});
+test.serial.runIf(isHere('docker'))(
+  '1.8.8, 1.12.2, 1.20.4 and 26.1: the same, in containers that start at once',
+  async (t) => {
+    const service = await startService(t, CONTAINERS);
+    await wakeAndPlay(t, service, {
+      versions: ['1.8.8', '1.12.2', '1.20.4', '26.1'],
+      holdMs: 0,
+      afterwards: CONTAINERS,
+    });
+  },
+);

@@ -64,83 +64,95 @@ const FAULTS: Record<string, { count: number; of: (request: IncomingMessage) => 
 };
 
 for (const [name, { count, of, fault }] of Object.entries(FAULTS))
-  test.runIf(isHere('s3'))(`${name}: the backup is ready at once, and off site once and whole in the end`, async (t) => {
+  test.runIf(isHere('s3'))(
+    `${name}: the backup is ready at once, and off site once and whole in the end`,
+    async (t) => {
+      const there = await far(t);
+      const { it, line } = there;
+      let faults = 0;
+      line.fault = (request) => (of(request) && faults < count && ++faults ? fault : undefined);
+      const { id, sizeBytes } = await backUp(it, 'lobby');
+      await there.arrives(id);
+      t.is(faults, count);
+      t.deepEqual(await there.stored(), [`${id}.tar.zst`]);
+      t.false(await there.isUploadOpen());
+      const whole = await fetch(`${it.origin}/v1/servers/lobby/backups/${id}:download`, {
+        headers: { 'x-api-key': it.key },
+      });
+      const bytes = Buffer.from(await whole.arrayBuffer());
+      t.is(bytes.length, Number(sizeBytes));
+      const digest = createHash('sha256').update(bytes).digest('base64');
+      t.is(whole.headers.get('repr-digest'), `sha-256=:${digest}:`);
+    },
+  );
+
+test.runIf(isHere('s3'))(
+  'nothing is asked of a store that has not been checked; once it has passed, backups go there',
+  async (t) => {
+    let isRight = false;
+    const there = await far(t, undefined, async () => {
+      if (!isRight) throw new Error('not checked yet');
+    });
+    const { it, line } = there;
+    const { id } = await backUp(it, 'lobby');
+    await it.clock.advance(60_000);
+    t.deepEqual(line.seen, []);
+    t.is((await filesOf(it, 'lobby')).length, 1);
+    isRight = true;
+    await there.arrives(id);
+  },
+);
+
+test.runIf(isHere('s3'))(
+  'a store that is away: backups are made, listed, restored and deleted in the folder; what was off site says so',
+  async (t) => {
     const there = await far(t);
     const { it, line } = there;
-    let faults = 0;
-    line.fault = (request) => (of(request) && faults < count && ++faults ? fault : undefined);
-    const { id, sizeBytes } = await backUp(it, 'lobby');
+    const away = await backUp(it, 'lobby');
+    await there.arrives(away.id);
+    line.fault = () => 'away';
+    await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played since' });
+    const played = await treeOf(rootOf(it, 'lobby'));
+    const refused = await restore(it, away.id);
+    t.deepEqual([refused.status, refused.reason], [503, 'BACKUP_STORE_AWAY'], refused.text);
+    t.is((await it.call('GET', `/v1/servers/lobby/backups/${away.id}:download`)).reason, 'BACKUP_STORE_AWAY');
+    t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
+
+    const near = await backUp(it, 'lobby');
+    await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played again' });
+    t.is((await it.during(restore(it, near.id))).status, 200);
+    t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
+
+    // Gone at once for its owner, and there once the store can be reached.
+    await it.ok('POST', `/v1/servers/lobby/backups/${away.id}:delete`);
+    t.is(await find(it, 'lobby', away.id), undefined);
+    t.deepEqual(await there.stored(), [`${away.id}.tar.zst`]);
+    line.fault = () => undefined;
+    await there.arrives(near.id);
+    await it.until(async () => (await there.stored()).length === 1);
+    t.deepEqual(await there.stored(), [`${near.id}.tar.zst`]);
+  },
+);
+
+test.runIf(isHere('s3'))(
+  'R-01 a store that goes away in the middle of a restore: everything is as it was',
+  async (t) => {
+    const there = await far(t);
+    const { it, line } = there;
+    const { id } = await backUp(it, 'lobby');
     await there.arrives(id);
-    t.is(faults, count);
-    t.deepEqual(await there.stored(), [`${id}.tar.zst`]);
-    t.false(await there.isUploadOpen());
-    const whole = await fetch(`${it.origin}/v1/servers/lobby/backups/${id}:download`, {
-      headers: { 'x-api-key': it.key },
-    });
-    const bytes = Buffer.from(await whole.arrayBuffer());
-    t.is(bytes.length, Number(sizeBytes));
-    const digest = createHash('sha256').update(bytes).digest('base64');
-    t.is(whole.headers.get('repr-digest'), `sha-256=:${digest}:`);
-  });
-
-test.runIf(isHere('s3'))('nothing is asked of a store that has not been checked; once it has passed, backups go there', async (t) => {
-  let isRight = false;
-  const there = await far(t, undefined, async () => {
-    if (!isRight) throw new Error('not checked yet');
-  });
-  const { it, line } = there;
-  const { id } = await backUp(it, 'lobby');
-  await it.clock.advance(60_000);
-  t.deepEqual(line.seen, []);
-  t.is((await filesOf(it, 'lobby')).length, 1);
-  isRight = true;
-  await there.arrives(id);
-});
-
-test.runIf(isHere('s3'))('a store that is away: backups are made, listed, restored and deleted in the folder; what was off site says so', async (t) => {
-  const there = await far(t);
-  const { it, line } = there;
-  const away = await backUp(it, 'lobby');
-  await there.arrives(away.id);
-  line.fault = () => 'away';
-  await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played since' });
-  const played = await treeOf(rootOf(it, 'lobby'));
-  const refused = await restore(it, away.id);
-  t.deepEqual([refused.status, refused.reason], [503, 'BACKUP_STORE_AWAY'], refused.text);
-  t.is((await it.call('GET', `/v1/servers/lobby/backups/${away.id}:download`)).reason, 'BACKUP_STORE_AWAY');
-  t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
-
-  const near = await backUp(it, 'lobby');
-  await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played again' });
-  t.is((await it.during(restore(it, near.id))).status, 200);
-  t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
-
-  // Gone at once for its owner, and there once the store can be reached.
-  await it.ok('POST', `/v1/servers/lobby/backups/${away.id}:delete`);
-  t.is(await find(it, 'lobby', away.id), undefined);
-  t.deepEqual(await there.stored(), [`${away.id}.tar.zst`]);
-  line.fault = () => undefined;
-  await there.arrives(near.id);
-  await it.until(async () => (await there.stored()).length === 1);
-  t.deepEqual(await there.stored(), [`${near.id}.tar.zst`]);
-});
-
-test.runIf(isHere('s3'))('R-01 a store that goes away in the middle of a restore: everything is as it was', async (t) => {
-  const there = await far(t);
-  const { it, line } = there;
-  const { id } = await backUp(it, 'lobby');
-  await there.arrives(id);
-  await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played since' });
-  const played = await treeOf(rootOf(it, 'lobby'));
-  let reads = 0;
-  line.fault = ({ method }) => (method === 'GET' ? { cutReceived: ++reads === 1 ? 4 * MIB : 0 } : undefined);
-  const answer = await it.during(restore(it, id));
-  t.deepEqual([answer.status, answer.reason], [503, 'BACKUP_STORE_AWAY'], answer.text);
-  t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
-  t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby'], 'nothing is staged any more');
-  line.fault = () => undefined;
-  t.is((await it.during(restore(it, id))).status, 200);
-});
+    await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played since' });
+    const played = await treeOf(rootOf(it, 'lobby'));
+    let reads = 0;
+    line.fault = ({ method }) => (method === 'GET' ? { cutReceived: ++reads === 1 ? 4 * MIB : 0 } : undefined);
+    const answer = await it.during(restore(it, id));
+    t.deepEqual([answer.status, answer.reason], [503, 'BACKUP_STORE_AWAY'], answer.text);
+    t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
+    t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby'], 'nothing is staged any more');
+    line.fault = () => undefined;
+    t.is((await it.during(restore(it, id))).status, 200);
+  },
+);
 
 test.runIf(isHere('s3'))('R-01 a disk that is full at a restore from off site: everything is as it was', async (t) => {
   let least = 0;
@@ -217,19 +229,22 @@ test.runIf(isHere('s3'))('a removal waits for no upload, and one from a bucket t
   await there.arrives(id);
 });
 
-test.runIf(isHere('s3'))('a backup that was damaged in the folder is not brought off site in place of the one that was made', async (t) => {
-  const there = await far(t);
-  const { it, line } = there;
-  line.fault = () => ({ status: 503 });
-  const { id } = await ended(it, 'lobby', (await it.ok('POST', '/v1/servers/lobby/backups'))['id'] as string);
-  const path = archiveOf(it, 'lobby', id);
-  const bytes = await readFile(path);
-  bytes[9_000_000]! ^= 1;
-  await writeFile(path, bytes);
-  line.fault = () => undefined;
-  await it.passUntil(async () => (await it.store.query('SELECT 1 FROM "backup_uploads"')).length === 0, 1_000);
-  t.deepEqual(await there.stored(), []);
-  t.false(await there.isUploadOpen());
-  t.is((await find(it, 'lobby', id))?.offSite, false);
-  t.is((await it.during(restore(it, id))).reason, 'BACKUP_CORRUPT');
-});
+test.runIf(isHere('s3'))(
+  'a backup that was damaged in the folder is not brought off site in place of the one that was made',
+  async (t) => {
+    const there = await far(t);
+    const { it, line } = there;
+    line.fault = () => ({ status: 503 });
+    const { id } = await ended(it, 'lobby', (await it.ok('POST', '/v1/servers/lobby/backups'))['id'] as string);
+    const path = archiveOf(it, 'lobby', id);
+    const bytes = await readFile(path);
+    bytes[9_000_000]! ^= 1;
+    await writeFile(path, bytes);
+    line.fault = () => undefined;
+    await it.passUntil(async () => (await it.store.query('SELECT 1 FROM "backup_uploads"')).length === 0, 1_000);
+    t.deepEqual(await there.stored(), []);
+    t.false(await there.isUploadOpen());
+    t.is((await find(it, 'lobby', id))?.offSite, false);
+    t.is((await it.during(restore(it, id))).reason, 'BACKUP_CORRUPT');
+  },
+);

@@ -42,27 +42,33 @@ async function processes(t: ExecutionContext, url?: string) {
 for (const database of ['sqlite', 'postgres'] as const) {
   const urlOf = (t: ExecutionContext) => (database === 'sqlite' ? Promise.resolve(undefined) : postgresUrl(t));
 
-  test.runIf(database === 'sqlite' || isHere('postgres'))(`${database}: killed between redemption and answer, a poll within a minute gets the same token`, async (t) => {
-    t.timeout(300_000);
-    const { does, killed } = await processes(t, await urlOf(t));
-    const { deviceCode, userCode } = await does('start');
-    await does('approve', userCode);
-    await killed('poll', deviceCode);
-    t.is((await does('count')).keys, 1);
-    const { token } = await does('poll', deviceCode, 10);
-    t.regex(token, /^dmk_/);
-    t.deepEqual(await does('poll', deviceCode, 20), { error: 'expired_token' }, 'it was received');
-    t.is((await does('count')).keys, 1, 'and made once');
-  });
+  test.runIf(database === 'sqlite' || isHere('postgres'))(
+    `${database}: killed between redemption and answer, a poll within a minute gets the same token`,
+    async (t) => {
+      t.timeout(300_000);
+      const { does, killed } = await processes(t, await urlOf(t));
+      const { deviceCode, userCode } = await does('start');
+      await does('approve', userCode);
+      await killed('poll', deviceCode);
+      t.is((await does('count')).keys, 1);
+      const { token } = await does('poll', deviceCode, 10);
+      t.regex(token, /^dmk_/);
+      t.deepEqual(await does('poll', deviceCode, 20), { error: 'expired_token' }, 'it was received');
+      t.is((await does('count')).keys, 1, 'and made once');
+    },
+  );
 
-  test.runIf(database === 'sqlite' || isHere('postgres'))(`${database}: after that minute the code is of no more use`, async (t) => {
-    t.timeout(300_000);
-    const { does, killed } = await processes(t, await urlOf(t));
-    const { deviceCode, userCode } = await does('start');
-    await does('approve', userCode);
-    await killed('poll', deviceCode);
-    t.deepEqual(await does('poll', deviceCode, 61), { error: 'expired_token' });
-  });
+  test.runIf(database === 'sqlite' || isHere('postgres'))(
+    `${database}: after that minute the code is of no more use`,
+    async (t) => {
+      t.timeout(300_000);
+      const { does, killed } = await processes(t, await urlOf(t));
+      const { deviceCode, userCode } = await does('start');
+      await does('approve', userCode);
+      await killed('poll', deviceCode);
+      t.deepEqual(await does('poll', deviceCode, 61), { error: 'expired_token' });
+    },
+  );
 }
 
 test('a grant that was acknowledged waits behind a kill; one whose approval was stored does so no more, but has its token', async (t) => {

@@ -72,25 +72,28 @@ const STEPS: Record<string, number> = {
 };
 
 for (const [step, atMost] of Object.entries(STEPS))
-  test.runIf(isHere('s3'))(`R-03 killed at ${step}: the next process goes on, and the backup is off site once, whole, and restored from there`, async (t) => {
-    const it = await killed(t, step);
-    const { folder, location, bucket, line, saved, next } = it;
-    const { backups } = await next('look');
-    t.like(backups, [{ kind: 'manual', state: 'ready', location }]);
-    t.true(sentParts(line) <= atMost, `it sent ${sentParts(line)} parts again`);
-    const names = await archivesIn(join(bucket, 'lobby'));
-    t.is(names.length, 1);
-    const stored = await readFile(join(bucket, 'lobby', names[0] ?? ''));
-    t.is(createHash('sha256').update(stored).digest('hex'), backups[0]?.sha256 ?? 'none');
-    t.deepEqual(await archivesIn(join(folder, 'backups/lobby')), [], 'nothing is left in the folder');
-    const open = await createS3(line.options)({ bucket: BUCKET, prefix: '' }).uploads(
-      `${location.slice(`s3://${BUCKET}/`.length)}/`,
-    );
-    t.deepEqual(open, [], 'no upload is left open');
-    await plant(join(folder, 'servers/lobby'), { 'world/level.dat': 'played since' });
-    t.like(await next('restore'), { state: 'hibernated', maintained: { failure: null } });
-    t.deepEqual(await treeOf(join(folder, 'servers/lobby')), saved);
-  });
+  test.runIf(isHere('s3'))(
+    `R-03 killed at ${step}: the next process goes on, and the backup is off site once, whole, and restored from there`,
+    async (t) => {
+      const it = await killed(t, step);
+      const { folder, location, bucket, line, saved, next } = it;
+      const { backups } = await next('look');
+      t.like(backups, [{ kind: 'manual', state: 'ready', location }]);
+      t.true(sentParts(line) <= atMost, `it sent ${sentParts(line)} parts again`);
+      const names = await archivesIn(join(bucket, 'lobby'));
+      t.is(names.length, 1);
+      const stored = await readFile(join(bucket, 'lobby', names[0] ?? ''));
+      t.is(createHash('sha256').update(stored).digest('hex'), backups[0]?.sha256 ?? 'none');
+      t.deepEqual(await archivesIn(join(folder, 'backups/lobby')), [], 'nothing is left in the folder');
+      const open = await createS3(line.options)({ bucket: BUCKET, prefix: '' }).uploads(
+        `${location.slice(`s3://${BUCKET}/`.length)}/`,
+      );
+      t.deepEqual(open, [], 'no upload is left open');
+      await plant(join(folder, 'servers/lobby'), { 'world/level.dat': 'played since' });
+      t.like(await next('restore'), { state: 'hibernated', maintained: { failure: null } });
+      t.deepEqual(await treeOf(join(folder, 'servers/lobby')), saved);
+    },
+  );
 
 test.runIf(isHere('s3'))('R-07 killed while a backup is removed off site: the next process removes it', async (t) => {
   const it = await killed(t, 'object-removed', 'remove');

@@ -7,9 +7,7 @@ import { isHere } from '../support/needs.ts';
 import { type SftpUnderTest, openssh, startSftp } from './support.ts';
 
 /** SFTP with the real client, and where that works. */
-async function start(
-  t: ExecutionContext,
-): Promise<SftpUnderTest & { run: (...batch: string[]) => Promise<string> }> {
+async function start(t: ExecutionContext): Promise<SftpUnderTest & { run: (...batch: string[]) => Promise<string> }> {
   const it = await startSftp(t);
   return {
     ...it,
@@ -35,22 +33,25 @@ async function checksum(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
-test.runIf(isHere('openssh'))('S-02: OpenSSH puts and gets whole folders, and files of every kind of name', async (t) => {
-  const it = await start(t);
-  const { run, root, folder } = it;
-  const names = ['plain', 'with space', 'ünï', '日本', 'a\\b', 'percent%2e', '-dash', `${'n'.repeat(251)}.txt`];
-  mkdirSync(join(folder, 'up/deep/er'), { recursive: true });
-  mkdirSync(join(folder, 'up/empty'));
-  for (const name of names) writeFileSync(join(folder, 'up', name), name);
-  writeFileSync(join(folder, 'up/deep/er/nothing'), '');
-  await run('put -r up');
-  await run('put -r up');
-  await run('get -r up down');
-  const all = (place: string) => readdirSync(place, { recursive: true, encoding: 'utf8' }).toSorted();
-  t.deepEqual(all(join(root, 'up')), all(join(folder, 'up')));
-  t.deepEqual(all(join(folder, 'down')), all(join(folder, 'up')));
-  for (const name of names) t.is(readFileSync(join(folder, 'down', name), 'utf8'), name);
-});
+test.runIf(isHere('openssh'))(
+  'S-02: OpenSSH puts and gets whole folders, and files of every kind of name',
+  async (t) => {
+    const it = await start(t);
+    const { run, root, folder } = it;
+    const names = ['plain', 'with space', 'ünï', '日本', 'a\\b', 'percent%2e', '-dash', `${'n'.repeat(251)}.txt`];
+    mkdirSync(join(folder, 'up/deep/er'), { recursive: true });
+    mkdirSync(join(folder, 'up/empty'));
+    for (const name of names) writeFileSync(join(folder, 'up', name), name);
+    writeFileSync(join(folder, 'up/deep/er/nothing'), '');
+    await run('put -r up');
+    await run('put -r up');
+    await run('get -r up down');
+    const all = (place: string) => readdirSync(place, { recursive: true, encoding: 'utf8' }).toSorted();
+    t.deepEqual(all(join(root, 'up')), all(join(folder, 'up')));
+    t.deepEqual(all(join(folder, 'down')), all(join(folder, 'up')));
+    for (const name of names) t.is(readFileSync(join(folder, 'down', name), 'utf8'), name);
+  },
+);
 
 test.runIf(isHere('openssh'))('S-02: 256 MiB go up and come down as they were', async (t) => {
   t.timeout(300_000);
@@ -92,32 +93,35 @@ test.runIf(isHere('openssh'))('S-02: a transfer that broke off is taken up again
   t.is(readFileSync(join(root, 'world.zip'), 'utf8'), 'short');
 });
 
-test.runIf(isHere('openssh'))('S-02: renaming, onto what is there too; times and permissions; what is left of the disk', async (t) => {
-  const it = await start(t);
-  const { run, root, folder } = it;
-  writeFileSync(join(root, 'old'), 'old');
-  writeFileSync(join(root, 'new'), 'new');
-  writeFileSync(join(folder, 'dated'), 'x');
-  const output = await run(
-    'rename new old',
-    'put -p dated',
-    'chmod 600 dated',
-    'ls -l',
-    'df',
-    'mkdir d',
-    'rename d e',
-    'rmdir e',
-  );
-  t.is(readFileSync(join(root, 'old'), 'utf8'), 'new');
-  t.false(existsSync(join(root, 'new')));
-  t.deepEqual(readdirSync(root).toSorted(), ['dated', 'old']);
-  t.is(
-    Math.floor(statSync(join(root, 'dated')).mtimeMs / 1_000),
-    Math.floor(statSync(join(folder, 'dated')).mtimeMs / 1_000),
-  );
-  t.regex(output, /^-rw------- +1 game +game +1 \w{3} [ \d]\d \d\d:\d\d dated$/m);
-  t.regex(output, /%Capacity/);
-});
+test.runIf(isHere('openssh'))(
+  'S-02: renaming, onto what is there too; times and permissions; what is left of the disk',
+  async (t) => {
+    const it = await start(t);
+    const { run, root, folder } = it;
+    writeFileSync(join(root, 'old'), 'old');
+    writeFileSync(join(root, 'new'), 'new');
+    writeFileSync(join(folder, 'dated'), 'x');
+    const output = await run(
+      'rename new old',
+      'put -p dated',
+      'chmod 600 dated',
+      'ls -l',
+      'df',
+      'mkdir d',
+      'rename d e',
+      'rmdir e',
+    );
+    t.is(readFileSync(join(root, 'old'), 'utf8'), 'new');
+    t.false(existsSync(join(root, 'new')));
+    t.deepEqual(readdirSync(root).toSorted(), ['dated', 'old']);
+    t.is(
+      Math.floor(statSync(join(root, 'dated')).mtimeMs / 1_000),
+      Math.floor(statSync(join(folder, 'dated')).mtimeMs / 1_000),
+    );
+    t.regex(output, /^-rw------- +1 game +game +1 \w{3} [ \d]\d \d\d:\d\d dated$/m);
+    t.regex(output, /%Capacity/);
+  },
+);
 
 test.runIf(isHere('openssh'))('S-02: a directory of 5 000 entries is listed whole', async (t) => {
   const it = await start(t);

@@ -17,58 +17,61 @@ const names = Object.values(paths).flatMap((methods) => Object.values(methods).m
 
 test.after.always(closeBrowser);
 
-test.runIf(isHere('chromium'))('every operation is found on the page: by search, by its address, and without a script', async (t) => {
-  const site = await openOperatorSite(t);
-  const { page, complaints, asked } = await openTab(t, { viewport: { width: 1_280, height: 900 } });
-  const response = await page.goto(`${site.origin}/docs`);
-  const policy = response?.headers()['content-security-policy'] ?? '';
-  for (const part of ["script-src 'self'", "style-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"])
-    t.true(policy.includes(part), part);
-  t.notRegex(policy, /unsafe|\*/);
+test.runIf(isHere('chromium'))(
+  'every operation is found on the page: by search, by its address, and without a script',
+  async (t) => {
+    const site = await openOperatorSite(t);
+    const { page, complaints, asked } = await openTab(t, { viewport: { width: 1_280, height: 900 } });
+    const response = await page.goto(`${site.origin}/docs`);
+    const policy = response?.headers()['content-security-policy'] ?? '';
+    for (const part of ["script-src 'self'", "style-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"])
+      t.true(policy.includes(part), part);
+    t.notRegex(policy, /unsafe|\*/);
 
-  const shown = () => page.locator('.operation:visible').evaluateAll((all) => all.map(({ id }) => id));
-  const sorted = (list: readonly string[]) => list.toSorted();
-  t.deepEqual(sorted(await shown()), sorted(names));
-  await picture('docs-1280');
-  // Typed into the field one after the other, in the page itself: a round trip each would take its time.
-  const lost = await page.evaluate(
-    `(${JSON.stringify(names)}).filter((name) => {
+    const shown = () => page.locator('.operation:visible').evaluateAll((all) => all.map(({ id }) => id));
+    const sorted = (list: readonly string[]) => list.toSorted();
+    t.deepEqual(sorted(await shown()), sorted(names));
+    await picture('docs-1280');
+    // Typed into the field one after the other, in the page itself: a round trip each would take its time.
+    const lost = await page.evaluate(
+      `(${JSON.stringify(names)}).filter((name) => {
       const field = document.querySelector('#find');
       field.value = name;
       field.dispatchEvent(new Event('input'));
       return document.getElementById(name).hidden || document.querySelectorAll('.operation:not([hidden])').length > 12;
     })`,
-  );
-  t.deepEqual(lost, []);
-  await page.fill('#find', 'post :restart');
-  t.deepEqual(await shown(), ['RestartServer']);
-  t.is(await page.innerText('[data-found]'), `1 of ${names.length} operations`);
+    );
+    t.deepEqual(lost, []);
+    await page.fill('#find', 'post :restart');
+    t.deepEqual(await shown(), ['RestartServer']);
+    t.is(await page.innerText('[data-found]'), `1 of ${names.length} operations`);
 
-  await page.evaluate("location.hash = 'CreateServer'");
-  await page.waitForSelector('#CreateServer[open] .try');
-  t.regex(await page.innerText('#CreateServer'), /ramMb\s+integer \(int32\)\s+required/);
-  await picture('docs-operation-1280');
-  await page.click('#CreateServer a[href="#message-Server"]');
-  await page.waitForSelector('#message-Server[open]');
+    await page.evaluate("location.hash = 'CreateServer'");
+    await page.waitForSelector('#CreateServer[open] .try');
+    t.regex(await page.innerText('#CreateServer'), /ramMb\s+integer \(int32\)\s+required/);
+    await picture('docs-operation-1280');
+    await page.click('#CreateServer a[href="#message-Server"]');
+    await page.waitForSelector('#message-Server[open]');
 
-  const plain = await openTab(t, { javaScriptEnabled: false });
-  await plain.page.goto(`${site.origin}/docs`);
-  t.is(await plain.page.locator('.operation').count(), names.length);
-  t.false(await plain.page.isVisible('#key'));
-  await plain.page.click('#GetServer summary');
-  t.regex(await plain.page.innerText('#GetServer'), /Needs the scope servers:read/);
+    const plain = await openTab(t, { javaScriptEnabled: false });
+    await plain.page.goto(`${site.origin}/docs`);
+    t.is(await plain.page.locator('.operation').count(), names.length);
+    t.false(await plain.page.isVisible('#key'));
+    await plain.page.click('#GetServer summary');
+    t.regex(await plain.page.innerText('#GetServer'), /Needs the scope servers:read/);
 
-  t.deepEqual([complaints, plain.complaints], [[], []]);
-  t.deepEqual(
-    [...asked, ...plain.asked].filter((url) => !url.startsWith(`${site.origin}/`)),
-    [],
-  );
+    t.deepEqual([complaints, plain.complaints], [[], []]);
+    t.deepEqual(
+      [...asked, ...plain.asked].filter((url) => !url.startsWith(`${site.origin}/`)),
+      [],
+    );
 
-  async function picture(name: string): Promise<void> {
-    const folder = process.env['PICTURES'];
-    if (folder !== undefined) await writeFile(`${folder}/${name}.png`, await page.screenshot());
-  }
-});
+    async function picture(name: string): Promise<void> {
+      const folder = process.env['PICTURES'];
+      if (folder !== undefined) await writeFile(`${folder}/${name}.png`, await page.screenshot());
+    }
+  },
+);
 
 test.runIf(isHere('chromium'))('an operation is tried out on a phone, by a key that is kept nowhere', async (t) => {
   const site = await openOperatorSite(t);

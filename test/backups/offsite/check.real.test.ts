@@ -40,36 +40,45 @@ async function opening(
   return logged;
 }
 
-test.runIf(isHere('s3'))('right settings: nothing is logged, and another start with them finds its own store', async (t) => {
-  t.deepEqual(await opening(t, {}), []);
-  t.deepEqual(await opening(t, {}), []);
-});
+test.runIf(isHere('s3'))(
+  'right settings: nothing is logged, and another start with them finds its own store',
+  async (t) => {
+    t.deepEqual(await opening(t, {}), []);
+    t.deepEqual(await opening(t, {}), []);
+  },
+);
 
-test.runIf(isHere('s3'))('wrong settings stop the start with a sentence that says which, and holds no secret', async (t) => {
-  const wrong: [Partial<OffSiteSettings>, RegExp][] = [
-    [{ backupStore: 's3://nowhere' }, /no bucket "nowhere" at http.*BACKUP_STORE or S3_ENDPOINT/],
-    [{ s3AccessKeyId: 'somebody' }, /does not take S3_ACCESS_KEY_ID/],
-    [{ s3SecretAccessKey: 'a-wrong-secret' }, /does not take S3_ACCESS_KEY_ID/],
-    [{ s3Region: 'eu-north-9' }, /another region than S3_REGION/],
-  ];
-  for (const [fields, sentence] of wrong) {
-    const error = await t.throwsAsync(opening(t, fields), { message: sentence });
-    t.like(error, { code: 'FAILED_PRECONDITION', reason: 'BACKUP_STORE_REFUSED' });
-    t.notRegex(error?.message ?? '', /secret-?$|a-wrong-secret|tester-secret/);
-  }
-});
+test.runIf(isHere('s3'))(
+  'wrong settings stop the start with a sentence that says which, and holds no secret',
+  async (t) => {
+    const wrong: [Partial<OffSiteSettings>, RegExp][] = [
+      [{ backupStore: 's3://nowhere' }, /no bucket "nowhere" at http.*BACKUP_STORE or S3_ENDPOINT/],
+      [{ s3AccessKeyId: 'somebody' }, /does not take S3_ACCESS_KEY_ID/],
+      [{ s3SecretAccessKey: 'a-wrong-secret' }, /does not take S3_ACCESS_KEY_ID/],
+      [{ s3Region: 'eu-north-9' }, /another region than S3_REGION/],
+    ];
+    for (const [fields, sentence] of wrong) {
+      const error = await t.throwsAsync(opening(t, fields), { message: sentence });
+      t.like(error, { code: 'FAILED_PRECONDITION', reason: 'BACKUP_STORE_REFUSED' });
+      t.notRegex(error?.message ?? '', /secret-?$|a-wrong-secret|tester-secret/);
+    }
+  },
+);
 
 test.runIf(isHere('s3'))('a prefix in which another installation keeps its backups is refused', async (t) => {
   await opening(t, {});
   await t.throwsAsync(opening(t, {}, { installation: 'two' }), { message: /prefix of its own in BACKUP_STORE/ });
 });
 
-test.runIf(isHere('s3'))('a store that may be read and not written is refused, and says what it must allow', async (t) => {
-  const line = await badLine(t, await (server ??= startS3()));
-  line.fault = ({ method }) => (method === 'PUT' ? { status: 403 } : undefined);
-  const refused = opening(t, { s3Endpoint: line.options.endpoint });
-  await t.throwsAsync(refused, { message: /may not write in the bucket "worlds".*s3:PutObject/ });
-});
+test.runIf(isHere('s3'))(
+  'a store that may be read and not written is refused, and says what it must allow',
+  async (t) => {
+    const line = await badLine(t, await (server ??= startS3()));
+    line.fault = ({ method }) => (method === 'PUT' ? { status: 403 } : undefined);
+    const refused = opening(t, { s3Endpoint: line.options.endpoint });
+    await t.throwsAsync(refused, { message: /may not write in the bucket "worlds".*s3:PutObject/ });
+  },
+);
 
 test.runIf(isHere('s3'))('a store that is away, or busy, stops no start: it is logged', async (t) => {
   const line = await badLine(t, await (server ??= startS3()));
@@ -89,26 +98,32 @@ test.runIf(isHere('s3'))('a bucket that is made after a refused start is taken',
   t.deepEqual(await opening(t, { backupStore: 's3://later' }), []);
 });
 
-test.runIf(isHere('s3'))('a store that says nothing holds up no start, and is not used before it has passed', async (t) => {
-  const logged = await opening(t, { s3Endpoint: await silentStore(t) }, { patienceMs: 20 });
-  t.is(logged.length, 1);
-  t.regex(logged[0] ?? '', /not done within 20 ms.*BACKUP_STORE does not answer/);
-});
+test.runIf(isHere('s3'))(
+  'a store that says nothing holds up no start, and is not used before it has passed',
+  async (t) => {
+    const logged = await opening(t, { s3Endpoint: await silentStore(t) }, { patienceMs: 20 });
+    t.is(logged.length, 1);
+    t.regex(logged[0] ?? '', /not done within 20 ms.*BACKUP_STORE does not answer/);
+  },
+);
 
-test.runIf(isHere('s3'))('what has not passed is checked again when it is asked for, and what has passed is not', async (t) => {
-  const s3 = await (server ??= startS3());
-  const line = await badLine(t, s3);
-  const location = `s3://${BUCKET}/again`;
-  const bucket = createOffSite(location, createS3(line.options)).bucket(location);
-  line.fault = () => 'away';
-  const log = createLog({ level: 'silent' });
-  const check = createStoreCheck({ bucket, location, endpoint: '', installation: 'one', log });
-  t.like(await t.throwsAsync(check.passed()), { reason: 'BACKUP_STORE_AWAY' });
-  line.fault = ({ method }) => (method === 'PUT' ? { status: 403 } : undefined);
-  t.like(await t.throwsAsync(check.passed()), { reason: 'BACKUP_STORE_REFUSED' });
-  line.fault = () => undefined;
-  await check.passed();
-  const requests = line.seen.length;
-  await check.passed();
-  t.is(line.seen.length, requests);
-});
+test.runIf(isHere('s3'))(
+  'what has not passed is checked again when it is asked for, and what has passed is not',
+  async (t) => {
+    const s3 = await (server ??= startS3());
+    const line = await badLine(t, s3);
+    const location = `s3://${BUCKET}/again`;
+    const bucket = createOffSite(location, createS3(line.options)).bucket(location);
+    line.fault = () => 'away';
+    const log = createLog({ level: 'silent' });
+    const check = createStoreCheck({ bucket, location, endpoint: '', installation: 'one', log });
+    t.like(await t.throwsAsync(check.passed()), { reason: 'BACKUP_STORE_AWAY' });
+    line.fault = ({ method }) => (method === 'PUT' ? { status: 403 } : undefined);
+    t.like(await t.throwsAsync(check.passed()), { reason: 'BACKUP_STORE_REFUSED' });
+    line.fault = () => undefined;
+    await check.passed();
+    const requests = line.seen.length;
+    await check.passed();
+    t.is(line.seen.length, requests);
+  },
+);

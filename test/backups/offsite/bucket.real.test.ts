@@ -48,22 +48,25 @@ test.runIf(isHere('s3'))('an upload in parts is one object, read whole and in pa
   await t.throwsAsync(read(bucket, 'lobby/a.tar.zst', 0, 9), { message: /missing/ });
 });
 
-test.runIf(isHere('s3'))('an upload that was begun tells its parts, is listed below its prefix alone, and ends', async (t) => {
-  const it = await store(t);
-  const bucket = it.offSite('begun').bucket(`s3://${BUCKET}/begun`);
-  const upload = { key: 'lobby/b.tar.zst', uploadId: await bucket.begin('lobby/b.tar.zst', '') };
-  const bytes = randomBytes(5 * MIB);
-  const sent = await bucket.sendPart(upload, 2, partOf(bytes), signal);
-  t.is(sent.etag, etagOf(bytes), 'what it is compared by after a kill');
-  t.deepEqual(await bucket.parts(upload), [sent]);
-  t.deepEqual(await bucket.uploads(''), [upload]);
-  t.deepEqual(await bucket.uploads('elsewhere/'), []);
-  t.deepEqual(await it.offSite('other').bucket(`s3://${BUCKET}/other`).uploads(''), []);
-  await bucket.abort(upload);
-  await bucket.abort(upload);
-  t.is(await bucket.parts(upload), undefined);
-  t.deepEqual(await bucket.uploads(''), []);
-});
+test.runIf(isHere('s3'))(
+  'an upload that was begun tells its parts, is listed below its prefix alone, and ends',
+  async (t) => {
+    const it = await store(t);
+    const bucket = it.offSite('begun').bucket(`s3://${BUCKET}/begun`);
+    const upload = { key: 'lobby/b.tar.zst', uploadId: await bucket.begin('lobby/b.tar.zst', '') };
+    const bytes = randomBytes(5 * MIB);
+    const sent = await bucket.sendPart(upload, 2, partOf(bytes), signal);
+    t.is(sent.etag, etagOf(bytes), 'what it is compared by after a kill');
+    t.deepEqual(await bucket.parts(upload), [sent]);
+    t.deepEqual(await bucket.uploads(''), [upload]);
+    t.deepEqual(await bucket.uploads('elsewhere/'), []);
+    t.deepEqual(await it.offSite('other').bucket(`s3://${BUCKET}/other`).uploads(''), []);
+    await bucket.abort(upload);
+    await bucket.abort(upload);
+    t.is(await bucket.parts(upload), undefined);
+    t.deepEqual(await bucket.uploads(''), []);
+  },
+);
 
 test.runIf(isHere('s3'))('a part that is not what its sum says is refused', async (t) => {
   const it = await store(t);
@@ -76,15 +79,18 @@ test.runIf(isHere('s3'))('a part that is not what its sum says is refused', asyn
   await bucket.abort(upload);
 });
 
-test.runIf(isHere('s3'))('a read goes on where the line was cut, and gives up where it brings nothing any more', async (t) => {
-  const it = await store(t);
-  const line = await badLine(t, it);
-  const bucket = createS3(line.options)({ bucket: BUCKET, prefix: 'cut' });
-  const content = await uploaded(bucket, 'lobby/d.tar.zst');
-  let cuts = 0;
-  line.fault = ({ method }) => (method === 'GET' && cuts++ < 3 ? { cutReceived: 2 * MIB } : undefined);
-  t.true(content.equals(await read(bucket, 'lobby/d.tar.zst', 0, content.length - 1)));
-  t.is(cuts, 4);
-  line.fault = () => 'away';
-  await t.throwsAsync(read(bucket, 'lobby/d.tar.zst', 0, 9), { message: /off site/ });
-});
+test.runIf(isHere('s3'))(
+  'a read goes on where the line was cut, and gives up where it brings nothing any more',
+  async (t) => {
+    const it = await store(t);
+    const line = await badLine(t, it);
+    const bucket = createS3(line.options)({ bucket: BUCKET, prefix: 'cut' });
+    const content = await uploaded(bucket, 'lobby/d.tar.zst');
+    let cuts = 0;
+    line.fault = ({ method }) => (method === 'GET' && cuts++ < 3 ? { cutReceived: 2 * MIB } : undefined);
+    t.true(content.equals(await read(bucket, 'lobby/d.tar.zst', 0, content.length - 1)));
+    t.is(cuts, 4);
+    line.fault = () => 'away';
+    await t.throwsAsync(read(bucket, 'lobby/d.tar.zst', 0, 9), { message: /off site/ });
+  },
+);

@@ -77,54 +77,60 @@ test.runIf(isHere('postgres'))('every table is the same on PostgreSQL, and on SQ
   t.deepEqual(await contentOf(again), expected);
 });
 
-test.runIf(isHere('postgres'))('a copy is of the release of what is copied, and is brought up to date by the next start', async (t) => {
-  const file = `sqlite:${join(await directory(t), 'from.db')}`;
-  const older = new Set(MIGRATIONS.slice(0, -1).map(({ name }) => name));
-  const from = await openDataSources(file, [], { only: older });
-  await from.writer.runMigrations({ transaction: 'all' });
-  await from.close();
-  const url = await postgresDatabase();
-  await copyDatabase(file, url);
-  const done = async () => {
-    const sources = await openDataSources(url, []);
-    const rows = await sources.writer.query<{ name: string }[]>('SELECT "name" FROM "migrations" ORDER BY "id"');
-    await sources.close();
-    return rows.map(({ name }) => name);
-  };
-  t.deepEqual(await done(), [...older]);
-  const store = await openStore(url, TABLES);
-  await store.migrate();
-  await store.close();
-  t.deepEqual(
-    await done(),
-    MIGRATIONS.map(({ name }) => name),
-  );
-  // It is no empty one any more.
-  await refused(t, copyDatabase(file, url), 'SERVICE_BACKUP');
-});
+test.runIf(isHere('postgres'))(
+  'a copy is of the release of what is copied, and is brought up to date by the next start',
+  async (t) => {
+    const file = `sqlite:${join(await directory(t), 'from.db')}`;
+    const older = new Set(MIGRATIONS.slice(0, -1).map(({ name }) => name));
+    const from = await openDataSources(file, [], { only: older });
+    await from.writer.runMigrations({ transaction: 'all' });
+    await from.close();
+    const url = await postgresDatabase();
+    await copyDatabase(file, url);
+    const done = async () => {
+      const sources = await openDataSources(url, []);
+      const rows = await sources.writer.query<{ name: string }[]>('SELECT "name" FROM "migrations" ORDER BY "id"');
+      await sources.close();
+      return rows.map(({ name }) => name);
+    };
+    t.deepEqual(await done(), [...older]);
+    const store = await openStore(url, TABLES);
+    await store.migrate();
+    await store.close();
+    t.deepEqual(
+      await done(),
+      MIGRATIONS.map(({ name }) => name),
+    );
+    // It is no empty one any more.
+    await refused(t, copyDatabase(file, url), 'SERVICE_BACKUP');
+  },
+);
 
-test.runIf(isHere('postgres'))('what cannot be copied leaves nothing behind: a row that PostgreSQL has no room for, a database of a newer release', async (t) => {
-  const file = `sqlite:${join(await directory(t), 'from.db')}`;
-  const from = await opened(t, file);
-  const url = await postgresDatabase();
-  const isEmpty = async () => {
-    const sources = await openDataSources(url, []);
-    const found = await sources.writer.query<Row[]>(`SELECT 1 FROM pg_tables WHERE schemaname = 'public'`);
-    await sources.close();
-    return found.length === 0;
-  };
-  await fillAll(from);
-  await from.writer.query('UPDATE "servers" SET "ramMb" = ?', [2 ** 31]);
-  const error = await refused(t, copyDatabase(file, url), 'SERVICE_BACKUP');
-  t.regex(error.message, /The table servers cannot be copied: .*out of range/);
-  t.true(await isEmpty());
-  await from.writer.query('UPDATE "servers" SET "ramMb" = 1, "motd" = ?', ['a\0b']);
-  await from.writer.query(`INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')`);
-  await refused(t, copyDatabase(file, url), 'STORE_NEWER');
-  t.true(await isEmpty());
-  await from.writer.query(`DELETE FROM migrations WHERE timestamp = 9`);
-  await copyDatabase(file, url);
-  const there = await openDataSources(url, []);
-  t.teardown(() => there.close());
-  t.deepEqual(await there.writer.query('SELECT DISTINCT "motd" FROM "servers"'), [{ motd: 'a\u{FFFD}b' }]);
-});
+test.runIf(isHere('postgres'))(
+  'what cannot be copied leaves nothing behind: a row that PostgreSQL has no room for, a database of a newer release',
+  async (t) => {
+    const file = `sqlite:${join(await directory(t), 'from.db')}`;
+    const from = await opened(t, file);
+    const url = await postgresDatabase();
+    const isEmpty = async () => {
+      const sources = await openDataSources(url, []);
+      const found = await sources.writer.query<Row[]>(`SELECT 1 FROM pg_tables WHERE schemaname = 'public'`);
+      await sources.close();
+      return found.length === 0;
+    };
+    await fillAll(from);
+    await from.writer.query('UPDATE "servers" SET "ramMb" = ?', [2 ** 31]);
+    const error = await refused(t, copyDatabase(file, url), 'SERVICE_BACKUP');
+    t.regex(error.message, /The table servers cannot be copied: .*out of range/);
+    t.true(await isEmpty());
+    await from.writer.query('UPDATE "servers" SET "ramMb" = 1, "motd" = ?', ['a\0b']);
+    await from.writer.query(`INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')`);
+    await refused(t, copyDatabase(file, url), 'STORE_NEWER');
+    t.true(await isEmpty());
+    await from.writer.query(`DELETE FROM migrations WHERE timestamp = 9`);
+    await copyDatabase(file, url);
+    const there = await openDataSources(url, []);
+    t.teardown(() => there.close());
+    t.deepEqual(await there.writer.query('SELECT DISTINCT "motd" FROM "servers"'), [{ motd: 'a\u{FFFD}b' }]);
+  },
+);

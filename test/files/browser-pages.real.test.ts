@@ -1,0 +1,219 @@
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { type Page, closeBrowser } from '../support/browser.ts';
+import { isHere } from '../support/needs.ts';
+import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
+
+test.after.always(closeBrowser);
+
+const AT = '/servers/castle/files';
+
+async function castle(t: ExecutionContext): Promise<PanelUnderTest & { root: string }> {
+  const it = await openPanel(t);
+  await it.create('castle');
+  const root = join(it.dataDir, 'servers/castle');
+  mkdirSync(join(root, 'plugins'), { recursive: true });
+  writeFileSync(join(root, 'plugins/config.yml'), 'enabled: true\n');
+  return { ...it, root };
+}
+
+test.runIf(isHere('chromium'))(
+  'files are uploaded by choosing and by dropping; what is there already is replaced once that is asked for',
+  async (t) => {
+    const it = await castle(t);
+    writeFileSync(join(it.root, 'plugins/old.txt'), 'old');
+    const { page, complaints } = await it.open(`${AT}?path=plugins`);
+    const file = (name: string, text: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+    await page.getByLabel('Tick config.yml').check();
+    await page
+      .locator('[data-files]')
+      .setInputFiles([file('a & b.txt', 'one'), file('old.txt', 'new'), file('empty.txt', '')]);
+    await page.getByText('old.txt is there already.').waitFor();
+    await page.getByText('2 files are uploaded.').waitFor();
+    await page.getByRole('link', { name: 'a & b.txt' }).first().waitFor();
+    t.true(await page.getByLabel('Tick config.yml').isChecked(), 'what was ticked stays so');
+    t.is(readFileSync(join(it.root, 'plugins/old.txt'), 'utf8'), 'old');
+    await page.getByRole('button', { name: 'Replace old.txt' }).click();
+    await page.getByText('1 file is uploaded.').waitFor();
+    t.is(readFileSync(join(it.root, 'plugins/old.txt'), 'utf8'), 'new');
+
+    const folder = await mkdtemp(join(tmpdir(), 'dormouse-upload-'));
+    t.teardown(() => rm(folder, { recursive: true }));
+    mkdirSync(join(folder, 'pack/deep'), { recursive: true });
+    for (let nth = 0; nth < 30; nth += 1) writeFileSync(join(folder, `pack/deep/${nth}.txt`), String(nth));
+    await page.locator('[data-folder]').setInputFiles(join(folder, 'pack'));
+    await page.getByText('30 files are uploaded.').waitFor();
+    t.is(readdirSync(join(it.root, 'plugins/pack/deep')).length, 30);
+
+    await page.evaluate(`{
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(['dropped'], 'dropped.txt'));
+    document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+  }`);
+    await page.getByRole('link', { name: 'dropped.txt' }).first().waitFor();
+    const held = Promise.withResolvers<void>();
+    await page.route('**/file:upload?**', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await dropFolder(page, join(folder, 'pack/deep'));
+    await page.getByRole('progressbar', { name: 'Upload' }).waitFor();
+    await page.getByText('0 of 30 files').waitFor();
+    held.resolve();
+    await page.getByRole('link', { name: 'deep' }).first().waitFor();
+    await page.getByText('30 files are uploaded.').waitFor();
+    t.is(readdirSync(join(it.root, 'plugins/deep')).length, 30);
+    t.is(readFileSync(join(it.root, 'plugins/dropped.txt'), 'utf8'), 'dropped');
+    t.deepEqual(
+      complaints.filter((each) => !each.includes('409')),
+      [],
+    );
+  },
+);
+
+test.runIf(isHere('chromium'))(
+  'of what is dropped, one file that cannot be read and an empty folder are told, and the others are uploaded',
+  async (t) => {
+    const it = await castle(t);
+    const { page, complaints } = await it.open(`${AT}?path=plugins`);
+    await page.evaluate(`{
+    const file = (path, read) => ({ isFile: true, fullPath: path, file: read });
+    const folder = (path, ...entries) => {
+      const parts = [entries, []];
+      return { isFile: false, fullPath: path, createReader: () => ({ readEntries: (found) => found(parts.shift() ?? []) }) };
+    };
+    const dropped = folder(
+      '/pack',
+      file('/pack/gone.txt', (found, failed) => failed(new DOMException('gone', 'NotFoundError'))),
+      folder('/pack/nothing'),
+      file('/pack/there.txt', (found) => found(new File(['there'], 'there.txt'))),
+    );
+    DataTransferItem.prototype.webkitGetAsEntry = () => dropped;
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([''], 'pack'));
+    document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+  }`);
+    await page.getByText('1 file is uploaded.').waitFor();
+    await page.getByText('pack/gone.txt: It could not be read, or is gone.').waitFor();
+    await page.getByText('pack/nothing: The folder is empty, and was not made.').waitFor();
+    t.is(readFileSync(join(it.root, 'plugins/pack/there.txt'), 'utf8'), 'there');
+    t.deepEqual(complaints, []);
+  },
+);
+
+/** As a person drops one from their desktop: what a script makes up holds no folders. */
+async function dropFolder(page: Page, folder: string): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files: [folder], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+    await session.send('Input.dispatchDragEvent', { type, x: 200, y: 200, data });
+  }
+}
+
+test.runIf(isHere('chromium'))('by the keyboard alone: an entry is ticked and deleted, in its place', async (t) => {
+  const it = await castle(t);
+  const { page } = await it.open(`${AT}?path=plugins`);
+  await page.getByLabel('Tick config.yml').focus();
+  await page.keyboard.press('Space');
+  await page.locator('summary', { hasText: 'Delete…' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Delete what is ticked' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('It is deleted.').waitFor();
+  await page.getByText('This folder is empty.').waitFor();
+  t.true(await page.getByRole('button', { name: 'Choose files' }).isVisible(), 'uploading goes on');
+  t.deepEqual(readdirSync(join(it.root, 'plugins')), []);
+});
+
+for (const javaScriptEnabled of [true, false]) {
+  const title = javaScriptEnabled ? 'presses the button beside it' : 'presses none without a script';
+  test.runIf(isHere('chromium'))(`Enter in a field of what is done with ticked entries ${title}`, async (t) => {
+    const it = await castle(t);
+    const { page } = await it.open(`${AT}?path=plugins`, { javaScriptEnabled });
+    await page.getByLabel('Tick config.yml').focus();
+    await page.keyboard.press('Space');
+    await page.locator('summary', { hasText: 'Pack into an archive…' }).click();
+    await page.getByLabel('Name of the archive').fill('kept.zip');
+    await page.keyboard.press('Enter');
+    if (!javaScriptEnabled) await page.getByRole('button', { name: 'Pack' }).click();
+    await page.getByText(/The archive is (?:being )?made/).waitFor();
+    await it.until(() => readdirSync(join(it.root, 'plugins')).includes('kept.zip'));
+    t.true(readdirSync(join(it.root, 'plugins')).includes('config.yml'));
+    if (!javaScriptEnabled) return;
+    await page.reload();
+    await page.getByLabel('Tick kept.zip').check();
+    await page.locator('summary', { hasText: 'Move…' }).click();
+    await page.getByLabel('To the folder').fill('');
+    await page.keyboard.press('Enter');
+    await page.getByText('It is moved.').waitFor();
+    t.true(readdirSync(it.root).includes('kept.zip'));
+  });
+}
+
+test.runIf(isHere('chromium'))(
+  'a text in its colours: saved without leaving, the tabulator goes on; a conflict keeps both texts',
+  async (t) => {
+    const it = await castle(t);
+    const path = join(it.root, 'plugins/config.yml');
+    const { page, complaints } = await it.open(`${AT}/edit?path=plugins/config.yml`);
+    await page.locator('.sheet.coloured .key').first().waitFor();
+    const area = page.getByLabel('Text', { exact: true });
+    await area.fill('enabled: false # <b>\n');
+    t.is(await page.locator('[data-layer] .comment').textContent(), '# <b>');
+    await area.focus();
+    await page.keyboard.press('Tab');
+    t.is(await page.evaluate('document.activeElement.textContent.trim()'), 'Save');
+    await page.keyboard.press('Control+s');
+    await page.getByText('Saved.').waitFor();
+    t.is(readFileSync(path, 'utf8'), 'enabled: false # <b>\n');
+    await area.fill('mine: 1\n');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    t.is(readFileSync(path, 'utf8'), 'mine: 1\n');
+
+    await page.getByRole('button', { name: 'Start' }).click();
+    await area.fill('mine: 2\n');
+    await page.getByText('awake', { exact: true }).waitFor();
+    t.is(await area.inputValue(), 'mine: 2\n', 'what is being typed stays');
+    writeFileSync(path, 'theirs: yes\n');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Somebody else changed it meanwhile').waitFor();
+    t.is(await page.getByLabel('Your text').inputValue(), 'mine: 2\n');
+    t.is(await page.getByLabel('What is in the file now').inputValue(), 'theirs: yes\n');
+    await page.getByRole('button', { name: 'Save yours in its place' }).click();
+    await page.getByText('Saved.').waitFor();
+    t.is(readFileSync(path, 'utf8'), 'mine: 2\n');
+    t.deepEqual(
+      complaints.filter((each) => !each.includes('409')),
+      [],
+    );
+  },
+);
+
+test.runIf(isHere('chromium'))(`the pages of files, in the dark: nothing keeps anybody out`, async (t) => {
+  const it = await castle(t);
+  writeFileSync(join(it.root, `${'long-name-'.repeat(12)}.zip`), 'x');
+  for (const [name, text] of [
+    ['a.properties', '# x\na=b\nc=1'],
+    ['b.json', '{ "a": [1, true, null, "x"] }'],
+    ['c.toml', '# x\n[a]\nb = "c"\nd = 1\ne = 2020-01-01\nf = true'],
+    ['d.yml', '# x\na: "b"\nc: 1\nd: true\n- null\n&x y: !!str z'],
+  ] as const)
+    writeFileSync(join(it.root, name), text);
+  const { page } = await it.open(AT, { ...PHONE, colorScheme: 'dark' });
+  await accessible(t, page);
+  await page.getByRole('button', { name: 'Switch SFTP on' }).click();
+  await page.locator('.password').waitFor();
+  await accessible(t, page);
+  for (const name of ['a.properties', 'b.json', 'c.toml', 'd.yml']) {
+    await page.goto(`${it.origin}${AT}/edit?path=${name}`);
+    await page.locator('.sheet.coloured').waitFor();
+    await accessible(t, page);
+  }
+  await page.goto(`${it.origin}${AT}/item?path=${'long-name-'.repeat(12)}.zip`);
+  await page.locator('summary', { hasText: 'Delete…' }).click();
+  await accessible(t, page);
+});

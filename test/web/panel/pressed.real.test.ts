@@ -1,0 +1,306 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import type { ServerRow } from '../../../src/servers/rows.ts';
+import { backUp } from '../../backups/parts.ts';
+import { modService } from '../../mods/bench.ts';
+import { type Page, closeBrowser } from '../../support/browser.ts';
+import { isHere } from '../../support/needs.ts';
+import { type PanelUnderTest, openPanel } from '../../support/panel.ts';
+import { plant } from '../../support/tree.ts';
+
+// What each page's own tests send without a script is pressed here with one, which does it without a new page.
+test.after.always(closeBrowser);
+
+interface Pressed extends PanelUnderTest {
+  page: Page;
+  root: string;
+  /** Presses a button, in whatever asks for it apart, and waits for what is said then. */
+  press: (button: string | RegExp, said: string | RegExp) => Promise<void>;
+  /** Opens what asks once more. */
+  ask: (summary: string | RegExp) => Promise<void>;
+  /** The page as it was opened is still there, and the browser complained of nothing. */
+  stayed: () => Promise<void>;
+}
+
+/** A tab of Chromium on a page of the sleeping server `castle`. */
+async function pressed(
+  t: ExecutionContext,
+  path: string,
+  { fields = {}, options = {}, prepare }: Prepared = {},
+): Promise<Pressed> {
+  const it = await openPanel(t, options);
+  await it.create('castle', fields);
+  const root = join(it.dataDir, 'servers/castle');
+  await mkdir(root, { recursive: true });
+  await prepare?.(it, root);
+  const { page, complaints } = await it.open(path);
+  await page.evaluate('window.stays = true');
+  return {
+    ...it,
+    page,
+    root,
+    async press(button, said) {
+      await page
+        .getByRole('button', { name: button, exact: typeof button === 'string' })
+        .first()
+        .click();
+      await page.getByText(said).first().waitFor();
+    },
+    ask: (summary) => page.locator('summary', { hasText: summary }).first().click(),
+    async stayed() {
+      t.true(await page.evaluate('window.stays'), 'it is still the same page');
+      t.deepEqual(complaints, []);
+    },
+  };
+}
+
+interface Prepared {
+  fields?: Partial<ServerRow>;
+  options?: Parameters<typeof openPanel>[1];
+  prepare?: (it: PanelUnderTest, root: string) => Promise<unknown>;
+}
+
+async function operates(it: PanelUnderTest): Promise<void> {
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+}
+
+test.runIf(isHere('chromium'))('a server is kept awake, let go again, and killed', async (t) => {
+  const it = await pressed(t, '/servers/castle');
+  await it.press('Start', 'Keep it awake for');
+  await it.press('Keep awake for 4 h', 'It is kept awake until');
+  await it.press('Let it sleep again', 'It goes to sleep as usual again.');
+  await it.ask('Kill…');
+  await it.press('Yes, end it without saving', 'It sleeps and costs nothing.');
+  t.is(await it.page.locator('details.confirm[open]').count(), 0);
+  await it.stayed();
+});
+
+test.runIf(isHere('chromium'))(
+  'players are let in, made operators and banned, and each is taken back; what was refused is where one types next',
+  async (t) => {
+    const it = await pressed(t, '/servers/castle/players', { fields: { type: 'paper' } });
+    const { page } = it;
+    await page.locator('#whitelist-name').fill('Steve');
+    await it.press('Let in', 'The whitelist is as you said.');
+    t.is(await page.locator('#whitelist-name').inputValue(), '', 'the form is empty again');
+    await it.press('Remove Steve', 'Nobody is on it.');
+    await page.locator('#operator-name').fill('Alex');
+    await it.press('Make an operator', 'Level 4: may do everything');
+    await it.press('Remove Alex', 'Nobody is an operator.');
+    await page.locator('#ban-name').fill('Herobrine');
+    await page.locator('#ban-reason').fill('Took the torches');
+    await page.locator('#ban-length').selectOption('day');
+    await it.press('Ban', /Took the torches\..*until/s);
+    await it.press('Lift Herobrine', 'Nobody is banned.');
+    await page.locator('#ban-address-ip').fill('203.0.113');
+    await it.press('Ban the address', 'must be an IP address');
+    t.is(await page.evaluate('document.activeElement.id'), 'ban-address-ip');
+    t.is(await page.locator('#ban-address-ip').inputValue(), '203.0.113');
+    t.true(await page.evaluate('window.stays'));
+  },
+);
+
+test.runIf(isHere('chromium'))(
+  'a server gets another name, size, plan, idle time, property and version, and is deleted',
+  async (t) => {
+    const it = await pressed(t, '/servers/castle/settings', {
+      fields: { type: 'paper', version: '1.21.7', ramMb: 1_024 },
+    });
+    const { page } = it;
+    const go = (path: string) => page.goto(`${it.origin}/servers/castle/settings${path}`);
+    await page.locator('#name-name').fill('The Keep');
+    await it.press('Save the name', 'Saved.');
+    await page.getByRole('heading', { level: 1, name: 'The Keep' }).waitFor();
+    await page.locator('#size-ramMb').selectOption('2048');
+    await page.locator('input[name=plan][value=flat]').check();
+    await it.press('Save size and plan', 'Saved.');
+    t.true(await page.evaluate('window.stays'));
+    await go('/game');
+    await page.getByLabel('Minutes without players').fill('7');
+    await it.press('Save', 'Saved.');
+    await page.locator('[id="properties-properties.difficulty"]').selectOption('hard');
+    await it.press('Save the game settings', 'Saved.');
+    await go('/version?type=paper&version=1.21.8');
+    await it.ask(/^\s*Change to/);
+    await it.press('Yes, change it', /Paper 1\.21\.8/);
+    await it.until(async () => (await it.servers.get('castle'))?.row.version === '1.21.8');
+    const { row } = (await it.servers.get('castle'))!;
+    t.like(row, { name: 'The Keep', ramMb: 2_048, plan: 'flat', idleTimeoutMinutes: 7, version: '1.21.8' });
+    t.like(row.properties, { difficulty: 'hard' });
+    await go('');
+    await it.ask('Delete…');
+    await page.getByLabel('Type castle to delete it').fill('castl');
+    await page.getByRole('button', { name: 'Delete it for good' }).click();
+    await page.locator('#delete-typed[aria-invalid=true]').waitFor();
+    t.is(await page.evaluate('document.activeElement.id'), 'delete-typed', 'what was refused stays open');
+    await page.getByLabel('Type castle to delete it').fill('castle');
+    await page.getByRole('button', { name: 'Delete it for good' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Servers' }).waitFor();
+    await it.reach('castle', 'gone');
+  },
+);
+
+test.runIf(isHere('chromium'))('a webhook is typed, refused, typed again and taken away', async (t) => {
+  const it = await pressed(t, '/servers/castle/settings/alerts');
+  const { page } = it;
+  const field = page.getByLabel('Webhook');
+  await field.fill('http://localhost/hook');
+  await it.press('Save', /Webhook|URL must/);
+  await page.locator('[aria-invalid=true]').waitFor();
+  t.is(await page.evaluate('document.activeElement.name'), 'url');
+  await field.fill('https://discord.com/api/webhooks/1/secret');
+  await it.press('Save', 'Send a test alert');
+  await field.fill('');
+  await it.press('Save', 'Saved.');
+  await it.until(async () => (await it.servers.get('castle'))?.row.alertWebhookUrl === '');
+});
+
+test.runIf(isHere('chromium'))('a file is unpacked and gets another name; a folder is had as a zip', async (t) => {
+  const it = await pressed(t, '/servers/castle/files', {
+    async prepare(made, root) {
+      await plant(root, { 'maps/a.txt': 'a map' });
+      await made.ok('POST', '/v1/servers/castle/file:archive', { paths: ['maps'], to: 'maps.zip' });
+    },
+  });
+  const { page } = it;
+  const item = (name: string) => page.goto(`${it.origin}/servers/castle/files/item?path=${name}`);
+  await item('maps.zip');
+  await page.getByLabel('Into the folder').fill('');
+  await it.press('Unpack', 'Nothing is unpacked: maps/a.txt is there already');
+  await page.getByLabel('Into the folder').fill('out');
+  await it.press('Unpack', 'The archive is unpacked.');
+  t.is(readFileSync(join(it.root, 'out/maps/a.txt'), 'utf8'), 'a map');
+  await item('maps.zip');
+  await page.getByLabel('Rename or move to').fill('old.zip');
+  await it.press('Rename', 'It is renamed.');
+  t.true(existsSync(join(it.root, 'old.zip')));
+  await item('maps');
+  const download = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Download as zip' }).click();
+  t.regex((await download).suggestedFilename(), /^maps.*\.zip$/);
+});
+
+test.runIf(isHere('chromium'))(
+  'a backup is locked, unlocked, restored, and that undone; fewer are kept once that was asked',
+  async (t) => {
+    const it = await pressed(t, '/servers/castle/backups', {
+      async prepare(made, root) {
+        await plant(root, { 'world/level.dat': 'as it was' });
+        for (let nth = 0; nth < 2; nth++) await backUp(made, 'castle');
+        await plant(root, { 'world/level.dat': 'as it is' });
+      },
+    });
+    const level = () => readFileSync(join(it.root, 'world/level.dat'), 'utf8');
+    await it.press(/^Lock/, 'The backup is locked.');
+    await it.press(/^Unlock/, 'The backup is unlocked.');
+    await it.ask('Change what is kept');
+    for (const field of ['hourly', 'daily', 'weekly', 'monthly'])
+      await it.page.locator(`#retention-${field}`).fill('0');
+    await it.page.locator('#retention-keepLast').fill('1');
+    await it.press('Save', 'Of the backups that are there now, 1 goes for good');
+    await it.press('Yes, keep no more than that', 'From the next backup on, so many are kept.');
+    await it.ask('Restore…');
+    await it.during(it.press('Restore', /^The backup is (?:being )?restored\./));
+    await it.during(it.until(() => level() === 'as it was'));
+    await it.page.locator('summary', { hasText: 'Undo the restore' }).waitFor();
+    await it.ask('Undo the restore');
+    await it.during(it.press('Undo the restore', /^The (?:restore is undone|backup is being restored)\./));
+    await it.during(it.until(() => level() === 'as it is'));
+    await it.stayed();
+  },
+);
+
+test.runIf(isHere('chromium'))(
+  'a world is reset, a schedule run, a member given another role and removed',
+  async (t) => {
+    const it = await pressed(t, '/servers/castle/worlds', {
+      async prepare(made, root) {
+        await plant(root, { 'world/level.dat': '12345' });
+        await made.ok('POST', '/v1/servers/castle/schedules', { kind: 'start', cronExpr: '0 4 * * *' });
+        await made.stranger();
+        await made.share('castle', 'member');
+      },
+    });
+    const { page } = it;
+    await it.ask('Reset…');
+    await it.press('Make a backup, then reset', /^The world is (?:being )?reset/);
+    await it.until(() => !existsSync(join(it.root, 'world')));
+    await it.stayed();
+    await page.goto(`${it.origin}/servers/castle/schedules`);
+    await it.press(/^Run now/, /^It (?:was|is being) done\./);
+    await it.reach('castle', 'running');
+    await page.goto(`${it.origin}/servers/castle/members`);
+    await page.getByLabel('Role of stranger@example.com').selectOption('limited');
+    await it.press('Change the role of stranger@example.com', 'Changed, at once.');
+    t.is(await page.getByLabel('Role of stranger@example.com').inputValue(), 'limited');
+    await it.ask('Remove…');
+    await it.press('Remove', 'Nobody but you.');
+  },
+);
+
+test.runIf(isHere('chromium'))(
+  'a mod is updated after a look, and removed; the whole log is had as a file',
+  async (t) => {
+    const { registry, options } = await modService(t);
+    const it = await pressed(t, '/servers/castle/mods', {
+      fields: { type: 'fabric', version: '1.21.1' },
+      options,
+      async prepare(made) {
+        registry.project('Lithium', [{ id: 'l1' }]);
+        const mod = { name: 'Lithium', projectId: 'Lithium', source: 'modrinth' };
+        await made.ok('POST', '/v1/servers/castle/mods', mod);
+        registry.project('Lithium', [{ id: 'l2' }]);
+      },
+    });
+    await it.press('Look for updates', 'l1 → l2');
+    await it.press('Update all', 'The updates are installed.');
+    await it.ask('Remove…');
+    await it.press('Remove', 'Nothing was added yet');
+    await it.stayed();
+    await it.command('castle', 'START');
+    await it.reach('castle', 'running');
+    it.engine.print('castle', 'a line of it');
+    await it.page.goto(`${it.origin}/servers/castle/console`);
+    const download = it.page.waitForEvent('download');
+    await it.page.getByRole('link', { name: 'Download the whole log' }).click();
+    t.regex(readFileSync(await (await download).path(), 'utf8'), /a line of it/);
+  },
+);
+
+test.runIf(isHere('chromium'))(
+  'an operator drains a node, credits an account, suspends its server and ends that, and removes what is nobody’s',
+  async (t) => {
+    const it = await pressed(t, '/profile', {
+      async prepare(made) {
+        await operates(made);
+        await mkdir(join(made.dataDir, 'servers/old-lobby'), { recursive: true });
+      },
+    });
+    const { page } = it;
+    const go = (path: string) => page.goto(`${it.origin}/operator${path}`);
+    const reason = (text: string) => page.getByLabel('Reason').locator('visible=true').first().fill(text);
+    await go('/nodes');
+    await reason('New disk');
+    await it.press(/^Drain /, 'It starts no servers from now on.');
+    await reason('It is in');
+    await it.press(/^Resume /, 'It takes starts again.');
+    await go('/accounts/acc_test');
+    await page.getByLabel('Amount in US dollars').fill('2.50');
+    await page.getByLabel('Note').fill('For the outage');
+    await it.press('Book it', 'It is booked.');
+    await page.locator('.facts', { hasText: '2.50 USD' }).waitFor();
+    await it.ask('Suspend…');
+    await reason('Too loud');
+    await it.press('Yes, suspend castle', 'It saves and stops, and nothing wakes it.');
+    await it.ask('End the suspension…');
+    await reason('Quiet again');
+    await it.press('End the suspension', 'It may wake again.');
+    await go('/orphans');
+    await it.ask('Remove…');
+    await reason('Nobody wants it');
+    await it.press(/^Yes, remove the files of old-lobby/, 'It is removed.');
+    t.false(existsSync(join(it.dataDir, 'servers/old-lobby')));
+  },
+);
