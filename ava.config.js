@@ -11,7 +11,7 @@ if (process.env.TEST_REAL && process.env.CI && missing.length > 0) {
 }
 
 /** How long each file took when `npm run test:all -- --record` ran last, in ms: the longest files start first. */
-const durations = JSON.parse(readFileSync(new URL('test/durations.json', import.meta.url), 'utf8'));
+const durations = JSON.parse(readFileSync(new URL('test/support/durations.json', import.meta.url), 'utf8'));
 const durationOf = (file) => durations[file.slice(import.meta.dirname.length + 1)] ?? 0;
 
 export default {

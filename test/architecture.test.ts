@@ -1,7 +1,8 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { globSync, readFileSync, readdirSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join, posix } from 'node:path';
 import test from 'ava';
+import { filesOf } from './support/suite.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -77,7 +78,18 @@ const READERS_OF_ENVIRONMENT = [
 ];
 
 /** Folders of tests that are no room's: of the whole service, of a port's every adapter, and what tests are made of. */
-const TEST_FOLDERS = ['bench', 'clients', 'conformance', 'crash', 'docs', 'fakes', 'fixtures', 'flows', 'support'];
+const TEST_FOLDERS = [
+  'bench',
+  'clients',
+  'conformance',
+  'crash',
+  'docs',
+  'fakes',
+  'fixtures',
+  'flows',
+  'suites',
+  'support',
+];
 
 /** Names of spans and sizes; `machines/` and `proxy/` are apart and write their own. */
 const UNITS = 'src/kernel/units.ts';
@@ -320,6 +332,17 @@ test('a test lies in the folder of what it tests', (t) => {
       .filter((entry) => (entry.isDirectory() ? !folders.has(entry.name) : !ofTop(entry.name)))
       .map(({ name }) => `test/${name} belongs in the folder of a room, or in one of: ${TEST_FOLDERS.join(', ')}`),
   );
+});
+
+test('each test file runs once: in the suite of its room, or alone', (t) => {
+  const suites = readdirSync(join(ROOT, 'test/suites')).map((name) =>
+    readFileSync(join(ROOT, 'test/suites', name), 'utf8'),
+  );
+  const shared = suites.flatMap((text) =>
+    [...text.matchAll(/^suite\('([\w.]+)'/gm)].flatMap(([, room]) => filesOf(room!)),
+  );
+  const all = globSync('**/*.test.ts', { cwd: join(ROOT, 'test') });
+  t.deepEqual(shared.toSorted(), all.filter((file) => !/\.(alone|real)\.test\.ts$/.test(file)).toSorted());
 });
 
 test('what runs in production is a dependency of its program, and each dependency is imported', (t) => {

@@ -7,9 +7,9 @@ import { stripVTControlCharacters } from 'node:util';
 
 // Runs the tests: `npm test` (embedded parts only) or `npm run test:all` (`--all`: every real part, such as Docker and browsers, too).
 // Passes on what ava prints. The last line is `N passed, N failed, N skipped`; the exit status is 0 only if tests ran and none failed.
-// `--record` stores how long each file took in test/durations.json, by which later runs order the files.
+// `--record` stores how long each file took in test/support/durations.json, by which later runs order the files.
 
-const ROOT = join(import.meta.dirname, '..');
+const ROOT = join(import.meta.dirname, '../..');
 const DURATIONS = join(import.meta.dirname, 'durations.json');
 const RECORDED = join(ROOT, 'node_modules/.cache/test-durations.jsonl');
 
