@@ -7,6 +7,7 @@ import { createJavas } from '../../src/engines/process/java-homes.ts';
 import { createJavaVersions } from '../../src/engines/process/java-versions.ts';
 import { javaRange } from '../../src/game/java-version.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
+import { writeProgram } from '../support/write-program.ts';
 
 const never = new AbortController().signal;
 
@@ -21,7 +22,7 @@ async function home(root: string, name: string, { release, says }: { release?: s
   const path = join(root, name);
   await mkdir(join(path, 'bin'), { recursive: true });
   const script = says === undefined ? 'exit 1' : `echo '${says}' >&2`;
-  await writeFile(join(path, 'bin', 'java'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  writeProgram(join(path, 'bin', 'java'), `#!/bin/sh\n${script}\n`);
   if (release !== undefined) await writeFile(join(path, 'release'), `IMPLEMENTOR="x"\nJAVA_VERSION="${release}"\n`);
   return path;
 }

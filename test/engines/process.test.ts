@@ -21,6 +21,7 @@ import { collect } from '../conformance/engine.ts';
 import { type ProcessBench, processBench } from '../conformance/process-bench.ts';
 import { freePort } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { writeProgram } from '../support/write-program.ts';
 
 const never = new AbortController().signal;
 
@@ -355,7 +356,7 @@ test('a Java core runs from a jar that is there, with its address in server.prop
   t.is(await refused(/no Java/, javaLess), 'core_unavailable');
   // Stands in for Java, so that the test needs none: a program that shows what it was called with.
   const java = join(bench.dir, 'java');
-  await writeFile(java, '#!/bin/sh\necho "$@"\n[ "$1" = -version ] || exec sleep 600\n', { mode: 0o755 });
+  writeProgram(java, '#!/bin/sh\necho "$@"\n[ "$1" = -version ] || exec sleep 600\n');
   const engine = createProcessEngine({
     runDir: join(bench.dir, 'run'),
     log,
@@ -391,7 +392,7 @@ test('a core without RCON has a console by its standard input, of the next servi
   const java = join(bench.dir, 'java');
   const reads =
     'while read -r line; do echo "did $line"; [ "$line" = stop ] && exit 0; done; echo end of input; sleep 600';
-  await writeFile(java, `#!/bin/sh\n[ "$1" = -version ] && exit\necho began\n${reads}\n`, { mode: 0o755 });
+  writeProgram(java, `#!/bin/sh\n[ "$1" = -version ] && exit\necho began\n${reads}\n`);
   await writeFile(join(spec.dataDir, 'server.jar'), '');
   const make = () =>
     createProcessEngine({
