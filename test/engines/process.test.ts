@@ -163,15 +163,15 @@ for (const end of ['halt', 'kill', 'erase'] as const) {
     const place = { gamePort: 1, rconPort: 2, managementPort: 3 };
     const run = newRun(spec, false, place, Date.now());
     await runFiles(join(bench.dir, 'run')).claim(run);
-    const ending = end === 'halt' ? bench.engine.halt('alpha', 5_000) : bench.engine[end]('alpha');
-    await sleep(200);
-    const env = { HOME: spec.dataDir, DORMOUSE_RUN: run.token };
-    const late = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], {
+    // It is there already and becomes the game in an instant, so that a busy machine does not delay it.
+    const program = 'read -r _; exec env DORMOUSE_RUN="$0" HOME="$1" sleep 1000';
+    const late = spawn('sh', ['-c', program, run.token, spec.dataDir], {
       detached: true,
-      stdio: 'ignore',
-      env,
+      stdio: ['pipe', 'ignore', 'ignore'],
     });
     t.teardown(() => void late.kill('SIGKILL'));
+    const ending = end === 'halt' ? bench.engine.halt('alpha', 5_000) : bench.engine[end]('alpha');
+    late.stdin.write('\n');
     await ending;
     t.deepEqual(await gamesIn(spec.dataDir), []);
     t.deepEqual(await bench.engine.list(), []);
