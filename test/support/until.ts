@@ -4,12 +4,12 @@ import { inspect } from 'node:util';
 /** Shorter than most tests may take in all: its error tells more than theirs. */
 const PATIENCE_MS = 240_000;
 /** So often one key may ask the API for as long as it likes. */
-const EVERY_MS = 50;
+const EVERY_MS = 200;
 
 interface Patience {
   /** What is waited for, for the error; without it, that shows the code of `ask`. */
   what?: string;
-  /** The pause after each look; without it, pauses are short at first and then 50 ms. */
+  /** The pause after each look; without it, pauses are short at first and then 200 ms. */
   everyMs?: number;
   withinMs?: number;
   /** What throws does not hold yet; without it, its error ends the wait. */
