@@ -41,8 +41,19 @@ export interface LiveActor<T extends ActorTypes> {
   /** How many decide about it right now: it stays for them. */
   users: number;
   usedAt: number;
+  /** The creation of its row, until the write of its first step takes it over. */
+  creation?: StoredStep<T> | undefined;
   /** What the event being given implies, until the write that stores it takes it over. */
   implied: ((tx: Tx, snapshot: T['snapshot']) => Promise<void>) | undefined;
+}
+
+/** Throws Outdated if the actor has changed since it was looked at. */
+export function requireSame<T extends ActorTypes>(
+  live: LiveActor<T>,
+  was: Pick<LiveActor<T>, 'stored' | 'snapshot'>,
+): void {
+  if (live.phase === 'gone' || live.stored !== was.stored || live.snapshot !== was.snapshot)
+    throw new Outdated('the actor is not where it was');
 }
 
 /** One step of one actor, to be stored. */

@@ -2,8 +2,9 @@ import type { AnyMachineSnapshot, EventObject, InspectionEvent } from 'xstate';
 import { type Cache, createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
+import { StatusError } from '../kernel/status.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { type ActorKind, type ActorTypes, type LiveActor, Outdated, type StoredStep } from './actor-kind.ts';
+import { type ActorKind, type ActorTypes, type LiveActor, Outdated, type StoredStep, requireSame } from './actor-kind.ts';
 import { type StepFeed, createStepFeed } from './machine-step.ts';
 
 export interface DurableActorsOptions<T extends ActorTypes> {
@@ -36,10 +37,9 @@ const READ_BACK_MS = 1_000;
  *    `committed`, the feed is told.
  * 5. Passivation: an actor that invokes nothing, of which all is stored and about which nobody decides, goes.
  *
- * A write fails: its step and all behind it have never happened. Their givers are told, the actor is stopped and with it the
- * effects, none of which had begun; a second later the row is read back and observers are shown what is. The process dies
- * before the commit: the same, but for the telling. It dies after: the restored actor starts the effects. It dies while an
- * effect runs, or before the effect's result is stored: the effect runs again, so each means "make it so".
+ * A failed write undoes its step and all behind it: their callers get the error, the actor stops with its effects, none of
+ * which had begun, and a second later the row is read back. A process that dies before the commit leaves the same. If it dies
+ * later, the restored actor starts the effects, perhaps again: so each means "make it so".
  */
 export class DurableActors<T extends ActorTypes> {
   /** Every step, once it is stored. */
@@ -107,6 +107,25 @@ export class DurableActors<T extends ActorTypes> {
       this.#write(live, this.#step(live, live.snapshot, event) ?? { save: async () => {} });
     await live.stored;
     return value;
+  }
+
+  /**
+   * Makes one whose life begins with an event: `creation`, which inserts its row, and the step that the event leads to are one
+   * write. `allow` runs in the turn of the event. Resolves with the state it begins in; undefined if the id is taken.
+   */
+  async make(
+    row: T['row'],
+    event: T['event'],
+    { creation, allow }: { creation: StoredStep<T>; allow: () => void },
+  ): Promise<T['now'] | undefined> {
+    if ((await this.#load(row.id)) !== undefined || this.#live.has(row.id)) return undefined;
+    allow();
+    const live = this.#revive(row);
+    live.creation = creation;
+    const given = this.give(live, event);
+    const now = this.show(live);
+    await given;
+    return now;
   }
 
   /** Resolves once all that it shows is stored. Outdated where it is not, or where it has moved on meanwhile. */
@@ -233,7 +252,8 @@ export class DurableActors<T extends ActorTypes> {
       loading.isOutdated = false;
       row = await this.#kind.read(id);
     } while (loading.isOutdated);
-    return row === undefined || this.#closed ? undefined : this.#revive(row);
+    // One that is being made has its actor before its row can be read.
+    return this.#live.get(id) ?? (row === undefined || this.#closed ? undefined : this.#revive(row));
   }
 
   #revive(row: T['row']): LiveActor<T> {
@@ -276,12 +296,14 @@ export class DurableActors<T extends ActorTypes> {
   }
 
   #write(live: LiveActor<T>, { fields, save, told }: StoredStep<T>): void {
-    const { snapshot, implied } = live;
+    const { snapshot, implied, creation } = live;
     live.implied = undefined;
+    live.creation = undefined;
     live.row = { ...live.row, ...fields };
     const write = this.#store.write(async (tx) => {
       if (live.phase !== 'storing') throw new Outdated('a change before this one could not be stored');
       try {
+        await creation?.save(tx);
         await save(tx);
         await implied?.(tx, snapshot);
       } catch (error) {
@@ -293,7 +315,7 @@ export class DurableActors<T extends ActorTypes> {
     begin(live, write);
     write.then(
       () => {
-        if (told !== undefined) this.feed.tell(told);
+        for (const each of [creation?.told, told]) if (each !== undefined) this.feed.tell(each);
         this.#settle(live, write);
       },
       (error: unknown) => this.#undo(live, error, 'a change could not be stored; going back to the stored state'),
@@ -346,7 +368,8 @@ export class DurableActors<T extends ActorTypes> {
     // An actor that is only kept for a while does nothing by itself: whoever asks for it next reads it back.
     if (this.#closed || this.#kind.keep !== undefined) return;
     const { id } = live.row;
-    this.#log.error({ [this.#kind.name]: id, err: error }, what);
+    const isTaken = error instanceof StatusError && error.code === 'ALREADY_EXISTS';
+    if (!isTaken) this.#log.error({ [this.#kind.name]: id, err: error }, what);
     this.#undone.add(id);
     this.#readBack(id);
   }
@@ -364,15 +387,6 @@ export class DurableActors<T extends ActorTypes> {
       );
     });
   }
-}
-
-/** Throws Outdated if the actor has changed since it was looked at. */
-export function requireSame<T extends ActorTypes>(
-  live: LiveActor<T>,
-  was: Pick<LiveActor<T>, 'stored' | 'snapshot'>,
-): void {
-  if (live.phase === 'gone' || live.stored !== was.stored || live.snapshot !== was.snapshot)
-    throw new Outdated('the actor is not where it was');
 }
 
 function begin<T extends ActorTypes>(live: LiveActor<T>, write: Promise<unknown>): void {
