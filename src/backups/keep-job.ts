@@ -14,7 +14,7 @@ import { type BackupKind, deleteBackup, emptyBackup, insertBackup, patchBackup }
 export function createKeep(tools: Tools): (work: Work, kind: BackupKind) => Promise<void> {
   const { store, archives, uploads, clock, dataDir, publish } = tools;
 
-  return async function keep({ job, row, signal }, kind) {
+  return async function keep({ job, row, host, signal }, kind) {
     const { serverId, jobId } = job;
     // The backup has the job's id, so that a repeated step leaves only one.
     const id = jobId.replace('job_', 'bak_');
@@ -32,7 +32,7 @@ export function createKeep(tools: Tools): (work: Work, kind: BackupKind) => Prom
           await insertBackup(tx, { ...emptyBackup(ref, clock.now()), ...made });
           await keepMods(tx, ref);
         });
-        return await archive(signal);
+        return await archive(signal, host.now(serverId)?.context.bakedAt != null);
       });
       const fields = { ...finished, state: 'ready', finishedAt: clock.now() } as const;
       const ready = () =>

@@ -126,7 +126,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
           const save = () => saving.off(serverId, now.context.rcon, until);
           const note = now.state === 'running' ? await prepare(save, until) : '';
           await at('saved');
-          const finished = await archive(moved.signal);
+          const finished = await archive(moved.signal, now.context.bakedAt !== null);
           await at('archived');
           moved.signal.throwIfAborted();
           return { ...finished, note };

@@ -72,8 +72,8 @@ test('a backup that ends while the database is away is ready once the database i
 
 test('a backup that fails while the database is away is failed once the database is back, and the next one works', async (t) => {
   const { it, fault } = await bench(t, 100);
-  // The archive is larger than the quota.
-  fault.step = 'archiving';
+  // The quota is read from the database.
+  fault.step = 'begun';
   const { id } = (await it.ok('POST', '/v1/servers/lobby/backups')) as { id: string };
   await comesBack(it, fault);
   await it.passUntil(async () => (await find(it, 'lobby', id))?.state === 'failed', 1_000);
