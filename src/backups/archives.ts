@@ -17,6 +17,7 @@ import type { Store } from '../store/store.ts';
 import { type Archive, writeArchive } from './archive.ts';
 import type { ArchiveFiles } from './archive-files.ts';
 import { type ExtractOptions, extractArchive } from './extract.ts';
+import { folderMissing } from './errors.ts';
 import { archivePath, exists, siblingsOf } from './files.ts';
 import { type BackupRow, listBackups } from './rows.ts';
 import type { SealKey } from './seal.ts';
@@ -74,7 +75,8 @@ export interface Archives {
 
 /** For one backup whose turn it is. */
 export interface Maker {
-  archive: (signal: AbortSignal) => Promise<Made>;
+  /** FAILED_PRECONDITION SERVER_FOLDER_MISSING if the server has run and has no folder; before its first run it needs none. */
+  archive: (signal: AbortSignal, hasRun: boolean) => Promise<Made>;
   /** Waits for what has to be done before. Where that takes longer than a moment, other servers' archives are made meanwhile. */
   prepare: Place['lend'];
 }
@@ -90,8 +92,10 @@ export function createArchives(options: ArchivesOptions): Archives {
   // Backups have workers of their own: a game that has paused saving, or is down, must not wait for other tenants' work.
   const workers = createWorkerPool({ streams: RESTORES_AT_ONCE, trusted: true });
 
-  async function archive({ serverId, id }: Ref, progress: Making['progress'], signal: AbortSignal): Promise<Made> {
+  async function archive({ serverId, id }: Ref, hasRun: boolean, { progress, signal }: Making): Promise<Made> {
     const root = siblingsOf(dataDir, serverId).root;
+    const hasFolder = await exists(root);
+    if (hasRun && !hasFolder) throw folderMissing();
     const target = archivePath(dataDir, serverId, id);
     const quotaLeft = await quotaLeftOf(serverId);
     const account = await options.accounts?.hold(serverId, 0);
@@ -113,7 +117,7 @@ export function createArchives(options: ArchivesOptions): Archives {
       return { ...made, sealedBy: key?.id ?? '' };
     };
     try {
-      if (!(await exists(root))) return await write();
+      if (!hasFolder) return await write();
       await using jail = await openJail(root, { owner });
       await using tree = await jail.directory('');
       return await write(tree);
@@ -156,7 +160,7 @@ export function createArchives(options: ArchivesOptions): Archives {
           await prepare(() => Promise.race([ours.promise, holding]), signal);
           return await work({
             prepare,
-            archive: (moved) => archive(backup, progress, AbortSignal.any([signal, moved])),
+            archive: (moved, hasRun) => archive(backup, hasRun, { progress, signal: AbortSignal.any([signal, moved]) }),
           });
         } finally {
           over.resolve();

@@ -20,6 +20,11 @@ export function filesMissing(id: string): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'BACKUP_FILE_MISSING', sentence, { metadata: { id } });
 }
 
+export function folderMissing(): StatusError {
+  const sentence = "The server's folder is missing, so nothing can be backed up. Ask the operator to look at the disk.";
+  return new StatusError('FAILED_PRECONDITION', 'SERVER_FOLDER_MISSING', sentence);
+}
+
 export function keyMissing(id: string, keyId: string): StatusError {
   const sentence = `This backup is encrypted with a key that the service does not have (its id is ${keyId}); its operator adds it to BACKUP_ENCRYPTION_KEY.`;
   return new StatusError('FAILED_PRECONDITION', 'BACKUP_KEY_MISSING', sentence, { metadata: { id, keyId } });

@@ -110,9 +110,9 @@ export interface Orphan {
 }
 
 /**
- * Removes archives that were never finished, or that have been brought off site (`isInFolder` is false), and gives those that
- * are finished but belong to no backup (undefined): what could not be removed when its backup was, or what an older copy of the
- * database knows nothing of. These are for an operator to decide.
+ * Removes archives that were never finished, or that do not belong in the folder (`isInFolder` returns false). Returns finished
+ * archives that belong to no backup (`isInFolder` returns undefined): their removal failed, or the database is an older copy. An
+ * operator decides about these.
  */
 export async function sweepArchives(
   dataDir: string,

@@ -1,5 +1,7 @@
-import { siblingsOf } from './files.ts';
+import { rm } from 'node:fs/promises';
+import { archivePath, siblingsOf } from './files.ts';
 import { noteStep } from '../servers/maintenance-rows.ts';
+import { untilStored } from '../store/errors.ts';
 import type { Tools, Work } from './job.ts';
 import { softwareOf } from './server-software.ts';
 import { keepMods } from './mod-rows.ts';
@@ -12,36 +14,41 @@ import { type BackupKind, deleteBackup, emptyBackup, insertBackup, patchBackup }
 export function createKeep(tools: Tools): (work: Work, kind: BackupKind) => Promise<void> {
   const { store, archives, uploads, clock, dataDir, publish } = tools;
 
-  return async function keep({ job, row, signal }, kind) {
+  return async function keep({ job, row, host, signal }, kind) {
     const { serverId, jobId } = job;
     // The backup has the job's id, so that a repeated step leaves only one.
     const id = jobId.replace('job_', 'bak_');
     const ref = { serverId, id };
     const progress = (percent: number) => publish(serverId, { id, state: 'running', percent });
-    await archives.make(ref, { signal, progress }, async ({ archive }) => {
-      const made = {
-        ...(await softwareOf(row, siblingsOf(dataDir, serverId).root)),
-        kind,
-        state: 'running',
-      } as const;
-      await store.write(async (tx) => {
-        await deleteBackup(tx, ref);
-        await insertBackup(tx, { ...emptyBackup(ref, clock.now()), ...made });
-        await keepMods(tx, ref);
-      });
-      try {
-        const finished = await archive(signal);
+    const made = {
+      ...(await softwareOf(row, siblingsOf(dataDir, serverId).root)),
+      kind,
+      state: 'running',
+    } as const;
+    try {
+      const finished = await archives.make(ref, { signal, progress }, async ({ archive }) => {
         await store.write(async (tx) => {
-          const fields = { ...finished, state: 'ready', finishedAt: clock.now() } as const;
+          await deleteBackup(tx, ref);
+          await insertBackup(tx, { ...emptyBackup(ref, clock.now()), ...made });
+          await keepMods(tx, ref);
+        });
+        return await archive(signal, host.now(serverId)?.context.bakedAt != null);
+      });
+      const fields = { ...finished, state: 'ready', finishedAt: clock.now() } as const;
+      const ready = () =>
+        store.write(async (tx) => {
           if (await patchBackup(tx, ref, fields, ['running'])) await uploads.owe(tx, ref);
           await noteStep(tx, jobId, 'kept');
         });
-        publish(serverId, { id, state: 'ready', percent: 100 });
-        uploads.kick();
-      } catch (error) {
-        if (!signal.aborted) await store.write((tx) => deleteBackup(tx, ref));
-        throw error;
-      }
-    });
+      await untilStored(ready, clock, signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      // The row would refuse all further backups while it says `running`.
+      await untilStored(() => store.write((tx) => deleteBackup(tx, ref)), clock, signal);
+      await rm(archivePath(dataDir, serverId, id), { force: true });
+      throw error;
+    }
+    publish(serverId, { id, state: 'ready', percent: 100 });
+    uploads.kick();
   };
 }

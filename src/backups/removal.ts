@@ -41,10 +41,10 @@ export function createBackupRemoval({
   const leftOver: Orphan[] = [];
 
   async function findOrphans(): Promise<Orphan[]> {
-    const known = await store.query<Ref & Pick<rows.BackupRow, 'location'>>(
-      'SELECT "serverId", "id", "location" FROM "backups"',
+    const known = await store.query<Ref & Pick<rows.BackupRow, 'location' | 'state'>>(
+      'SELECT "serverId", "id", "location", "state" FROM "backups"',
     );
-    const inFolder = new Map(known.map((row) => [keyOf(row), row.location === '']));
+    const inFolder = new Map(known.map((row) => [keyOf(row), row.location === '' && row.state !== 'failed']));
     const found = await sweepArchives(dataDir, (serverId, id) => inFolder.get(keyOf({ serverId, id })));
     if (found.length > 0) log.warn({ orphans: found.slice(0, 20) }, 'archives that belong to no backup were found');
     return found;

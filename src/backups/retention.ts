@@ -17,11 +17,11 @@ const PERIODS: readonly [keyof Omit<Retention, 'keepLast'>, (at: number) => stri
   ['monthly', (at) => new Date(at).toISOString().slice(0, 7)],
 ];
 
-type Kept = Pick<BackupRow, 'id' | 'kind' | 'state' | 'createdAt' | 'locked' | 'note'>;
+type Kept = Pick<BackupRow, 'id' | 'kind' | 'state' | 'createdAt' | 'locked' | 'note' | 'treeBytes'>;
 
 /**
- * Which of a server's backups may go: those that no rule keeps. Never a locked one, never the newest good one, nor the
- * newest without a note; never one that is being made or the folder that a restore has replaced.
+ * The backups of a server that no rule keeps. Never a locked one, the newest good one, the newest with files in it or the newest
+ * of those without a note; never one that is being made, or the folder that a restore has replaced.
  */
 export function expired<Row extends Kept>(all: readonly Row[], retention: Retention, at: number): Row[] {
   const failed = all.filter(({ state, createdAt }) => state === 'failed' && createdAt < at - KEPT_FAILED_MS);
@@ -30,8 +30,9 @@ export function expired<Row extends Kept>(all: readonly Row[], retention: Retent
     .filter(({ state, kind }) => state === 'ready' && kind !== 'previous')
     .toSorted((a, b) => b.createdAt - a.createdAt);
   const kept = new Set<Row>(good.slice(0, Math.max(1, retention.keepLast)));
-  const newestWhole = good.find(({ note }) => note === '');
-  if (newestWhole) kept.add(newestWhole);
+  const full = good.filter(({ treeBytes }) => treeBytes > 0);
+  const newestWhole = full.find(({ note }) => note === '');
+  for (const newest of [full[0], newestWhole]) if (newest) kept.add(newest);
   for (const [rule, periodOf] of PERIODS) {
     const seen = new Set<string | number>();
     for (const backup of good) {

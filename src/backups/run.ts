@@ -10,7 +10,8 @@ import { serverNotFound } from '../people/members/owned-servers.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
-import type { Archives } from './archives.ts';
+import { untilStored } from '../store/errors.ts';
+import type { Archives, Made } from './archives.ts';
 import { archivePath, siblingsOf } from './files.ts';
 import type { MaintenanceOptions } from './job.ts';
 import { softwareOf } from './server-software.ts';
@@ -51,6 +52,9 @@ export interface BackupRunOptions extends BackupParts {
   prune: (serverId: string) => Promise<void>;
 }
 
+/** A finished archive, and the note for its owner. */
+type Finished = Made & Pick<BackupRow, 'note'>;
+
 /**
  * Makes a queued backup when its turn comes, and stores the result. A running game is told to save its world and to
  * stop writing meanwhile, and the backup has a note where it did not confirm that; the files of a sleeping one are archived as
@@ -63,24 +67,40 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
   return async function run(row, signal) {
     const { serverId, id } = row;
     try {
-      for (let tries = 1; ; tries++) {
-        await untilStill(serverId, signal);
-        if (await attempt(row, signal)) break;
-        if (tries === TRIES) throw unsettled();
-      }
+      const made = await make(row, signal);
+      const fields = { ...made, state: 'ready', finishedAt: clock.now() } as const;
+      const ready = () =>
+        store.write(async (tx) => {
+          if (await patchBackup(tx, row, fields, ['running'])) await uploads.owe(tx, row);
+        });
+      await untilStored(ready, clock, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      return await fail(row, error, signal).catch((cause: unknown) => {
+        if (!signal.aborted) log.error({ server: serverId, backup: id, err: cause }, 'a failure could not be stored');
+      });
+    }
+    // The backup is stored as ready. An error from here on is no failure of the backup.
+    try {
       publish(serverId, { id, state: 'ready', percent: 100 });
       uploads.kick();
       await prune(serverId);
     } catch (error) {
-      if (signal.aborted) return;
-      await fail(row, error).catch((cause: unknown) => {
-        log.error({ server: serverId, backup: id, err: cause }, 'what became of a backup could not be stored');
-      });
+      log.warn({ server: serverId, err: error }, 'expired backups could not be removed; the next backup tries again');
     }
   };
 
-  /** False where the server did not keep still for it. */
-  async function attempt(row: BackupRow, signal: AbortSignal): Promise<boolean> {
+  async function make(row: BackupRow, signal: AbortSignal): Promise<Finished> {
+    for (let tries = 1; tries <= TRIES; tries++) {
+      await untilStill(row.serverId, signal);
+      const made = await attempt(row, signal);
+      if (made !== undefined) return made;
+    }
+    throw unsettled();
+  }
+
+  /** Undefined if the server was started or stopped meanwhile. */
+  async function attempt(row: BackupRow, signal: AbortSignal): Promise<Finished | undefined> {
     const { serverId, id } = row;
     const progress = (percent: number) => {
       publish(serverId, { id, state: 'running', percent });
@@ -89,7 +109,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
     try {
       return await archives.make(row, { signal, progress }, async ({ archive, prepare }) => {
         const now = await servers.get(serverId);
-        if (!now || !(await isStill(now))) return false;
+        if (!now || !(await isStill(now))) return undefined;
         const moved = new AbortController();
         const unobserve = servers.observe((changed, then) => {
           if (changed === serverId && !isSame(now, then)) moved.abort(MOVED);
@@ -106,14 +126,10 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
           const save = () => saving.off(serverId, now.context.rcon, until);
           const note = now.state === 'running' ? await prepare(save, until) : '';
           await at('saved');
-          const finished = await archive(moved.signal);
+          const finished = await archive(moved.signal, now.context.bakedAt !== null);
           await at('archived');
           moved.signal.throwIfAborted();
-          const fields = { ...finished, note, state: 'ready', finishedAt: clock.now() } as const;
-          await store.write(async (tx) => {
-            if (await patchBackup(tx, row, fields, ['running'])) await uploads.owe(tx, row);
-          });
-          return true;
+          return { ...finished, note };
         } finally {
           unobserve();
           if (now.state === 'running') await again(serverId);
@@ -121,15 +137,15 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
       });
     } catch (error) {
       if (signal.aborted || !isMoved(error)) throw error;
-      return false;
+      return undefined;
     }
   }
 
   /** Tells the game to save again. If it cannot be told at once, further tries run in the background. */
   async function again(serverId: string): Promise<void> {
-    const now = await servers.get(serverId);
-    const rcon = now?.state === 'running' ? now.context.rcon : null;
     try {
+      const now = await servers.get(serverId);
+      const rcon = now?.state === 'running' ? now.context.rcon : null;
       if (rcon) return await saving.on(serverId, rcon);
     } catch (error) {
       log.warn({ server: serverId, err: error }, 'a game did not hear that it may save again');
@@ -152,12 +168,14 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
     return state === 'running' || (isTagged(state, 'at-rest') && !(await engine.inspect(row.id))?.up);
   }
 
-  async function fail(row: BackupRow, error: unknown): Promise<void> {
+  /** Stores the failure before it removes the archive: a row that says `ready` always has one. */
+  async function fail(row: BackupRow, error: unknown, signal: AbortSignal): Promise<void> {
     const { serverId, id } = row;
     log.warn({ server: serverId, backup: id, err: error }, 'a backup failed');
-    await rm(archivePath(dataDir, serverId, id), { force: true });
     const fields = { state: 'failed', error: sentenceOf(error), finishedAt: clock.now() } as const;
-    await store.write((tx) => patchBackup(tx, row, fields, ['queued', 'running']));
+    const failed = () => store.write((tx) => patchBackup(tx, row, fields, ['queued', 'running', 'failed']));
+    if (!(await untilStored(failed, clock, signal))) return;
+    await rm(archivePath(dataDir, serverId, id), { force: true });
     publish(serverId, { id, state: 'failed', percent: 0, error: fields.error });
   }
 }

@@ -86,7 +86,7 @@ export class Funds {
   async enforce(unpaid: readonly UnpaidFlat[]): Promise<void> {
     const { store, clock } = this.#options;
     const at = clock.now();
-    const calls = new Map<string, () => Promise<void>>();
+    const calls = new Map<string, () => void>();
     for (const wallet of await listSpentWallets(store, monthOf(at))) {
       if (capReached(wallet, at)) await this.#tellOfCap(wallet, at);
       const end = endOf(wallet, at);
@@ -99,7 +99,7 @@ export class Funds {
     }
     for (const key of this.#lastCalls.keys()) if (!calls.has(key)) this.#lastCalls.cancel(key);
     // Warned once: servers that start and players who join meanwhile are stopped with the others.
-    for (const [key, warn] of calls) if (!this.#lastCalls.has(key)) await warn();
+    for (const [key, warn] of calls) if (!this.#lastCalls.has(key)) warn();
   }
 
   close(): void {
@@ -140,10 +140,10 @@ export class Funds {
     }, 0);
   }
 
-  async #warnMetered(accountId: string, end: End): Promise<void> {
+  #warnMetered(accountId: string, end: End): void {
     const { store, clock, log } = this.#options;
     log.info({ account: accountId, why: end }, 'servers of this account stop in a minute');
-    await this.#lastCalls.begin(accountId, {
+    this.#lastCalls.begin(accountId, {
       graceMs: GRACE_MS,
       warning: WARNINGS[end],
       servers: () => this.#awake(({ row }) => row.accountId === accountId && row.plan === 'metered'),
@@ -155,10 +155,10 @@ export class Funds {
     });
   }
 
-  async #warnFlat(serverId: string, short: End): Promise<void> {
+  #warnFlat(serverId: string, short: End): void {
     const { store, clock, prices, log } = this.#options;
     log.info({ server: serverId, why: short }, 'this server cannot be paid for, and stops in a minute');
-    await this.#lastCalls.begin(`flat ${serverId}`, {
+    this.#lastCalls.begin(`flat ${serverId}`, {
       graceMs: GRACE_MS,
       warning: WARNINGS[short],
       servers: () => this.#awake(({ row }) => row.id === serverId),

@@ -81,7 +81,7 @@ export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
     if (state !== 'running') return;
     if (!lastCalls.has(id)) {
       log.info({ server: id, overBytes }, `a server stops: ${cause.note}`);
-      await lastCalls.begin(id, {
+      lastCalls.begin(id, {
         graceMs: DISK_GRACE_MS,
         warning: WARNING,
         servers: () => servers.live().filter((each) => each.row.id === id && each.state === 'running'),

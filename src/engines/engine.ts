@@ -124,8 +124,11 @@ export interface Engine {
   install(spec: GameSpec, signal: AbortSignal): Promise<void>;
   /** Makes the game run: resolves once its process runs (not: once it is ready). A running one is left alone and returned. */
   boot(spec: GameSpec, signal: AbortSignal): Promise<Game>;
-  /** Asks the game to end, waits up to `graceMs`, then kills. Resolves when it is gone; at once if it is not there. */
-  halt(serverId: string, graceMs: number): Promise<void>;
+  /**
+   * Asks the game to end, waits up to `graceMs`, then kills. Resolves when it is gone; at once if it is not there. Rejects once
+   * `signal` fires, and then leaves the game as it is.
+   */
+  halt(serverId: string, graceMs: number, signal?: AbortSignal): Promise<void>;
   kill(serverId: string): Promise<void>;
   /** Removes every trace of the server from the engine (container, network, kept logs). The data root is not the engine's. */
   erase(serverId: string): Promise<void>;

@@ -33,7 +33,8 @@ export async function withTimeout<T, L = never>(
 }
 
 /** What `work` settles with; rejects with the signal's reason once that fires. The work itself may serve others and goes on. */
-export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return await work;
   const { promise, reject } = Promise.withResolvers<never>();
   const aborted = () => reject(signal.reason as Error);
   if (signal.aborted) aborted();

@@ -15,10 +15,11 @@ import { settleBans } from '../game/players/settle-bans.ts';
 import { dataRoot, eraseDataRoot } from '../jail/data-root.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Log } from '../kernel/log.ts';
+import { createKeyedMutex } from '../kernel/mutex.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
-import { abortable } from '../kernel/timeout.ts';
+import { abortable, withTimeout } from '../kernel/timeout.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { setAlarm } from './alarms.ts';
 import { type Diagnose, type DiagnoserOptions, createDiagnoser } from './failures/diagnoser.ts';
@@ -87,12 +88,16 @@ const SIGNAL_MS = MINUTE_MS;
 const GRACE_MS = 45_000;
 /** An engine waits longer than the machine, so that it is the machine that kills, and knows. */
 const BEHIND_DEADLINE_MS = 15_000;
+/** An effect that was called off has this long to end before the next one begins; one call of an engine takes a minute at most. */
+const SETTLE_MS = 90_000;
 /** What the runner in the game's image says where it was the first to lose patience. */
 const RUNNER_KILLED = /Took too long, so killing server process/;
 
 /**
  * Each effect says "make it so" and may be run again from the start at any time, as after a crash of this process. All wait
- * for the commit of the snapshot that asked for them, heed `signal`, and reject with a Failure that an owner can read.
+ * for the commit of the snapshot that asked for them, heed `signal` between any two steps, and reject with a Failure that an
+ * owner can read. Effects of one server never overlap: each waits for the end of the one before it, which `signal` has called
+ * off. So what an effect does to "the game" of its server, it does to the game that it saw first.
  */
 export function createEffects(options: EffectsOptions): (host: EffectHost) => Effects {
   return (host) => new ServerEffects(options, host).actors();
@@ -104,6 +109,7 @@ class ServerEffects {
   readonly #artefacts: CrashArtefactReader;
   readonly #diagnose: Diagnose;
   readonly #maintain: Maintain;
+  readonly #withLock = createKeyedMutex();
 
   constructor(options: EffectsOptions, host: EffectHost) {
     this.#options = options;
@@ -118,9 +124,9 @@ class ServerEffects {
     return {
       install: this.#effect((id, signal) => this.#install(id, signal)),
       boot: this.#effect((id, signal) => this.#boot(id, signal)),
-      halt: this.#effect<Finished, { kill: boolean }>((id, _, { kill }) => this.#halt(id, kill)),
+      halt: this.#effect<Finished, { kill: boolean }>((id, signal, { kill }) => this.#halt(id, kill, signal)),
       maintain: this.#effect<Maintained, { jobId: string }>((id, signal, { jobId }) => this.#doJob(id, jobId, signal)),
-      erase: this.#effect((id) => this.#erase(id)),
+      erase: this.#effect((id, signal) => this.#erase(id, signal)),
       watch: fromCallback<ServerEvent, { id: string }>(({ input: { id }, sendBack }) =>
         sampleEvery(this.#options, this.#host, id, sendBack),
       ),
@@ -138,12 +144,26 @@ class ServerEffects {
     };
   }
 
-  /** One that waits for the commit first. */
+  /** One that waits for the commit first, and then for the effect of this server before it. */
   #effect<Output, Input = unknown>(run: (id: string, signal: AbortSignal, input: Input) => Promise<Output>) {
     return fromPromise<Output, Input & { id: string }>(async ({ input, signal }) => {
-      await this.#host.committed(input.id, signal);
-      return await run(input.id, signal, input);
+      const { id } = input;
+      await this.#host.committed(id, signal);
+      return await this.#withLock(id, () => this.#endingOnceCalledOff(id, run(id, signal, input), signal), signal);
     });
+  }
+
+  /** What `work` settles with. Once `signal` fires, nobody waits for it longer than `SETTLE_MS`. */
+  #endingOnceCalledOff<T>(id: string, work: Promise<T>, signal: AbortSignal): Promise<T> {
+    const { clock, log } = this.#options;
+    const calledOff = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => calledOff.resolve(), { once: true });
+    const late = (): never => {
+      log.error({ server: id }, `what was called off for ${id} has not ended; going on without it`);
+      throw signal.reason;
+    };
+    const soon = calledOff.promise.then(() => withTimeout(work, SETTLE_MS, { clock, late }));
+    return Promise.race([work, soon]);
   }
 
   async #install(id: string, signal: AbortSignal): Promise<Finished> {
@@ -152,8 +172,11 @@ class ServerEffects {
     try {
       await this.#artefacts.begin(id);
       await mayRun?.(row);
+      signal.throwIfAborted();
       await this.#prepare(row, rconPassword(id));
+      signal.throwIfAborted();
       await forgetBuild(dataRoot(dataDir, id), owner);
+      signal.throwIfAborted();
       await this.#installCore(row, signal);
     } catch (error) {
       signal.throwIfAborted();
@@ -211,9 +234,12 @@ class ServerEffects {
     const { row, context } = this.#host.now(id) ?? { row: this.#rowOf(id), context: undefined };
     const since = context?.wokenAt ?? clock.now();
     const { before, last } = await this.#artefacts.begin(id);
+    signal.throwIfAborted();
     const rconPassword = before?.up ? this.#options.rconPassword(id) : await this.#beforeBoot(row, signal);
     const build = await notedBuild(dataRoot(dataDir, id), row);
-    const game = await engine.boot(await this.#specOf(row, gameSpec, build), signal);
+    const spec = await this.#specOf(row, gameSpec, build);
+    signal.throwIfAborted();
+    const game = await engine.boot(spec, signal);
     signal.throwIfAborted();
     await untilReady({
       ...this.#options,
@@ -226,6 +252,7 @@ class ServerEffects {
       signal,
       progress: (phase, percent) => this.#host.tell(id, { type: 'PROGRESS', phase, percent }),
     });
+    signal.throwIfAborted();
     if (game.game === null) throw new EngineError('unknown', 'the engine gave the game no address');
     const at = clock.now();
     if (build === undefined) await this.#keepBuild(row);
@@ -239,9 +266,14 @@ class ServerEffects {
     const { engine, mods, owner, mayRun, rconPassword, newRconPassword } = this.#options;
     const root = dataRoot(this.#options.dataDir, row.id);
     await mayRun?.(row);
+    signal.throwIfAborted();
     const password = (await newRconPassword?.(row.id)) ?? rconPassword(row.id);
+    signal.throwIfAborted();
     await this.#prepare(row, password);
-    await settleBans(root, await engine.proxyAddresses(), owner);
+    const addresses = await engine.proxyAddresses();
+    signal.throwIfAborted();
+    await settleBans(root, addresses, owner);
+    signal.throwIfAborted();
     await mods?.settle(row.id, signal);
     return password;
   }
@@ -290,22 +322,25 @@ class ServerEffects {
     });
   }
 
-  async #halt(id: string, kill: boolean): Promise<Finished> {
+  async #halt(id: string, kill: boolean, signal: AbortSignal): Promise<Finished> {
     const { engine, clock } = this.#options;
     const after = kill ? null : await lastPosition(engine, id);
-    await this.#haltGame(id, kill);
+    signal.throwIfAborted();
+    await this.#haltGame(id, kill, signal);
     const killed = !kill && (await linesBehind(engine, id, after)).some((line) => RUNNER_KILLED.test(line));
     return { at: clock.now(), ...(killed && { killed }) };
   }
 
-  async #haltGame(id: string, kill: boolean): Promise<void> {
+  async #haltGame(id: string, kill: boolean, signal: AbortSignal): Promise<void> {
     const { engine, console, management, clock } = this.#options;
     const game = await engine.inspect(id);
+    signal.throwIfAborted();
     const { cause, deadlineAt } = this.#host.now(id)?.context ?? { cause: undefined, deadlineAt: null };
     const until = cause?.id === HUNG.id || deadlineAt === null ? clock.now() + GRACE_MS : deadlineAt;
     if (kill) await engine.kill(id);
-    else if (game?.up) await this.#saveAndStop(game, until - SIGNAL_MS);
-    await engine.halt(id, Math.max(0, until - clock.now()) + BEHIND_DEADLINE_MS);
+    else if (game?.up) await this.#saveAndStop(game, until - SIGNAL_MS, signal);
+    signal.throwIfAborted();
+    await engine.halt(id, Math.max(0, until - clock.now()) + BEHIND_DEADLINE_MS, signal);
     if (game?.rcon) console.release(game.rcon);
     if (game?.management) management.release(game.management);
   }
@@ -314,17 +349,18 @@ class ServerEffects {
    * Asks the game to save and end by itself, which no signal can do for every core, and waits for that. Failing that, the
    * engine's halt does.
    */
-  async #saveAndStop({ serverId: id, rcon }: Game, until: number): Promise<void> {
+  async #saveAndStop({ serverId: id, rcon }: Game, until: number, signal: AbortSignal): Promise<void> {
     const { engine, console, clock, log } = this.#options;
     if (rcon === null) return;
     const password = this.#options.rconPassword(id);
     try {
-      await console.run(rcon, password, 'save-all flush');
-      await console.run(rcon, password, 'stop');
+      await abortable(console.run(rcon, password, 'save-all flush'), signal);
+      await abortable(console.run(rcon, password, 'stop'), signal);
     } catch (error) {
+      signal.throwIfAborted();
       return log.debug({ server: id, err: error }, 'console did not take the stop; halting without it');
     }
-    for (; clock.now() < until; await sleep(clock, 250)) {
+    for (; clock.now() < until; await sleep(clock, 250, signal)) {
       if (!(await engine.inspect(id))?.up) return;
     }
   }
@@ -341,11 +377,16 @@ class ServerEffects {
     }
   }
 
-  async #erase(id: string): Promise<Finished> {
+  async #erase(id: string, signal: AbortSignal): Promise<Finished> {
     const { engine, clock, dataDir, erasers } = this.#options;
-    await this.#haltGame(id, true);
+    await this.#haltGame(id, true, signal);
+    signal.throwIfAborted();
     await engine.erase(id);
-    for (const eraser of erasers) await eraser(id);
+    for (const eraser of erasers) {
+      signal.throwIfAborted();
+      await eraser(id);
+    }
+    signal.throwIfAborted();
     await eraseDataRoot(dataDir, id);
     this.#artefacts.forget(id);
     return { at: clock.now() };

@@ -22,8 +22,8 @@ export interface LastCalls {
   /** Keys of those that have been warned and not yet stopped. */
   keys(): string[];
   has(key: string): boolean;
-  /** Warns, and stops after the grace. Resolves when everybody was told, or could not be. */
-  begin(key: string, call: LastCall): Promise<void>;
+  /** Warns, and stops after the grace. A console that hangs delays nothing. */
+  begin(key: string, call: LastCall): void;
   /** The grace of a key is over now; nothing happens where there is none. */
   cutShort(key: string): void;
   /** No stop follows. */
@@ -72,10 +72,10 @@ export function createLastCalls(options: LastCallOptions): LastCalls {
   return {
     keys: () => [...begun.keys()],
     has: (key) => begun.has(key),
-    async begin(key, call) {
+    begin(key, call) {
       cancel(key);
       begun.set(key, { call, cancel: clock.at(clock.now() + call.graceMs, () => void stop(key)) });
-      await warnPlayers(call.servers(), call.warning, options);
+      void warnPlayers(call.servers(), call.warning, options);
     },
     cutShort: (key) => void stop(key),
     cancel,

@@ -37,13 +37,16 @@ export async function onItsNode<T>(of: StartOnNode, start: (signal: AbortSignal)
   const over = new AbortController();
   const within = AbortSignal.any([signal, over.signal]);
   const node = followNode(nodes, of.id);
+  const starting = start(within);
   try {
-    return await Promise.race([start(within), untilGone(of, node, within)]);
+    return await Promise.race([starting, untilGone(of, node, within)]);
   } catch (error) {
     if (error instanceof GameEnded && !signal.aborted && node.wasAway()) throw new MachineGone(node.name());
     throw error;
   } finally {
     over.abort();
+    // Nothing of this start may go on beside the next one.
+    await starting.catch(() => {});
   }
 }
 

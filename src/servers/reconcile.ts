@@ -153,6 +153,7 @@ class Comparison {
   /** Asks the engine anew, since an event may be older than what happened after it. */
   async #compare(id: string, missed: boolean): Promise<void> {
     const { engine, servers, clock, dataDir, onLook } = this.#options;
+    const before = await servers.get(id);
     const game = await engine.inspect(id);
     const at = clock.now();
     if (game?.up && game.game !== null) {
@@ -160,6 +161,8 @@ class Comparison {
     }
     const now = await servers.get(id);
     if (now?.state !== 'running' || game?.up) return;
+    // The engine may have shown the run before this one.
+    if (before?.state !== 'running' || before.context.readyAt !== now.context.readyAt) return this.#compare(id, missed);
     const { logAfter, wokenAt } = now.context;
     const lines = sinceReady(await linesBehind(engine, id, logAfter));
     const report = await newestCrashReport(dataRoot(dataDir, id), wokenAt ?? at);

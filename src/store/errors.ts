@@ -1,5 +1,9 @@
 import { QueryFailedError } from 'typeorm';
+import type { Clock } from '../kernel/clock.ts';
+import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
+
+const RETRY_MS = 1_000;
 
 /** SQLite: locked, out of space or out of reach. https://www.sqlite.org/rescode.html */
 const SQLITE_TROUBLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|NOMEM|INTERRUPT|PROTOCOL)/;
@@ -28,6 +32,27 @@ export function unavailable(cause: unknown): StatusError {
   return full
     ? new StatusError('UNAVAILABLE', 'DISK_FULL', 'The disk is full: nothing was changed.', { cause })
     : new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'The database cannot be used now; try again.', { cause });
+}
+
+/**
+ * Repeats a write every second while the database cannot be used. The write must be idempotent. Rejects with any other error,
+ * and when `signal` fires.
+ */
+export async function untilStored<T>(write: () => Promise<T>, clock: Clock, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error instanceof StatusError) || error.code !== 'UNAVAILABLE') throw error;
+    }
+    await sleep(clock, RETRY_MS, signal);
+  }
+}
+
+/** A write that is stored or not: the database went away during its commit. */
+export function unconfirmed(cause: unknown): StatusError {
+  const sentence = 'The database did not confirm the change. Look whether it was made before you try again.';
+  return new StatusError('UNAVAILABLE', 'STORE_UNCONFIRMED', sentence, { cause });
 }
 
 /** Whether a row was refused because another one has its key. */

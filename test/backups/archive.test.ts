@@ -284,8 +284,8 @@ test('whatever is changed in an archive, it is not taken', async (t) => {
 
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 10, 20, 12);
-const good = (id: string, createdAt: number, locked = false, note = '') =>
-  ({ id, kind: 'manual', state: 'ready', createdAt, locked, note }) as const;
+const good = (id: string, createdAt: number, locked = false, note = '', treeBytes = 1) =>
+  ({ id, kind: 'manual', state: 'ready', createdAt, locked, note, treeBytes }) as const;
 
 test('R-08 retention: never a locked one, never the newest good one, with a note or without, and as many as each rule says', (t) => {
   const backup = fc.record({
@@ -295,6 +295,7 @@ test('R-08 retention: never a locked one, never the newest good one, with a note
     createdAt: fc.integer({ min: NOW - 400 * 24 * HOUR, max: NOW }),
     locked: fc.boolean(),
     note: fc.constantFrom('', 'not confirmed'),
+    treeBytes: fc.constantFrom(0, 1),
   });
   const count = fc.integer({ min: 0, max: 12 });
   const retention = fc.record({ keepLast: count, hourly: count, daily: count, weekly: count, monthly: count });
@@ -308,10 +309,11 @@ test('R-08 retention: never a locked one, never the newest good one, with a note
         if (each.locked || each.kind === 'previous' || each.state !== 'ready') return false;
       }
       if (newest.slice(0, Math.max(1, rules.keepLast)).some((each) => gone.has(each))) return false;
-      const newestWhole = newest.find(({ note }) => note === '');
-      if (newestWhole && gone.has(newestWhole)) return false;
+      const withContent = newest.filter(({ treeBytes }) => treeBytes > 0);
+      const newestWhole = withContent.find(({ note }) => note === '');
+      if ([withContent[0], newestWhole].some((each) => each && gone.has(each))) return false;
       const kept = ready.filter((each) => !gone.has(each) && !each.locked);
-      const most = Math.max(1, rules.keepLast) + 1 + rules.hourly + rules.daily + rules.weekly + rules.monthly;
+      const most = Math.max(1, rules.keepLast) + 2 + rules.hourly + rules.daily + rules.weekly + rules.monthly;
       return Object.values(rules).every((value) => value === 0) || kept.length <= most;
     }),
   );
@@ -341,6 +343,16 @@ test('R-08 retention: the newest of each hour, day, week and month', (t) => {
     unsure[0],
     good('older', -1),
   ]);
+});
+
+test('retention: ten empty backups do not push out the newest one with content', (t) => {
+  const empty = Array.from({ length: 10 }, (_, n) => good(`empty ${n}`, NOW - n, false, '', 0));
+  const older = [good('newest', NOW - HOUR), good('oldest', NOW - 2 * HOUR)];
+  const rules = { keepLast: 10, hourly: 0, daily: 0, weekly: 0, monthly: 0 };
+  t.deepEqual(
+    expired([...empty, ...older], rules, NOW).map(({ id }) => id),
+    ['oldest'],
+  );
 });
 
 test('a tree deeper than paths are long is removed whole, and what links in it lead to stays', async (t) => {

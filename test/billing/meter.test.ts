@@ -40,6 +40,22 @@ test('minutes in which a game does not answer are free, whether it comes back or
   t.true(audit.some(({ action, detail }) => action === 'usage.writeOff' && detail.includes('did not answer')));
 });
 
+test('a game whose console hangs delays neither the charges of others nor its own stop on an empty wallet', async (t) => {
+  const it = await metered(t, { creditMicros: cost(3) });
+  t.timeout(60_000);
+  await awake(it);
+  const answer = it.games.run.bind(it.games);
+  let warned = 0;
+  it.games.run = (address, password, command) => {
+    if (!command.startsWith('say ')) return answer(address, password, command);
+    warned += 1;
+    return new Promise(() => {});
+  };
+  await it.minutes(5);
+  t.is(warned, 1);
+  t.is((await it.servers.get('abc'))?.state, 'hibernated');
+});
+
 test('B-02: each minute is charged once, whatever restarts and however the clock is set', async (t) => {
   const it = await metered(t);
   await awake(it);

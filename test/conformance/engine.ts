@@ -204,6 +204,20 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     t.is(await engine.inspect('alpha'), undefined);
   });
 
+  holds('a halt that is called off ends nothing', async (t, { engine, spec }) => {
+    await engine.boot(spec('alpha', { ignoreStop: true, print: ['deaf'] }), never);
+    await printed(t, engine, 'alpha', ['deaf']);
+    const stop = new AbortController();
+    const halted = engine.halt('alpha', 240_000, stop.signal);
+    // The game has been asked by then, or not yet: both must hold.
+    setTimeout(() => stop.abort(), 300);
+    await t.throwsAsync(halted, { name: 'AbortError' });
+    t.true((await engine.inspect('alpha'))?.up);
+    await engine.kill('alpha');
+    t.is(await engine.inspect('alpha'), undefined);
+    await t.throwsAsync(engine.halt('alpha', 1_000, AbortSignal.abort()), { name: 'AbortError' });
+  });
+
   holds('a crash shows its code until the next boot, which begins anew', async (t, { engine, spec }) => {
     const began = Date.now();
     await engine.boot(spec('alpha', { exitCode: 3, print: ['boom'] }), never);

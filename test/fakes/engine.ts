@@ -234,8 +234,9 @@ function engineOn(world: World, options: Required<FakeEngineOptions>): FakeEngin
       return structuredClone(begin(spec, false).game);
     },
 
-    async halt(serverId, graceMs) {
+    async halt(serverId, graceMs, signal) {
       reach();
+      signal?.throwIfAborted();
       const run = runs.get(serverId);
       if (!run) return;
       const script = world.scripts.get(serverId) ?? {};
@@ -247,8 +248,9 @@ function engineOn(world: World, options: Required<FakeEngineOptions>): FakeEngin
       const late = run.game.up && !script.ignoreStop && stopMs > 0 ? clock.at(clock.now() + stopMs, obey) : () => {};
       if (run.game.up && !script.ignoreStop && stopMs === 0) obey();
       const cancel = clock.at(clock.now() + graceMs, () => end(run, { code: 137, oomKilled: false, at: clock.now() }));
-      await gone(run);
+      await gone(run, signal);
       cancel();
+      if (run.game.up && signal?.aborted) throw signal.reason;
       late();
       if (runs.get(serverId) === run) runs.delete(serverId);
     },

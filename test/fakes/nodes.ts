@@ -60,7 +60,7 @@ export function onNodes(
 
   return {
     ...engine,
-    halt: ending((id, graceMs: number) => engine.halt(id, graceMs)),
+    halt: ending((id, graceMs: number, signal?: AbortSignal) => engine.halt(id, graceMs, signal)),
     kill: ending((id) => engine.kill(id)),
     erase: ending((id) => engine.erase(id)),
     async boot(spec, signal) {

@@ -90,8 +90,10 @@ export interface WorldOptions {
   minecraftEula?: 'ask' | 'accept' | undefined;
   /** What else is cleared away with a server. */
   erasers?: readonly ((id: string) => Promise<void>)[];
-  /** What brings mods and packs into servers' folders. */
-  content?: (base: Pick<World, 'store' | 'clock' | 'dataDir' | 'lock'>) => Pick<EffectsOptions, 'mods' | 'installPack'>;
+  /** Brings mods and packs into servers' folders, and renews console passwords. */
+  content?: (
+    base: Pick<World, 'store' | 'clock' | 'dataDir' | 'lock'>,
+  ) => Pick<EffectsOptions, 'mods' | 'installPack' | 'newRconPassword'>;
 }
 
 export async function world(t: ExecutionContext, options: WorldOptions = {}): Promise<World> {

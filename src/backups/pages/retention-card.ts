@@ -8,7 +8,7 @@ import { countText, listText } from '../../web/text.ts';
 import { expired } from '../retention.ts';
 import type { BackupRow } from '../rows.ts';
 
-type Row = Pick<BackupRow, 'id' | 'kind' | 'state' | 'createdAt' | 'locked' | 'note'>;
+type Row = Pick<BackupRow, 'id' | 'kind' | 'state' | 'createdAt' | 'locked' | 'note' | 'treeBytes'>;
 type Retention = ReplyOf<'ListBackups'>['retention'];
 
 /** The numbers of the form, with their labels. */
@@ -63,8 +63,9 @@ export async function goingBy({ call, server: { id }, now }: ServerRequest, form
   const typed = retentionIn(form);
   if (typed.some(([, text]) => !/^\d{1,4}$/.test(text))) return 0;
   const { backups, retention } = await call('ListBackups', { id });
-  const rows = backups.map(({ id: backupId, kind, state, createdAt, locked, note }) => {
-    return { id: backupId, kind, state, createdAt: Date.parse(createdAt ?? ''), locked, note } as Row;
+  const rows = backups.map(({ id: backupId, kind, state, createdAt, locked, note, treeBytes }) => {
+    const fields = { id: backupId, kind, state, locked, note };
+    return { ...fields, createdAt: Date.parse(createdAt ?? ''), treeBytes: Number(treeBytes) } as Row;
   });
   const wanted = Object.fromEntries(typed.map(([name, text]) => [name, Number(text)])) as unknown as Retention;
   const already = new Set(expired(rows, retention, now));

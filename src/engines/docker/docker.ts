@@ -111,16 +111,19 @@ class DockerEngine implements Engine {
       await this.#withLock(serverId, () => this.#discard(serverId, id));
     }, signal);
 
-  readonly halt: Engine['halt'] = (serverId, graceMs) =>
-    translated(() =>
-      this.#withLock(serverId, async () => {
+  readonly halt: Engine['halt'] = (serverId, graceMs, signal) =>
+    translated(() => {
+      const work = async () => {
         const found = await this.#containers.find(serverId);
         if (!found) return;
+        signal?.throwIfAborted();
         await this.#containers.resume(found);
-        if (found.State.Running) await this.#containers.stop(found.Id, graceMs);
+        // Docker goes on with the stop of this one container, also where nobody waits for it any more.
+        if (found.State.Running) await abortable(this.#containers.stop(found.Id, graceMs), signal);
         await this.#discard(serverId, found.Id);
-      }),
-    );
+      };
+      return this.#withLock(serverId, work, signal);
+    }, signal);
 
   // First outside the lock, so that it cuts a waiting halt short; then inside, to remove just the container that it
   // killed.

@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../../kernel/clock.ts';
-import { withTimeout } from '../../kernel/timeout.ts';
+import { abortable, withTimeout } from '../../kernel/timeout.ts';
 import { EngineError, type EngineEvent, type Exit, type GameSpec } from '../engine.ts';
 import type { Command, GamePorts } from './command.ts';
 import { gameProcessOf } from './family.ts';
@@ -153,12 +153,15 @@ export class ProcessGames {
     return started;
   }
 
-  /** Asks a run's process to end, kills it and what it has started when `graceMs` have passed, and waits for its end. */
-  async stop(run: Run, graceMs: number, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  /**
+   * Asks a run's process to end, kills it and what it has started when `graceMs` have passed, and waits for its end. Rejects once
+   * `calledOff` fires, and kills nothing then.
+   */
+  async stop(run: Run, graceMs: number, signal: NodeJS.Signals = 'SIGTERM', calledOff?: AbortSignal): Promise<void> {
     const live = this.#live.get(run.token);
     if (!live || run.pid === null) return;
     send(await gameProcessOf(run.pid), signal);
-    if (!(await this.#endsWithin(live, graceMs))) {
+    if (!(await abortable(this.#endsWithin(live, graceMs), calledOff))) {
       send(-run.pid, 'SIGKILL');
       if (!(await this.#endsWithin(live, KILL_MS))) {
         throw unkillable();
@@ -224,9 +227,9 @@ export class ProcessGames {
 
   /**
    * Ends the processes of a damaged run file, within `graceMs` or by force: two games of one server would corrupt its
-   * world.
+   * world. Rejects once `signal` fires.
    */
-  async endForgotten(serverId: string, graceMs: number): Promise<void> {
+  async endForgotten(serverId: string, graceMs: number, signal?: AbortSignal): Promise<void> {
     // Reading the file is what finds the damage.
     await this.#runs.read(serverId);
     if (!this.#runs.isDamaged(serverId)) return;
@@ -240,6 +243,7 @@ export class ProcessGames {
     for (let pids = await left(); pids.length > 0; pids = await left()) {
       const late = performance.now() - end;
       if (late > KILL_MS) throw unkillable();
+      signal?.throwIfAborted();
       if (late >= 0) for (const pid of pids) send(pid, 'SIGKILL');
       await sleep(FORGOTTEN_POLL_MS);
     }

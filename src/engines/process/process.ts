@@ -138,17 +138,15 @@ class ProcessEngine implements Engine {
       });
     }, signal);
 
-  readonly halt: Engine['halt'] = (serverId, graceMs) =>
-    translated(() =>
-      this.#changing(
-        serverId,
-        async () => {
-          const found = await this.#games.find(serverId);
-          if (found) await this.#discard(found, Math.max(1, graceMs));
-        },
-        graceMs,
-      ),
-    );
+  readonly halt: Engine['halt'] = (serverId, graceMs, signal) =>
+    translated(() => {
+      const work = async () => {
+        const found = await this.#games.find(serverId);
+        signal?.throwIfAborted();
+        if (found) await this.#discard(found, Math.max(1, graceMs), signal);
+      };
+      return this.#changing(serverId, work, graceMs, signal);
+    }, signal);
 
   // First outside the lock, so that it cuts a waiting halt short; then inside, to discard just the run that it killed.
   readonly kill: Engine['kill'] = (serverId) =>
@@ -234,12 +232,18 @@ class ProcessEngine implements Engine {
   }
 
   /** Makes one change of a server's run at a time, after the processes of a damaged run file have ended. */
-  #changing<T>(serverId: string, work: () => Promise<T>, graceMs = FORGOTTEN_GRACE_MS): Promise<T> {
-    return this.#withLock(serverId, async () => {
+  #changing<T>(
+    serverId: string,
+    work: () => Promise<T>,
+    graceMs = FORGOTTEN_GRACE_MS,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const change = async () => {
       await this.#games.untilShown(serverId);
-      await this.#games.endForgotten(serverId, graceMs);
+      await this.#games.endForgotten(serverId, graceMs, signal);
       return await work();
-    });
+    };
+    return this.#withLock(serverId, change, signal);
   }
 
   /** Makes a run of this kind, in place of one that has ended, if any; leaves a running one alone. */
@@ -315,8 +319,8 @@ class ProcessEngine implements Engine {
     return exit;
   }
 
-  async #discard(found: Run, graceMs = 0): Promise<void> {
-    await this.#games.stop(found, graceMs, graceMs > 0 ? 'SIGTERM' : 'SIGKILL');
+  async #discard(found: Run, graceMs = 0, signal?: AbortSignal): Promise<void> {
+    await this.#games.stop(found, graceMs, graceMs > 0 ? 'SIGTERM' : 'SIGKILL', signal);
     await this.#runs.remove(found.serverId);
     this.#input.remove(found.serverId);
     this.#releasePorts(found.serverId);

@@ -36,8 +36,11 @@ export interface Services {
   all(): Promise<Task[]>;
   /** Makes a task run for the specification, in place of one that has ended, and returns it. */
   run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Task>;
-  /** Ends a task that runs: SIGTERM, and SIGKILL when `graceMs` (taken as whole seconds) have passed; at once where it is 0. */
-  end(task: Task, graceMs: number): Promise<void>;
+  /**
+   * Ends a task that runs: SIGTERM, and SIGKILL when `graceMs` (taken as whole seconds) have passed; at once if it is 0. `signal`
+   * ends the wait.
+   */
+  end(task: Task, graceMs: number, signal?: AbortSignal): Promise<void>;
   /** Ends at once what runs of a service that is gone: its node was switched off, and has come back with it. */
   endStray(task: Task): Promise<void>;
   /** Removes a service, once nothing of it runs. Rejects where nobody can tell. */
@@ -224,7 +227,7 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
     end,
   };
 
-  async function end(task: Task, graceMs: number): Promise<void> {
+  async function end(task: Task, graceMs: number, signal?: AbortSignal): Promise<void> {
     const id = containerOf(task);
     if (id === undefined || task.NodeID === undefined) return;
     nodes.requireReachable(task);
@@ -234,10 +237,11 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
     if (info?.State.Paused) await unless([404, 409, 500], within(CALL_MS, container.unpause()));
     const ending =
       graceMs > 0 ? container.stop({ t: Math.ceil(graceMs / 1000) }) : container.kill({ signal: 'SIGKILL' });
-    await unless([304, 404, 409], within(graceMs + CALL_MS, ending));
+    await abortable(unless([304, 404, 409], within(graceMs + CALL_MS, ending)), signal);
     // Swarm notes nothing more of a task that it has given up.
     if (task.Status.State === 'orphaned') return;
-    await ended(task, AbortSignal.timeout(NOTED_MS));
+    const noted = AbortSignal.timeout(NOTED_MS);
+    await ended(task, signal ? AbortSignal.any([signal, noted]) : noted);
   }
 }
 

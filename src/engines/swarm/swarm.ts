@@ -225,16 +225,19 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
         await discard();
       }, signal),
 
-    halt: (serverId, graceMs) =>
-      translated(() =>
-        withLock(serverId, async () => {
+    halt: (serverId, graceMs, signal) =>
+      translated(() => {
+        const work = async () => {
           const found = await services.find(serverId);
           if (!found) return;
           const { task } = found;
-          if (task && isUp(task) && nodes.offAt(task) === undefined) await services.end(task, Math.max(1, graceMs));
+          signal?.throwIfAborted();
+          if (task && isUp(task) && nodes.offAt(task) === undefined)
+            await services.end(task, Math.max(1, graceMs), signal);
           await discardNow(serverId);
-        }),
-      ),
+        };
+        return withLock(serverId, work, signal);
+      }, signal),
 
     // First outside the lock, so that it cuts a waiting halt short; then inside, to remove just what it killed.
     kill: (serverId) =>
