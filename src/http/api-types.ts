@@ -3637,7 +3637,7 @@ export interface components {
              * @description When it was woken; absent while it sleeps.
              */
             awakeSince?: string;
-            /** @description Who or what woke it. */
+            /** @description Who or what woke it. On a shared server, `id` is empty if it names another user, key or operator. */
             cause?: {
                 /**
                  * @description `key`, `user`, `player`, `schedule`, `operator` or `system`.
