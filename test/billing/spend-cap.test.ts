@@ -136,3 +136,19 @@ test('a spend cap with stop warns, stops after a minute, and refuses starts unti
   await it.wake('abc');
   t.is((await it.servers.get('abc'))?.state, 'running');
 });
+
+test('a month costs at most one tick more than a cap that stops, and players read of it a minute before', async (t) => {
+  const it = await metered(t);
+  await capped(it, cost(2) - 1, 'stop');
+  await awake(it);
+  await it.minutes(1);
+  const said = () => it.games.commands.some((command) => command.startsWith('abc: say This server has reached'));
+  t.false(said());
+  await it.minutes(1);
+  t.true(said());
+  await it.clock.advance(59_000);
+  t.is((await it.servers.get('abc'))?.state, 'running');
+  await it.reach('abc', 'hibernated');
+  await it.minutes(2);
+  t.is(await it.balance(), CREDIT - cost(2));
+});
