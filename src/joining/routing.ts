@@ -14,6 +14,7 @@ import type { LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
+import { serverNotFound } from '../people/members/owned-servers.ts';
 import type { Meant } from '../servers/api/addresses.ts';
 import type { RouteRow } from '../servers/rows.ts';
 import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
@@ -149,7 +150,7 @@ class Routing implements Routes, Wake {
       if (now?.context.address) return now.context.address;
       // The server is in line now, and its player with it.
       if (now !== null && waitsForRoom(now) && inLine) continue;
-      throw new JoinRefused(now === null ? 'This server is no more.' : kickText(now));
+      throw now === null ? refusalOf(serverNotFound(serverId)) : new JoinRefused(kickText(now));
     }
   }
 

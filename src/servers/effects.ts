@@ -13,6 +13,7 @@ import { forgetBuild, noteBuild, notedBuild } from '../game/installed-build.ts';
 import { prepareDataRoot } from '../game/prepare.ts';
 import { settleBans } from '../game/players/settle-bans.ts';
 import { dataRoot, eraseDataRoot } from '../jail/data-root.ts';
+import type { Address } from '../kernel/address.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Log } from '../kernel/log.ts';
 import { sleep } from '../kernel/sleep.ts';
@@ -25,6 +26,7 @@ import { type Diagnose, type DiagnoserOptions, createDiagnoser } from './failure
 import { asFailure } from './failures/effect-failure.ts';
 import { withPatience } from './failures/engine-patience.ts';
 import type { EffectHost, InstallPack, Maintain, ServerMods } from './effect-host.ts';
+import { sendAway } from './last-call.ts';
 import type { Presence } from './presence.ts';
 import { MachineGone, onItsNode } from './lost-start.ts';
 import { GameEnded, untilReady } from './readiness.ts';
@@ -315,18 +317,26 @@ class ServerEffects {
    * engine's halt does.
    */
   async #saveAndStop({ serverId: id, rcon }: Game, until: number): Promise<void> {
-    const { engine, console, clock, log } = this.#options;
+    const { engine, clock, log } = this.#options;
     if (rcon === null) return;
-    const password = this.#options.rconPassword(id);
+    const run = await this.#sendAway(id, rcon);
     try {
-      await console.run(rcon, password, 'save-all flush');
-      await console.run(rcon, password, 'stop');
+      await run('save-all flush');
+      await run('stop');
     } catch (error) {
       return log.debug({ server: id, err: error }, 'console did not take the stop; halting without it');
     }
     for (; clock.now() < until; await sleep(clock, 250)) {
       if (!(await engine.inspect(id))?.up) return;
     }
+  }
+
+  /** Returns the console of the game, whose players it has kicked. */
+  async #sendAway(id: string, rcon: Address): Promise<(command: string) => Promise<string>> {
+    const run = (command: string) => this.#options.console.run(rcon, this.#options.rconPassword(id), command);
+    const now = this.#host.now(id);
+    if (now) await sendAway(now, run, this.#options);
+    return run;
   }
 
   async #doJob(id: string, jobId: string, signal: AbortSignal): Promise<Maintained> {
@@ -343,6 +353,8 @@ class ServerEffects {
 
   async #erase(id: string): Promise<Finished> {
     const { engine, clock, dataDir, erasers } = this.#options;
+    const game = await engine.inspect(id);
+    if (game?.up && game.rcon) await this.#sendAway(id, game.rcon);
     await this.#haltGame(id, true);
     await engine.erase(id);
     for (const eraser of erasers) await eraser(id);

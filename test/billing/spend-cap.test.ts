@@ -85,7 +85,7 @@ test('who joins a server without money reads a kind sentence, and nothing of the
   t.teardown(() => routing.close());
   const player = { name: 'Steve', uuid: null, ip: '127.0.0.1', protocol: 769 };
   const refused = await t.throwsAsync(() => routing.wake('abc', player, AbortSignal.timeout(60_000)));
-  t.is(refused?.message, 'This server has to rest: its owner has to top up first.');
+  t.is(refused?.message, 'This server is out of credit. Ask its owner.');
   t.deepEqual(it.engine.boots, []);
   await topUp(it, CREDIT);
   const woken = routing.wake('abc', player, AbortSignal.timeout(60_000));

@@ -574,8 +574,9 @@ test('W-12 a ban of the address of a player, by name, is one of where the player
     const told = games.commands.filter((given) => !given.endsWith(': list'));
     return reason === '' ? told.map((given) => given.replace('my-world: ', '')) : reason;
   };
-  const kicked = ['kick Steve You have been IP banned.', 'kick Brother You have been IP banned.'];
+  const kicked = ['Steve', 'Brother'].map((name) => `kick ${name} You have been IP banned. Reason: Took the  torches`);
   t.deepEqual(await run('/ban-ip steve Took the  torches'), ['ban-ip 2001:db8::1 Took the  torches', ...kicked]);
+  t.is(it.addressBans.length, 1, 'proxies hear of it at once');
   t.deepEqual(await run('minecraft:Ban-IP Alex'), [
     'minecraft:Ban-IP 203.0.113.8',
     'kick Alex You have been IP banned.',
@@ -584,7 +585,10 @@ test('W-12 a ban of the address of a player, by name, is one of where the player
   t.is(await run('ban-ip Nobody'), 'PLAYER_NOT_ONLINE');
   t.is(await run('ban-ip Local'), 'PROXY_ADDRESS');
   t.is(await run(`banip ${PROXY_ADDRESS}`), 'PROXY_ADDRESS');
-  for (const other of ['ban-ip', 'ban Steve', 'say ban-ip Steve', 'pardon-ip 203.0.113.8', 'banlist ips']) {
+  it.addressBans.length = 0;
+  for (const other of ['ban-ip', 'ban Steve', 'say ban-ip Steve', 'banlist ips'])
     t.deepEqual(await run(other), [other]);
-  }
+  t.deepEqual(it.addressBans, []);
+  t.deepEqual(await run('pardon-ip 203.0.113.8'), ['pardon-ip 203.0.113.8']);
+  t.deepEqual(it.addressBans, ['my-world']);
 });

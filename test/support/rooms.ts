@@ -221,6 +221,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     typed: console,
     rconPassword,
     joined: (id) => joined.get(id) ?? [],
+    onAddressBan: (id) => addressBans.push(id),
     disk,
     transferSlots,
     outbox: { add: async (_, id, notice) => void notices.push([id, notice]) },
