@@ -44,7 +44,7 @@ export interface EffectsOptions {
   console: Console;
   management: Management;
   /** Who is joined to the games. */
-  presence: Pick<Presence, 'of' | 'forget' | 'isKnown'>;
+  presence: Pick<Presence, 'of' | 'forget' | 'isKnown' | 'follow'>;
   /** What the machines live by: what an effect tells of is an instant of it. */
   clock: SteadyClock;
   log: Log;

@@ -181,6 +181,22 @@ test('a shared server shows what woke it without the id of its owner', async (t)
   for (const cause of named) t.deepEqual(await wake(cause), cause, cause.kind);
 });
 
+test('my servers show at once who joins and who leaves', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  const online = async () => {
+    const { my } = (await it.ok('GET', '/v1/me/servers')) as { my: { playersOnline?: number }[] };
+    return my[0]?.playersOnline;
+  };
+  await it.passUntil(async () => (await online()) === 0, 5_000);
+  it.presence.changed('abc', { inside: 1, knocking: 0 });
+  t.is(await online(), 1);
+  it.presence.changed('abc', { inside: 0, knocking: 0 });
+  t.is(await online(), 0);
+});
+
 test('nobody is invited twice, nor the owner, and there is an end to members', async (t) => {
   const it = await api(t);
   const { invite } = await scene(it);
