@@ -82,7 +82,8 @@ export function sampleEvery(
 
   function followProxies(): void {
     changedAt = clock.now();
-    if (counted !== undefined && !managed.isFollowed()) tell(counted.online + presence.of(id).inside - counted.inside, {});
+    if (counted !== undefined && !managed.isFollowed())
+      tell(counted.online + presence.of(id).inside - counted.inside, {});
   }
 
   function tell(online: number | null, silence: Partial<Silence>): void {
