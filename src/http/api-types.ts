@@ -98,7 +98,7 @@ export interface paths {
         };
         /**
          * Get an account's limits
-         * @description How much RAM the awake servers of the account may have together.
+         * @description How much RAM the servers of the account may have together, asleep or awake.
          *
          *     Needs the scope `servers:read`.
          */
@@ -6116,7 +6116,7 @@ export interface components {
         SetAccountLimitsRequest: {
             /**
              * Format: int32
-             * @description RAM of its awake servers together.
+             * @description RAM of its servers together, asleep or awake.
              */
             maxRamMb?: number;
             /**

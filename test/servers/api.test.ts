@@ -214,6 +214,26 @@ test('more RAM than an account may have is a used-up quota', async (t) => {
   t.deepEqual([status, reason], [429, 'MAX_RAM']);
 });
 
+test('servers of an account have no more RAM together than its limit, which the refusal names: created, from a template or grown', async (t) => {
+  const { ok, call, reach } = await api(t, { config: { maxRamMb: 1_200 } });
+  const create = (id: string, ramMb: number) => call('POST', '/v1/servers', { body: { ...SMALL, id, name: id, ramMb } });
+  const refused = async (answer: ReturnType<typeof call>) => {
+    const { status, reason, json } = await answer;
+    t.deepEqual([status, reason], [429, 'MAX_RAM']);
+    t.regex(String(json['message']), /may have 1200 MB of RAM together/);
+  };
+  t.is((await create('one', 512)).status, 200);
+  await refused(create('two', 689));
+  t.is((await create('two', 600)).status, 200);
+  await refused(call('POST', '/v1/templates/sandbox:createServer', { body: { name: 'three' } }));
+  await refused(call('POST', '/v1/servers/one:update', { body: { ramMb: 601 } }));
+  t.like(await ok('GET', '/v1/servers/one'), { ramMb: 512 });
+  t.like(await ok('POST', '/v1/servers/one:update', { ramMb: 600 }), { ramMb: 600 });
+  await ok('DELETE', '/v1/servers/two');
+  await reach('two', 'gone');
+  t.is((await create('three', 600)).status, 200);
+});
+
 test('a mod pack is installed first', async (t) => {
   const { ok, engine, reach } = await api(t);
   engine.script('pack', { exitCode: 0 });
@@ -439,7 +459,7 @@ test('logs: the newest lines, then only newer ones', async (t) => {
   for (const unknown of ['nonsense', '%00', Buffer.from('["other","1"]').toString('base64url'), 'bnVsbA']) {
     t.is(((await logs(`?cursor=${unknown}`))['lines'] as string[]).length, 100, unknown);
   }
-  for (const query of ['?tail=x', '?tail=1.5', '?tail=', '?tail=1&tail=2', `?cursor=${'x'.repeat(2000)}`]) {
+  for (const query of ['?tail=x', '?tail=1.5', '?tail=1&tail=2', `?cursor=${'x'.repeat(2000)}`]) {
     t.is((await call('GET', `/v1/servers/my-world/logs${query}`)).reason, 'INVALID_FIELD', query);
   }
   t.is((await call('GET', '/v1/servers/my-world/logs?nonsense=1&nonsense=2')).status, 200);

@@ -131,7 +131,7 @@ const CONFIG: TestSettings = {
   publicHost: 'play.example',
   region: 'na',
   nodeLabel: 'node-1',
-  maxRamMb: 16_384,
+  maxRamMb: 65_536,
   maxServersPerAccount: 0,
   idleTimeoutMinutes: 10,
   mysqlAddress: { host: 'mysql.example', port: 3_306 },
