@@ -177,7 +177,12 @@ export const settings = {
     '10',
     'Asleep or awake; operators set others by account. 0: no limit.',
   ),
-  maxRamMb: setting('MAX_RAM_MB', kind.integer(512, 16_777_216), '16384', "Of an account's awake servers together."),
+  maxRamMb: setting(
+    'MAX_RAM_MB',
+    kind.integer(512, 16_777_216),
+    '65536',
+    "Of an account's servers together, asleep or awake; operators set others by account.",
+  ),
   diskQuotaMb: setting('DISK_QUOTA_MB', kind.mbByRam, '0', "A server's files. By RAM: 2048:10240,4096:20480. 0: none."),
   accountDiskMb: setting(
     'ACCOUNT_DISK_MB',

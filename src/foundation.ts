@@ -186,6 +186,7 @@ export async function openFoundation(config: Config, options: FoundationOptions)
     typed,
     rconPassword,
     joined: (id) => joining.proxies.players(id),
+    onAddressBan: (id) => joining.proxies.addressBansChanged(id),
     disk,
     transferSlots,
     outbox,

@@ -144,7 +144,8 @@ export async function openRooms(base: Foundation) {
   const { accountLimits } = allowance;
   const common = { store, servers, serverOperation, clock, log, onClose };
   const joined = (serverId: string) => proxies.players(serverId);
-  const talk = { engine, console, rconPassword, joined };
+  const onAddressBan = (id: string) => proxies.addressBansChanged(id);
+  const talk = { engine, console, rconPassword, joined, onAddressBan };
 
   const { usedBytes } = base;
   const quotas = new DiskEnforcement({
@@ -249,7 +250,6 @@ export async function openRooms(base: Foundation) {
       lock,
       owner,
       profiles,
-      onAddressBan: (id) => proxies.addressBansChanged(id),
     }),
     schedules,
     features.databases,

@@ -37,7 +37,7 @@ function portFailure({ code = '', port, syscall }: SystemError, config: Config):
   const which = port === undefined ? 'A port' : `Port ${port}, meant for ${what},`;
   switch (code) {
     case 'EADDRINUSE':
-      return `${which} is in use already: stop what listens there, or choose another one by ${name}. (A proxy without players ends a minute after its service.)`;
+      return `${which} is in use already: stop what listens there, or choose another one by ${name}.${port === proxyPort ? ' (A proxy without players ends a minute after its service.)' : ''}`;
     case 'EACCES':
       return `${which} may not be opened by this user, as on most systems those below 1024: choose another one by ${name}.`;
     case 'EADDRNOTAVAIL':

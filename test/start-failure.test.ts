@@ -51,6 +51,7 @@ for (const name of ['HTTP_PORT', 'PROXY_PORT', 'SFTP_PORT']) {
     const { code, err } = await said(t, { DATA_DIR: await folder(t), [name]: port });
     t.is(code, 1);
     t.true(sentence(err) && err.startsWith(`Port ${port}, meant for `) && err.includes(`another one by ${name}.`), err);
+    t.is(err.includes('A proxy without players'), name === 'PROXY_PORT', err);
   });
 }
 

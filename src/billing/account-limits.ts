@@ -4,7 +4,7 @@ import { deleteAccountLimits, listAccountLimits, saveAccountLimits } from './lim
 
 /** What an account may have. */
 export interface Limits {
-  /** RAM of its awake servers together. */
+  /** RAM of its servers together, asleep or awake. */
   maxRamMb: number;
   /** Servers, asleep or awake; 0: no limit. */
   maxServers: number;

@@ -40,11 +40,16 @@ export const CARRIED_ON = sql`${NUMERATOR} % ${whole(TICK_DIVISOR)}`;
 export const IS_DUE = sql`s."endedAt" IS NULL AND s."readyAt" IS NOT NULL AND s."billable" = 1 AND s."rateMicros" > 0
   AND (s."ticks" + 1) * ${whole(TICK_MS)} <= s."awakeMs"`;
 
+/** The part of a month's cap that wallet `w` has used. */
+export const spentIn = (month: string): SqlPart =>
+  sql`CASE WHEN w."spentMonth" >= ${month} THEN w."spentMicros" ELSE 0 END`;
+
 /**
- * Whether a due tick `d` may be charged: something is left in the wallet after the account's ticks before it, which with
- * this one come to `sum`. So no wallet falls below zero by more than one tick.
+ * Whether a due tick `d` may be charged: the account's ticks before it, which with this one come to `sum`, leave something in
+ * the wallet and below a cap that stops. So neither is passed by more than one tick.
  */
-export const IS_COVERED = sql`d."balanceMicros" - d."sum" + d."amount" > 0`;
+export const IS_COVERED = sql`d."balanceMicros" - d."sum" + d."amount" > 0
+  AND (d."spendCapMicros" = 0 OR d."spendCapAction" <> 'stop' OR d."spent" + d."sum" - d."amount" < d."spendCapMicros")`;
 
 /** The `ref` of the ledger entry that tick n of a session goes into: one for each hour, told by its number from 0. */
 export function entryRef(session: SqlPart, n: SqlPart): SqlPart {

@@ -2,7 +2,7 @@ import { EntitySchema } from 'typeorm';
 import { bigint, id, integer } from '../store/columns.ts';
 import { type SqlPart, sql, statement } from '../store/sql.ts';
 import type { Tx } from '../store/writer.ts';
-import { CARRIED_ON, IS_COVERED, IS_DUE, TICK_PRICE, closesEntry, entryRef, opensEntry } from './rules.ts';
+import { CARRIED_ON, IS_COVERED, IS_DUE, TICK_PRICE, closesEntry, entryRef, opensEntry, spentIn } from './rules.ts';
 
 /** One charged minute: the n-th of its session. */
 export interface TickRow {
@@ -48,7 +48,7 @@ export async function chargeNext(tx: Tx, at: number, month: string, session?: st
     sql`INSERT INTO "ticks" ("at", "serverId", "sessionId", "n", "ramMb", "rateMicros", "amountMicros")
      SELECT ${at}, d."serverId", d."id", d."ticks" + 1, d."ramMb", d."rateMicros", d."amount"
      FROM (SELECT s."serverId", s."id", s."ticks", s."ramMb", s."rateMicros", ${TICK_PRICE} AS "amount",
-         w."balanceMicros", SUM(${TICK_PRICE}) OVER
+         w."balanceMicros", w."spendCapMicros", w."spendCapAction", ${spentIn(month)} AS "spent", SUM(${TICK_PRICE}) OVER
            (PARTITION BY s."accountId" ORDER BY s."id" ROWS UNBOUNDED PRECEDING) AS "sum"
        FROM "awake_sessions" s JOIN "wallets" w ON w."accountId" = s."accountId"
        WHERE ${IS_DUE}${one}) d

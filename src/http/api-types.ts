@@ -98,7 +98,7 @@ export interface paths {
         };
         /**
          * Get an account's limits
-         * @description How much RAM the awake servers of the account may have together.
+         * @description How much RAM the servers of the account may have together, asleep or awake.
          *
          *     Needs the scope `servers:read`.
          */
@@ -1054,7 +1054,7 @@ export interface paths {
         put?: never;
         /**
          * Add a mod or plugin
-         * @description Chooses the version for the server's core and Minecraft version, and what it needs, downloads and checks all of it, and then puts it into `mods/` or `plugins/`. Answers when that is done; after an error nothing has changed. A game that is awake goes on with what it has loaded: the new files load at its next start. A project that is there already gets the new `versionSpec`. Tells what comes, and what comes along; with `dryRun` it only tells.
+         * @description Chooses the version for the server's core and Minecraft version, and what it needs, downloads and checks all of it, and then puts it into `mods/` or `plugins/`. Answers when that is done; after an error nothing has changed. A game that is awake goes on with what it has loaded: the new files load at its next start. A project that is there already gets the new `versionSpec`. With `dryRun` it changes nothing, and returns the changes it would make.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -3637,7 +3637,7 @@ export interface components {
              * @description When it was woken; absent while it sleeps.
              */
             awakeSince?: string;
-            /** @description Who or what woke it. */
+            /** @description Who or what woke it. On a shared server, `id` is empty if it names another user, key or operator. */
             cause?: {
                 /**
                  * @description `key`, `user`, `player`, `schedule`, `operator` or `system`.
@@ -4904,8 +4904,8 @@ export interface components {
             dryRun?: boolean;
         };
         AddServerModResponse: {
-            /** @default [] */
-            changes: components["schemas"]["ModChange"][];
+            /** @description With `dryRun` only. */
+            changes?: components["schemas"]["ModChange"][];
         };
         ModChange: {
             /** @default  */
@@ -6116,7 +6116,7 @@ export interface components {
         SetAccountLimitsRequest: {
             /**
              * Format: int32
-             * @description RAM of its awake servers together.
+             * @description RAM of its servers together, asleep or awake.
              */
             maxRamMb?: number;
             /**

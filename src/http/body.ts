@@ -1,9 +1,11 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Transform, finished } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { callerGone } from '../kernel/caller-gone.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB, MINUTE_MS } from '../kernel/units.ts';
+import { invalidFields } from './errors.ts';
 
 /** How long a caller may take to send a body. */
 const BODY_MS = 30_000;
@@ -111,10 +113,23 @@ export function parseMessage(body: Buffer): object {
   return value;
 }
 
+/** Percent-encoded bytes that belong to characters beyond ASCII. */
+const ENCODED_BYTES = /(?:%[89a-f][0-9a-f])+/gi;
+
+/** The fields of a query or an encoded form. Throws INVALID_FIELD for bytes that are not UTF-8, which would become U+FFFD. */
+export function parseFields(encoded: string): URLSearchParams {
+  for (const { 0: bytes, index } of encoded.matchAll(ENCODED_BYTES)) {
+    if (isUtf8(Buffer.from(bytes.replaceAll('%', ''), 'hex'))) continue;
+    const [field = ''] = encoded.slice(encoded.lastIndexOf('&', index) + 1).split('=', 1);
+    throw invalidFields([{ field, description: 'must be UTF-8' }]);
+  }
+  return new URLSearchParams(encoded);
+}
+
 /** The fields of a form (WHATWG URL §5). Throws INVALID_FORM for one that comes twice; an empty one is left out. */
 export function parseForm(body: Buffer): object {
   const fields = new Map<string, string>();
-  for (const [name, value] of new URLSearchParams(body.toString())) {
+  for (const [name, value] of parseFields(body.toString())) {
     if (fields.has(name)) throw new StatusError('INVALID_ARGUMENT', 'INVALID_FORM', 'A field may be sent only once.');
     if (value !== '') fields.set(name, value);
   }

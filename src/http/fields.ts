@@ -53,17 +53,20 @@ export function int32({ min = INT32_MIN, max = INT32_MAX }: { min?: number; max?
   return z.preprocess(asNumber, number);
 }
 
-/** An int32 of which any integer is taken, as the nearest between `min` and `max`. */
-export function clamped({ min, max }: { min: number; max: number }) {
+/** An int32 that accepts any integer, however large, as the nearest between `min` and `max`. Absent and empty are `fallback`. */
+export function clamped({ min, max, fallback }: { min: number; max: number; fallback: number }) {
   const number = z.int('must be an integer').meta({ format: 'int32', minimum: INT32_MIN, maximum: INT32_MAX });
-  return z.preprocess(asNumber, number).transform((value) => Math.min(Math.max(min, value), max));
+  return z
+    .preprocess((value) => (value === '' ? fallback : asSafeNumber(value)), number)
+    .transform((value) => Math.min(Math.max(min, value), max))
+    .default(fallback);
 }
 
 /** How many are wanted at most (AIP-158): absent and 0 are `fallback`, more than `most` are `most`, fewer than none is refused. */
 export function pageLimit({ fallback, most }: { fallback: number; most: number }) {
   const number = z.int('must be an integer').min(0, 'must be at least 0').meta({ format: 'int32', maximum: INT32_MAX });
   return z
-    .preprocess(asNumber, number)
+    .preprocess((value) => (value === '' ? 0 : asSafeNumber(value)), number)
     .default(0)
     .transform((limit) => (limit === 0 ? fallback : Math.min(limit, most)))
     .describe(`0: ${fallback}; at most ${most}.`);
@@ -71,6 +74,13 @@ export function pageLimit({ fallback, most }: { fallback: number; most: number }
 
 function asNumber(value: unknown): unknown {
   return typeof value === 'string' && NUMBER.test(value) ? Number(value) : value;
+}
+
+/** An integer beyond those that JavaScript holds exactly becomes the nearest that it does. */
+function asSafeNumber(value: unknown): unknown {
+  const number = asNumber(value);
+  if (typeof number !== 'number') return number;
+  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, number));
 }
 
 /**

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Router } from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { Authorize } from './auth.ts';
-import { parseForm, parseMessage, readBody, streamBody } from './body.ts';
+import { parseFields, parseForm, parseMessage, readBody, streamBody } from './body.ts';
 import { type Declared, FORM, type Sent, type Taking } from './declared.ts';
 import { STALLED_MS, sendDownload } from './download.ts';
 import { goneSignal, onceEnded } from './ended.ts';
@@ -182,7 +182,7 @@ function sizeSaid(ctx: Context): number | undefined {
 // A parameter given twice stays a list, which no schema takes; unknown ones are dropped by the schema.
 function queryFields(querystring: string): object {
   if (querystring === '') return {};
-  const given = Object.groupBy(new URLSearchParams(querystring), ([name]) => name);
+  const given = Object.groupBy(parseFields(querystring), ([name]) => name);
   return Object.fromEntries(
     Object.entries(given).map(([name, pairs = []]) => {
       const values = pairs.map(([, value]) => value);

@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import type { Console } from '../engines/console/console.ts';
-import type { Engine } from '../engines/engine.ts';
 import { line, message, reply } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type Joined, runTyped } from '../players/typed-commands.ts';
+import { type TypedCommandAccess, runTyped } from '../players/typed-commands.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
@@ -12,12 +10,8 @@ import { rconOf, withoutSlash } from '../servers/game-console.ts';
 import type { Store } from '../store/store.ts';
 
 /** What these operations work with. */
-interface Needs {
+interface Needs extends TypedCommandAccess {
   clock: Clock;
-  console: Pick<Console, 'run'>;
-  engine: Pick<Engine, 'proxyAddresses'>;
-  joined: (serverId: string) => readonly Joined[];
-  rconPassword: (serverId: string) => string | Promise<string>;
   serverOperation: ServerOperation;
   store: Store;
 }

@@ -46,7 +46,7 @@ const getServerLogs = (needs: Needs) => {
     params: ServerParams,
     query: message({
       cursor: z.string().max(1024).default('').describe('From an earlier reply: only lines after it.'),
-      tail: clamped({ min: 0, max: MAX_TAIL }).default(100).describe(`Clamped to 0..${MAX_TAIL}.`),
+      tail: clamped({ min: 0, max: MAX_TAIL, fallback: 100 }).describe(`Clamped to 0..${MAX_TAIL}.`),
     }),
     reply: GetServerLogsResponse,
     async run({ params, query, server, signal }) {
@@ -88,7 +88,7 @@ const streamServerLogs = ({ serverOperation, logStreams }: Needs) =>
       'once with one key, ten on one account (429). Lines are cut at 8 KiB; a slow reader is told how many are missing.',
     ].join('\n'),
     params: ServerParams,
-    query: message({ tail: clamped({ min: 0, max: MAX_TAIL }).default(100).describe(`Clamped to 0..${MAX_TAIL}.`) }),
+    query: message({ tail: clamped({ min: 0, max: MAX_TAIL, fallback: 100 }).describe(`Clamped to 0..${MAX_TAIL}.`) }),
     reply: z.string().describe('Frames `data: <line>`.'),
     async run({ params, query: { tail } }) {
       try {

@@ -13,7 +13,7 @@ import type { OnClose } from '../kernel/closers.ts';
 import { isPublicAddress } from '../kernel/ip.ts';
 import type { Log } from '../kernel/log.ts';
 import { recordThrough } from '../people/audit/system.ts';
-import type { Joined } from '../players/typed-commands.ts';
+import type { TypedCommandAccess } from '../players/typed-commands.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { OnStep, Servers } from '../servers/servers.ts';
@@ -82,7 +82,7 @@ export interface Insight {
   feature: Feature;
 }
 
-export interface InsightOptions {
+export interface InsightOptions extends Pick<TypedCommandAccess, 'joined' | 'onAddressBan'> {
   store: Store;
   servers: Servers;
   engine: Engine;
@@ -93,8 +93,6 @@ export interface InsightOptions {
   /** For commands that people type: the same, or standard input where a game opens no console. */
   typed: Console;
   rconPassword: (serverId: string) => string;
-  /** Who is joined to a game, as the proxy knows them. */
-  joined: (serverId: string) => readonly Joined[];
   disk: DiskQuota;
   serverOperation: ServerOperation;
   /** Places for downloads that last. */
@@ -110,7 +108,7 @@ export interface InsightOptions {
 /** Reads running servers each minute from now on, and alerts their webhooks and followers. */
 export function openInsight(options: InsightOptions): Insight {
   const { store, servers, engine, console, rconPassword, outbox, serverOperation, clock, log, onClose } = options;
-  const { typed, joined, disk, lostGames, telemetry, transferSlots } = options;
+  const { typed, joined, onAddressBan, disk, lostGames, telemetry, transferSlots } = options;
   const serverEvents = new ServerEvents({ servers, lostGames, clock });
   onClose(() => serverEvents.close());
   onClose(followAlerts(servers, serverEvents));
@@ -124,7 +122,16 @@ export function openInsight(options: InsightOptions): Insight {
     // For the charts.
     pageOperations: readings,
     operations: [
-      ...consoleOperations({ console: typed, engine, joined, rconPassword, serverOperation, store, clock }),
+      ...consoleOperations({
+        console: typed,
+        engine,
+        joined,
+        onAddressBan,
+        rconPassword,
+        serverOperation,
+        store,
+        clock,
+      }),
       ...logOperations({ engine, logStreams, serverOperation }),
       ...readings,
       ...eventOperations({ serverEvents, disk, serverOperation, store }),

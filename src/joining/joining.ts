@@ -13,12 +13,13 @@ import type { Meant } from '../servers/api/addresses.ts';
 import type { Presence } from '../servers/presence.ts';
 import { listRoutes } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';
+import { getMeta, setMeta } from '../store/meta.ts';
 import type { Store } from '../store/store.ts';
 import { watchDefaultServer } from './default-server.ts';
 import { type JoinPolicy, createJoinPolicy } from './join-policy.ts';
 import { type OpenedProxies, type ProxySettings, openProxies } from './link/open-proxies.ts';
 import { type PublicStatuses, openPublicStatuses } from './public-statuses.ts';
-import { createRouting } from './routing.ts';
+import { type RoutingOptions, createRouting } from './routing.ts';
 import { createTranslators } from './translators.ts';
 import { type WakePolicies, openWakePolicies } from './wake-policies.ts';
 
@@ -57,6 +58,18 @@ export interface JoiningOptions {
   settings: ProxySettings & { publicHost: string; defaultServer: string };
 }
 
+const LOCALHOST_KEY = 'localhost-server';
+
+/** Remembers which server is at `localhost`, so that it stays there. */
+async function keptLocalhost(store: Store, log: Log): Promise<NonNullable<RoutingOptions['localhost']>> {
+  const changed = (id: string) => {
+    store
+      .write((tx) => setMeta(tx, LOCALHOST_KEY, id))
+      .catch((err: unknown) => log.warn({ server: id, err }, 'the server at localhost could not be stored'));
+  };
+  return { id: await getMeta(store, LOCALHOST_KEY), changed };
+}
+
 /** Opens what players and other strangers see of the servers, from the first observed change of any of them on. */
 export async function openJoining(options: JoiningOptions): Promise<Joining> {
   const { store, servers, presence, lostGames, clock, log, onClose, settings } = options;
@@ -68,7 +81,8 @@ export async function openJoining(options: JoiningOptions): Promise<Joining> {
   const joinPolicy = createJoinPolicy({ files: playerFiles, policies: wakePolicies, clock, store });
   const sleepers = await listRoutes(store);
   const translators = createTranslators(dataDir);
-  const named = { publicHost, defaultServer, sleepers };
+  const localhost = publicHost === 'localhost' ? await keptLocalhost(store, log) : undefined;
+  const named = { publicHost, defaultServer, sleepers, ...(localhost && { localhost }) };
   const routing = createRouting({ servers, clock, log, joinPolicy, lostGames, translators, ...named });
   onClose(() => routing.close());
   const isDefaultThere = watchDefaultServer({ id: defaultServer, ids: () => routing.ids(), servers, log });

@@ -1,5 +1,6 @@
 import { JoinRefused } from '../../proxy/ports.ts';
 import { StatusError } from '../kernel/status.ts';
+import { STOP_TEXTS } from '../servers/last-call.ts';
 
 /** What is said of a rule that is against a wake. */
 interface Words {
@@ -76,15 +77,15 @@ const REFUSALS: Record<string, Words> = {
     line: '§7Asleep: §fall places here are taken now',
   },
   INSUFFICIENT_FUNDS: {
-    kick: 'This server has to rest: its owner has to top up first.',
-    line: '§7Asleep: §fits owner has to top up first',
+    kick: STOP_TEXTS['funds']!,
+    line: '§7Asleep: §fout of credit',
   },
   SPEND_CAP_REACHED: {
-    kick: 'This server rests for this month; its owner can wake it sooner.',
-    line: '§7Asleep: §frests for this month',
+    kick: STOP_TEXTS['spend_cap']!,
+    line: '§7Asleep: §fspend cap reached',
   },
   QUOTA_EXCEEDED: {
-    kick: 'The disk of this server is full: its owner has to make room before it can wake.',
+    kick: STOP_TEXTS['quota']!,
     line: '§7Asleep: §fits disk is full',
   },
   ACCOUNT_DISK_EXCEEDED: {
@@ -100,8 +101,8 @@ const REFUSALS: Record<string, Words> = {
     line: '§7Asleep: §fnot run here',
   },
   SERVER_SUSPENDED: {
-    kick: 'This server is closed for now by those who run this place; its owner knows more.',
-    line: '§7Closed for now',
+    kick: 'This server is suspended by the host. Ask its owner.',
+    line: '§7Suspended by the host',
   },
   NODE_DRAINED: {
     kick: 'Servers are not started here right now. Try again later.',
@@ -115,7 +116,7 @@ const REFUSALS: Record<string, Words> = {
     kick: 'This server has been woken often enough for today. Come back tomorrow, or ask its owner.',
     line: '§7Asleep: §fwoken often enough for today',
   },
-  SERVER_NOT_FOUND: { kick: 'This server is no more.', line: UNKNOWN.line },
+  SERVER_NOT_FOUND: { kick: 'This server was deleted.', line: UNKNOWN.line },
   SERVER_INSTALLING: { kick: 'This server is being set up. Come back in a few minutes.', line: UNKNOWN.line },
   SERVER_INSTALL_FAILED: {
     kick: 'This server is not set up yet; its owner has to look at it.',

@@ -4,6 +4,7 @@ import type { Route } from '../../proxy/ports.ts';
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
 import { protocolOf } from '../game/protocols.ts';
 import { DEFAULT_MAX_PLAYERS } from '../game/properties/properties.ts';
+import { stopText } from '../servers/last-call.ts';
 import type { RouteRow } from '../servers/rows.ts';
 import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import { etaSeconds } from '../servers/start-time.ts';
@@ -123,7 +124,7 @@ function refused(now: ServerNow, at: number): Pick<Route, 'refusal'> & Partial<P
   return refusal === '' ? { refusal } : { refusal, asleepLine: '' };
 }
 
-/** What a player is told whose wake has come to nothing. */
+/** The kick message of a player whose wake has failed. */
 export function kickText(now: ServerNow): string {
   const { row, state, context } = now;
   if (waitsForRoom(now)) return roomWords(row.name);
@@ -131,8 +132,8 @@ export function kickText(now: ServerNow): string {
     const title = context.startFailure?.summary.split('\n')[0] ?? '';
     return `${row.name} could not start.\n${title}\nIts owner can see why and start it again.`;
   }
-  if (state === 'installing') return `${row.name} is being set up. Come back in a few minutes.`;
-  return `${row.name} was put to sleep. Join again to wake it.`;
+  if (state === 'installing') return `${row.name} is being set up. Try again in a few minutes.`;
+  return stopText(now);
 }
 
 /** What a player who joins now is told; '' where they may come in, or wake it. */

@@ -14,6 +14,7 @@ import type { LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
+import { serverNotFound } from '../people/members/owned-servers.ts';
 import type { Meant } from '../servers/api/addresses.ts';
 import type { RouteRow } from '../servers/rows.ts';
 import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
@@ -38,6 +39,8 @@ export interface RoutingOptions {
   joinPolicy: Pick<JoinPolicy, 'admit' | 'mayWake' | 'policyOf'>;
   /** Of games on several machines: which are on one that does not answer. */
   lostGames?: LostGames | undefined;
+  /** The server whose address is `localhost`, as it was kept; called when another one gets it. Absent: it is not kept. */
+  localhost?: { id: string | undefined; changed: (id: string) => void };
   /** What lets clients of other versions in; default: nothing is known of that. */
   translators?: Translators;
   /** All servers as they are stored. */
@@ -71,6 +74,8 @@ class Routing implements Routes, Wake {
   readonly #ages = new Map<string, number>();
   /** The id of the oldest server; undefined: to be looked for. A stranger may ask for names that nobody has all day. */
   #oldest: string | undefined;
+  /** The id of the server at `localhost`. Once it is deleted, the next new server is: addresses of others never change. */
+  #atLocalhost: string | undefined;
   readonly #wakeability: Wakeability;
   readonly #line: Line;
   readonly #onClose: readonly (() => void)[];
@@ -92,6 +97,9 @@ class Routing implements Routes, Wake {
       this.#ages.set(sleeper.id, sleeper.createdAt);
       this.#set(name, sleepingRoute(sleeper, joinPolicy.policyOf(sleeper.id)));
     }
+    const { localhost } = options;
+    if (localhost?.id === undefined) this.#setLocalhost(this.#oldestId());
+    else if (this.#ages.has(localhost.id)) this.#atLocalhost = localhost.id;
     const unobserve = servers.observe((id, now) => this.#observed(id, now));
     const unfollow = lostGames?.follow((id) => this.#foundOrLost(id));
     const line = new Line({ servers, clock });
@@ -109,16 +117,16 @@ class Routing implements Routes, Wake {
 
   /**
    * The one that is set. On a machine without a name of its own in the DNS, where friends type its address: the only one, by
-   * whatever name; among several the oldest, for players on the machine itself.
+   * whatever name; among several the one at `localhost`, or the oldest, for players on the machine itself.
    */
   meant(): Meant | undefined {
     const { publicHost, defaultServer = '' } = this.#options;
-    if (this.#names.has(defaultServer)) return { id: defaultServer, byAnyName: true };
+    if (this.#names.has(defaultServer)) return { id: defaultServer, byAnyName: true, isAddressed: true };
     if (publicHost !== 'localhost') return undefined;
-    if (this.#oldest === undefined)
-      for (const [id, at] of this.#ages)
-        if (this.#oldest === undefined || at < (this.#ages.get(this.#oldest) ?? 0)) this.#oldest = id;
-    return this.#oldest === undefined ? undefined : { id: this.#oldest, byAnyName: this.#ages.size === 1 };
+    const id = this.#atLocalhost ?? this.#oldestId();
+    return id === undefined
+      ? undefined
+      : { id, byAnyName: this.#ages.size === 1, isAddressed: id === this.#atLocalhost };
   }
 
   ids(): string[] {
@@ -149,7 +157,7 @@ class Routing implements Routes, Wake {
       if (now?.context.address) return now.context.address;
       // The server is in line now, and its player with it.
       if (now !== null && waitsForRoom(now) && inLine) continue;
-      throw new JoinRefused(now === null ? 'This server is no more.' : kickText(now));
+      throw now === null ? refusalOf(serverNotFound(serverId)) : new JoinRefused(kickText(now));
     }
   }
 
@@ -169,6 +177,18 @@ class Routing implements Routes, Wake {
     } catch (error) {
       throw error instanceof StatusError ? error : refusalOf(error);
     }
+  }
+
+  #oldestId(): string | undefined {
+    if (this.#oldest === undefined)
+      for (const [id, at] of this.#ages)
+        if (this.#oldest === undefined || at < (this.#ages.get(this.#oldest) ?? 0)) this.#oldest = id;
+    return this.#oldest;
+  }
+
+  #setLocalhost(id: string | undefined): void {
+    this.#atLocalhost = id;
+    if (id !== undefined) this.#options.localhost?.changed(id);
   }
 
   /** By its name. */
@@ -205,11 +225,15 @@ class Routing implements Routes, Wake {
       this.#options.translators?.forget(id);
       this.#ages.delete(id);
       this.#oldest = undefined;
+      if (this.#atLocalhost === id) this.#atLocalhost = undefined;
     }
     if (before !== undefined && before !== name) this.#set(before, undefined);
     if (isGone || name === undefined) return;
     this.#names.set(id, name);
-    if (!this.#ages.has(id)) this.#oldest = undefined;
+    if (!this.#ages.has(id)) {
+      this.#oldest = undefined;
+      if (this.#atLocalhost === undefined) this.#setLocalhost(id);
+    }
     this.#ages.set(id, now.row.createdAt);
     this.#renew(now);
   }

@@ -104,15 +104,18 @@ const addServerMod = ({ serverOperation, mods, clock }: Needs) =>
       "Chooses the version for the server's core and Minecraft version, and what it needs, downloads and checks all of it, and " +
       'then puts it into `mods/` or `plugins/`. Answers when that is done; after an error nothing has changed. A game that is ' +
       'awake goes on with what it has loaded: the new files load at its next start. A project that is there already gets ' +
-      'the new `versionSpec`. Tells what comes, and what comes along; with `dryRun` it only tells.',
+      'the new `versionSpec`. With `dryRun` it changes nothing, and returns the changes it would make.',
     body: ServerModRequest,
     example: { projectId: 'lithium' },
-    reply: z.object({ changes: ModChanges }).meta({ id: 'AddServerModResponse' }),
+    reply: z
+      .object({ changes: z.array(ModChange).optional().describe('With `dryRun` only.') })
+      .meta({ id: 'AddServerModResponse' }),
     async run({ server, body, principal, signal }) {
       requireSettled(server);
       const detail = `${body.source} ${body.projectId} ${body.versionSpec}`.trim();
       const record = recordOnServer(principal, server.row, { action: 'mod.add', detail, at: clock.now() });
-      return { changes: await mods.add(server.row, body, { signal, record }) };
+      const changes = await mods.add(server.row, body, { signal, record });
+      return body.dryRun ? { changes } : {};
     },
   });
 

@@ -175,7 +175,7 @@ const setAccountLimits = (needs: Needs) =>
     description: "An absent limit stays as it is; -1: the installation's limit. Servers that are awake stay awake.",
     params: Params,
     body: message({
-      maxRamMb: int32({ min: INHERITED }).optional().describe('RAM of its awake servers together.'),
+      maxRamMb: int32({ min: INHERITED }).optional().describe('RAM of its servers together, asleep or awake.'),
       maxServers: int32({ min: INHERITED }).optional().describe('0: no limit.'),
       reason: Reason.optional().describe('For the audit log. The owner can read it.'),
     }).meta({ id: 'SetAccountLimitsRequest' }),

@@ -23,6 +23,7 @@ import { serverNotFound } from '../people/members/owned-servers.ts';
 import { type ConsoleAccess, hasNoConsole, rconOf, runOnGame } from '../servers/game-console.ts';
 import { playerNotOnline, wrongState } from '../servers/refusals.ts';
 import { isStopped } from '../servers/dormant.ts';
+import { type Joined, kickBanned } from './typed-commands.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { RowChange, ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
@@ -58,7 +59,7 @@ export interface PlayersOptions extends ConsoleAccess {
   store: Pick<Store, 'write'>;
   clock: Clock;
   /** Who is joined to a game, as the proxy knows them. */
-  joined: (serverId: string) => readonly { name: string }[];
+  joined: (serverId: string) => readonly Joined[];
   /** Is told when a ban of an address is in the game's file, or out of it. */
   onAddressBan: (serverId: string) => void;
 }
@@ -127,7 +128,15 @@ export class Players {
       if (changed) await this.#files.write(serverId, file, changed);
     };
     await this.#apply(serverId, { commands, isDone, write }, record);
-    if (change.list === 'bannedIps') this.#options.onAddressBan(serverId);
+    if (change.list !== 'bannedIps') return;
+    if (change.listed) await this.#kickBanned(serverId, change);
+    this.#options.onAddressBan(serverId);
+  }
+
+  /** The ban holds even if the game takes no kick: the proxy then cuts the players off. */
+  async #kickBanned(serverId: string, ban: { ip: string; reason: string }): Promise<void> {
+    const now = await this.#get(serverId);
+    if (now.state === 'running') await kickBanned(this.#options, now, ban).catch(() => {});
   }
 
   async enforceWhitelist(serverId: string, enforced: boolean, record: InWrite): Promise<void> {

@@ -16,11 +16,13 @@ export interface Joined {
 export interface TypedCommandAccess extends ConsoleAccess {
   engine: Pick<Engine, 'proxyAddresses'>;
   joined: (serverId: string) => readonly Joined[];
+  /** Called when a game's list of banned addresses has changed. */
+  onAddressBan: (serverId: string) => void;
 }
 
 /** `ban-ip <target> [<reason>]`, as vanilla and the plugins that replace it have it. */
 const BAN_IP = /^(\s*(?:\w+:)?ban-?ip\s+)(\S+)(.*)$/is;
-const BANNED = 'You have been IP banned.';
+const PARDON_IP = /^\s*(?:\w+:)?(?:pardon|un-?ban)-?ip\b/i;
 
 /**
  * Runs a command that somebody typed. To the game all players come from the proxy's address, so that a ban of a
@@ -29,17 +31,34 @@ const BANNED = 'You have been IP banned.';
  * FAILED_PRECONDITION PROXY_ADDRESS.
  */
 export async function runTyped(access: TypedCommandAccess, server: ServerNow, command: string): Promise<string> {
-  const [, words, target, reason] = BAN_IP.exec(command) ?? [];
-  if (words === undefined || target === undefined) return runOnGame(access, server, command);
+  const [, words, target, reason = ''] = BAN_IP.exec(command) ?? [];
+  if (words === undefined || target === undefined) {
+    const said = await runOnGame(access, server, command);
+    if (PARDON_IP.test(command)) access.onAddressBan(server.row.id);
+    return said;
+  }
   const joined = access.joined(server.row.id);
   const ip = canonical(target) || canonical(joined.find(({ name }) => isName(name, target))?.ip ?? '');
   if (ip === '') throw playerNotOnline(server, target);
   if ((await access.engine.proxyAddresses()).includes(ip)) throw everybodys(server);
-  const said = await runOnGame(access, server, `${words}${ip}${reason ?? ''}`);
-  for (const { name } of joined.filter((player) => canonical(player.ip) === ip && PLAYER_NAME.test(player.name))) {
-    await runOnGame(access, server, kickCommand(name, BANNED));
-  }
+  const said = await runOnGame(access, server, `${words}${ip}${reason}`);
+  await kickBanned(access, server, { ip, reason: reason.trim() });
+  access.onAddressBan(server.row.id);
   return said;
+}
+
+/**
+ * Kicks the players of a banned address, with the reason. The game cannot, because all players come from the proxy's address; the
+ * proxy would cut them off without a word.
+ */
+export async function kickBanned(
+  access: ConsoleAccess & Pick<TypedCommandAccess, 'joined'>,
+  server: ServerNow,
+  { ip, reason }: { ip: string; reason: string },
+): Promise<void> {
+  const text = `You have been IP banned.${reason === '' ? '' : ` Reason: ${reason}`}`;
+  const players = access.joined(server.row.id).filter((player) => canonical(player.ip) === ip);
+  for (const { name } of players) if (PLAYER_NAME.test(name)) await runOnGame(access, server, kickCommand(name, text));
 }
 
 function isName(name: string, typed: string): boolean {

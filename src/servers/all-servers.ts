@@ -7,7 +7,14 @@ import { createServerCommands } from './commands.ts';
 import { dormant, untouched } from './dormant.ts';
 import { inMachineTime } from './machine-time.ts';
 import { createServerReading } from './reading.ts';
-import { type ServerRow, countServersOfAccount, insertServer, listServersById, serverExists } from './rows.ts';
+import {
+  type ServerRow,
+  countServersOfAccount,
+  insertServer,
+  listServersById,
+  ramOfAccount,
+  serverExists,
+} from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 import type { ServerParts, Servers, ServersOptions } from './servers.ts';
 import { listServersNotAtRest } from './transition-rows.ts';
@@ -32,6 +39,7 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
     create: (row, cause) => createServer(creation, row, cause),
     get,
     count: (accountId) => countServersOfAccount(store, accountId),
+    ramMb: (accountId) => ramOfAccount(store, accountId),
     listByAccount,
     pagesByAccount,
     send: commands.send,

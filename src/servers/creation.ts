@@ -5,6 +5,7 @@ import { createKeyedMutex } from '../kernel/mutex.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
 import { causeOf, wholeAccount } from '../people/caller.ts';
 import { type CompleteRequest, type RequestDefaults, complete } from './api/create-request.ts';
+import { requireRam } from './api/fields.ts';
 import { type ServerRow, serverExists } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 import type { Servers } from './servers.ts';
@@ -24,7 +25,7 @@ export interface Creation {
   /**
    * Checks a request and stores the server it asks for, under the first of its names that is free. Besides INVALID_FIELD and
    * what refuses its core, or the installation of its pack: FAILED_PRECONDITION REGION_UNAVAILABLE where its nodes are drained,
-   * or down; RESOURCE_EXHAUSTED MAX_SERVERS; ALREADY_EXISTS where a name that was asked for is taken; ACCOUNT_MISMATCH,
+   * or down; RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM; ALREADY_EXISTS where a name that was asked for is taken; ACCOUNT_MISMATCH,
    * KEY_LIMITED.
    */
   create(principal: Principal, asked: CompleteRequest): Promise<ServerNow>;
@@ -32,7 +33,7 @@ export interface Creation {
 
 /** What fills requests in, and what may refuse a new server. */
 export interface CreationOptions extends RequestDefaults {
-  servers: Pick<Servers, 'count' | 'create' | 'get'>;
+  servers: Pick<Servers, 'count' | 'ramMb' | 'create' | 'get'>;
   clock: Clock;
   /** Rejects for a server that may not run what it is made of. */
   cores: { require(wanted: NewServer): Promise<void> };
@@ -63,6 +64,7 @@ export function openCreation(options: CreationOptions): Creation {
             limit: String(maxServers),
           });
         }
+        requireRam({ accountId, ramMb: wanted.ramMb, usedMb: await servers.ramMb(accountId) }, options);
         const cause = causeOf(principal);
         return createFirstFree(names(wanted), (name) => servers.create(newRow(wanted, name, clock.now()), cause));
       });

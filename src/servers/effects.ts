@@ -13,6 +13,7 @@ import { forgetBuild, noteBuild, notedBuild } from '../game/installed-build.ts';
 import { prepareDataRoot } from '../game/prepare.ts';
 import { settleBans } from '../game/players/settle-bans.ts';
 import { dataRoot, eraseDataRoot } from '../jail/data-root.ts';
+import type { Address } from '../kernel/address.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Log } from '../kernel/log.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
@@ -26,6 +27,7 @@ import { type Diagnose, type DiagnoserOptions, createDiagnoser } from './failure
 import { asFailure } from './failures/effect-failure.ts';
 import { withPatience } from './failures/engine-patience.ts';
 import type { EffectHost, InstallPack, Maintain, ServerMods } from './effect-host.ts';
+import { sendAway } from './last-call.ts';
 import type { Presence } from './presence.ts';
 import { MachineGone, onItsNode } from './lost-start.ts';
 import { GameEnded, untilReady } from './readiness.ts';
@@ -43,7 +45,7 @@ export interface EffectsOptions {
   console: Console;
   management: Management;
   /** Who is joined to the games. */
-  presence: Pick<Presence, 'of' | 'forget' | 'isKnown'>;
+  presence: Pick<Presence, 'of' | 'forget' | 'isKnown' | 'follow'>;
   /** What the machines live by: what an effect tells of is an instant of it. */
   clock: SteadyClock;
   log: Log;
@@ -350,12 +352,12 @@ class ServerEffects {
    * engine's halt does.
    */
   async #saveAndStop({ serverId: id, rcon }: Game, until: number, signal: AbortSignal): Promise<void> {
-    const { engine, console, clock, log } = this.#options;
+    const { engine, clock, log } = this.#options;
     if (rcon === null) return;
-    const password = this.#options.rconPassword(id);
+    const run = await abortable(this.#sendAway(id, rcon), signal);
     try {
-      await abortable(console.run(rcon, password, 'save-all flush'), signal);
-      await abortable(console.run(rcon, password, 'stop'), signal);
+      await abortable(run('save-all flush'), signal);
+      await abortable(run('stop'), signal);
     } catch (error) {
       signal.throwIfAborted();
       return log.debug({ server: id, err: error }, 'console did not take the stop; halting without it');
@@ -363,6 +365,14 @@ class ServerEffects {
     for (; clock.now() < until; await sleep(clock, 250, signal)) {
       if (!(await engine.inspect(id))?.up) return;
     }
+  }
+
+  /** Returns the console of the game, whose players it has kicked. */
+  async #sendAway(id: string, rcon: Address): Promise<(command: string) => Promise<string>> {
+    const run = (command: string) => this.#options.console.run(rcon, this.#options.rconPassword(id), command);
+    const now = this.#host.now(id);
+    if (now) await sendAway(now, run, this.#options);
+    return run;
   }
 
   async #doJob(id: string, jobId: string, signal: AbortSignal): Promise<Maintained> {
@@ -379,6 +389,9 @@ class ServerEffects {
 
   async #erase(id: string, signal: AbortSignal): Promise<Finished> {
     const { engine, clock, dataDir, erasers } = this.#options;
+    const game = await engine.inspect(id);
+    signal.throwIfAborted();
+    if (game?.up && game.rcon) await abortable(this.#sendAway(id, game.rcon), signal);
     await this.#haltGame(id, true, signal);
     signal.throwIfAborted();
     await engine.erase(id);

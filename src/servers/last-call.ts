@@ -1,8 +1,12 @@
 import type { Cause } from '../../machines/server-types.ts';
 import type { Console } from '../engines/console/console.ts';
+import { onlinePlayers } from '../game/online-players.ts';
+import { kickCommand } from '../game/players/changes.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
+import { withTimeout } from '../kernel/timeout.ts';
 import type { LiveServers } from './live.ts';
+import type { Presence } from './presence.ts';
 import type { ServerNow } from './server-now.ts';
 
 /** Servers that must stop, and whose players are told so beforehand. */
@@ -30,6 +34,10 @@ export interface LastCalls {
   cancel(key: string): void;
   close(): void;
 }
+
+/** Each kick takes the game up to a tick, which the stop waits for. */
+const MOST_SENT_AWAY = 200;
+const SENDING_AWAY_MS = 5_000;
 
 export interface LastCallOptions {
   clock: Clock;
@@ -83,6 +91,44 @@ export function createLastCalls(options: LastCallOptions): LastCalls {
       for (const key of begun.keys()) cancel(key);
     },
   };
+}
+
+/** What players read when the service stops a server by itself, by the id of the cause. */
+export const STOP_TEXTS: Readonly<Record<string, string>> = {
+  funds: 'This server is out of credit. Ask its owner.',
+  spend_cap: 'This server has reached its spend cap for this month. Ask its owner.',
+  quota: "This server's disk is full. Ask its owner.",
+};
+
+/** Why a server stops, or has stopped: the kick message of players who play on it or wait for it. */
+export function stopText({ row: { name }, state, context: { cause, job, queued } }: ServerNow): string {
+  if (state === 'deleting') return 'This server was deleted.';
+  if (job?.kind === 'backup.restore') return `A backup of ${name} is being restored. Join again in a few minutes.`;
+  if (job !== null) return `A world of ${name} is being removed. Join again in a few minutes.`;
+  if (queued !== null) return `${name} restarts. Join again in a moment.`;
+  if (cause.kind === 'operator') return `The host has stopped ${name}. Ask its owner.`;
+  const known = cause.kind === 'system' ? STOP_TEXTS[cause.id] : undefined;
+  return known ?? `${name} was put to sleep. Join again to wake it.`;
+}
+
+/**
+ * Kicks all players of a game that is about to end, so that they read why instead of "Server closed". Never rejects: a game that is
+ * stuck, or a plugin that takes `kick` over, must not keep the game from being stopped.
+ */
+export async function sendAway(
+  now: ServerNow,
+  run: (command: string) => Promise<string>,
+  { presence, clock, log }: Pick<LastCallOptions, 'clock' | 'log'> & { presence: Pick<Presence, 'of'> },
+): Promise<void> {
+  const { inside, knocking } = presence.of(now.row.id);
+  if (inside + knocking === 0) return;
+  const kickAll = async () => {
+    const names = onlinePlayers(await run('list')).slice(0, MOST_SENT_AWAY);
+    for (const name of names) await run(kickCommand(name, stopText(now)));
+  };
+  await withTimeout(kickAll(), SENDING_AWAY_MS, { clock }).catch((error: unknown) =>
+    log.debug({ server: now.row.id, err: error }, 'players could not be kicked before the stop'),
+  );
 }
 
 /** Says a line in the chat of the games that have a console. Never rejects. */

@@ -19,6 +19,8 @@ export interface ManagedPlayersOptions {
 export interface ManagedPlayers {
   /** Null where the game has no such port, or does not answer there. */
   count(row: ManagedRow): Promise<number | null>;
+  /** Whether the port reports each change. */
+  isFollowed(): boolean;
   end(): void;
 }
 
@@ -56,6 +58,7 @@ export function managedPlayers(options: ManagedPlayersOptions, id: string, chang
         return null;
       }
     },
+    isFollowed: () => address !== null,
     end() {
       over = true;
       unfollow();

@@ -5,6 +5,8 @@ import type { Clock } from '../kernel/clock.ts';
 /** Who is joined to the games, as the proxies told last. In memory only: they tell all of it to a service that has just started. */
 export interface Presence extends PresencePort {
   of(serverId: string): JoinedPlayers;
+  /** Calls when the number of players inside a game changes. Returns the cancellation. */
+  follow(listener: (serverId: string) => void): () => void;
   /** A run of the game is over: the next one begins with nobody. */
   forget(serverId: string): void;
   /** Until this settles, not all that is so has been told: nobody may be taken to be away. */
@@ -20,6 +22,7 @@ function latest(one: number | null, other: number | null): number | null {
 
 export function createPresence(clock: Clock): Presence {
   const known = new Map<string, JoinedPlayers>();
+  const listeners = new Set<(serverId: string) => void>();
   let awaited = 0;
   return {
     changed(serverId, { inside, knocking, insideMsAgo }: Joined) {
@@ -28,6 +31,11 @@ export function createPresence(clock: Clock): Presence {
       const insideAt = inside > 0 || before.inside > 0 ? clock.now() : latest(before.insideAt, visitedAt);
       if (inside + knocking === 0 && insideAt === null) known.delete(serverId);
       else known.set(serverId, { inside, knocking, insideAt });
+      if (inside !== before.inside) for (const listener of listeners) listener(serverId);
+    },
+    follow(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
     of(serverId) {
       const now = known.get(serverId) ?? NOBODY;

@@ -164,6 +164,13 @@ export async function countServersOfAccount(db: Sql, accountId: string): Promise
   return countOf(db, sql, [accountId]);
 }
 
+/** RAM of an account's servers together, asleep or awake, without one of them. */
+export async function ramOfAccount(db: Sql, accountId: string, without = ''): Promise<number> {
+  const sql = `SELECT COALESCE(SUM("ramMb"), 0) AS "count" FROM "servers"
+    WHERE "accountId" = $1 AND "id" <> $2 AND "state" <> 'deleting'`;
+  return countOf(db, sql, [accountId, without]);
+}
+
 /** How many servers are not at rest, those being deleted too. */
 export async function countAwake(db: Sql): Promise<number> {
   const sql = `SELECT "state", COUNT(*) AS "count" FROM "servers" GROUP BY "state"`;

@@ -11,6 +11,8 @@ import { type Silence, type SilenceOptions, listenFor } from './silence.ts';
 
 /** A running game is asked for its players this often. */
 export const SAMPLE_MS = 15_000;
+/** Vanilla keeps its status answer for 5 s: a younger change of players may be missing in it. */
+const STALE_MS = 5_000;
 /** While the proxies have not told yet who is there, no reading is taken: a game must not be put to sleep under its players. */
 const UNKNOWN_MS = 250;
 /** Players who come and go at the same time are one reading. */
@@ -22,7 +24,7 @@ const MAX_STATUS_CHARS = 16 * KIB;
 interface SamplingOptions extends ManagedPlayersOptions {
   pinger: Pinger;
   console: Console;
-  presence: Pick<Presence, 'of' | 'forget' | 'isKnown'>;
+  presence: Pick<Presence, 'of' | 'forget' | 'isKnown' | 'follow'>;
   idleAfterMs: number;
   /** How long a game that used to answer may be silent; 0: for ever. */
   hungAfterMs: number;
@@ -34,7 +36,8 @@ interface SamplingOptions extends ManagedPlayersOptions {
  * Sends a SAMPLE now and then until the returned function is called. Our own requests are no activity: players
  * that the game itself counts are, and those whom the proxy has joined to it, who may not be counted yet. A game with a
  * management port is asked there, and at once when it tells of somebody who came or left; else its status counts. Where that
- * does not answer, the console's `list` is asked; where nothing does, players is null.
+ * does not answer, the console's `list` is asked; where nothing does, players is null. Between two questions the count follows
+ * the proxies, which see at once who joins and who leaves.
  */
 export function sampleEvery(
   options: SamplingOptions,
@@ -48,6 +51,10 @@ export function sampleEvery(
   let cancel = () => {};
   let gathering: (() => void) | undefined;
   let over = false;
+  /** The last count, with the players whom the proxies saw inside then. */
+  let counted: { online: number; inside: number } | undefined;
+  let changedAt = -Infinity;
+  const unfollow = presence.follow((serverId) => void (serverId === id && followProxies()));
 
   async function sample(): Promise<void> {
     const now = host.now(id);
@@ -57,7 +64,8 @@ export function sampleEvery(
       return;
     }
     const { online, answered } = await playersOf(options, host, managed, now);
-    tell(online, await listen(answered));
+    const isStale = online !== null && counted !== undefined && clock.now() - changedAt < STALE_MS;
+    tell(isStale ? counted!.online : online, await listen(answered));
     if (!over) cancel = clock.at(clock.now() + SAMPLE_MS, () => void sample());
   }
 
@@ -72,8 +80,15 @@ export function sampleEvery(
     if (online !== null) tell(online, { silentMs: null });
   }
 
-  function tell(online: number | null, silence: Silence): void {
+  function followProxies(): void {
+    changedAt = clock.now();
+    if (counted !== undefined && !managed.isFollowed())
+      tell(counted.online + presence.of(id).inside - counted.inside, {});
+  }
+
+  function tell(online: number | null, silence: Partial<Silence>): void {
     if (over || !presence.isKnown()) return;
+    counted = online === null ? undefined : { online, inside: presence.of(id).inside };
     const minutes = host.now(id)?.row.idleTimeoutMinutes ?? 0;
     send({
       type: 'SAMPLE',
@@ -92,6 +107,7 @@ export function sampleEvery(
     over = true;
     cancel();
     gathering?.();
+    unfollow();
     managed.end();
     presence.forget(id);
   };

@@ -22,6 +22,8 @@ export interface Servers {
   get(id: string): Promise<ServerNow | undefined>;
   /** How many an account has. */
   count(accountId: string): Promise<number>;
+  /** RAM of an account's servers together, asleep or awake. */
+  ramMb(accountId: string): Promise<number>;
   listByAccount(accountId: string): Promise<ServerNow[]>;
   /** An account's servers in pages of at most `size`, each read when it is asked for, from a place on. */
   pagesByAccount(accountId: string, size: number, after?: ServerPlace): AsyncGenerator<ServerPage>;

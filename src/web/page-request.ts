@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import type { Download } from '../http/download.ts';
+import { parseFields } from '../http/body.ts';
 import { createCookie } from '../http/session/cookies.ts';
 import { maskedCsrfToken } from '../http/session/csrf.ts';
 import { goneSignal } from '../http/ended.ts';
@@ -102,7 +103,7 @@ export async function pageRequestOf(ctx: Context, options: PageRequestOptions): 
   const token = sessionToken(config.baseUrl, ctx.headers.cookie);
   const principal = token === undefined ? undefined : await findSession(token);
   const csrfOwner = principal?.sessionId ?? `visitor ${visitorId(ctx, config.baseUrl)}`;
-  const query = new URLSearchParams(ctx.querystring);
+  const query = parseFields(ctx.querystring);
   const path = `${ctx.path}${ctx.search}`;
   const request: PageRequest = {
     principal,

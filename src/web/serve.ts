@@ -1,6 +1,6 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
-import { readBody } from '../http/body.ts';
+import { parseFields, readBody } from '../http/body.ts';
 import { sendDownload } from '../http/download.ts';
 import { checkCsrfToken, refuseCrossSite } from '../http/session/csrf.ts';
 import { clearedSessionCookie, sessionCookie } from '../http/session/session-cookie.ts';
@@ -131,7 +131,7 @@ export function createServe(router: Router, options: PageRequestOptions): Serve 
 async function readForm(ctx: Context, limitBytes: number): Promise<Form> {
   const type = ctx.is('application/x-www-form-urlencoded', 'multipart/form-data');
   if (type === 'application/x-www-form-urlencoded') {
-    return new URLSearchParams((await readBody(ctx.req, limitBytes)).toString());
+    return parseFields((await readBody(ctx.req, limitBytes)).toString());
   }
   const refused = new StatusError('INVALID_ARGUMENT', 'NO_FORM', 'This page takes only its own form.', {
     httpStatus: 415,

@@ -219,6 +219,28 @@ test('a wallet that ends among several servers due at once falls below zero by o
   t.is(await charge(), 2, 'the minutes that waited');
 });
 
+test('a spend cap that stops is passed by one tick at most, though several servers are due at once', async (t) => {
+  const store = await freshStore(t);
+  const tick = chargeOf(1, 60_000, 1_024);
+  await store.write(async (tx) => {
+    await openWallet(tx, 'acc_test', START, tick * 100);
+    await setSpendCap(tx, 'acc_test', tick * 2 + 1, 'stop');
+  });
+  for (const serverId of ['a', 'b', 'c', 'd', 'e'])
+    await anAwakeSession(store, { serverId, rateMicros: 60_000, ramMb: 1_024 });
+  const at = START + MINUTE_MS;
+  const charge = () =>
+    store.write(async (tx) => {
+      await proveAwakeSessions(tx, at, []);
+      return chargeNext(tx, at, monthOf(at));
+    });
+  t.is(await charge(), 3);
+  t.like(await getWallet(store, 'acc_test'), { spentMicros: tick * 3 });
+  t.is(await charge(), 0);
+  await store.write((tx) => setSpendCap(tx, 'acc_test', tick * 2 + 1, 'notify'));
+  t.is(await charge(), 2, 'a cap that only notifies holds nothing back');
+});
+
 test('B-08: the runway is right for metered, flat and mixed plans', (t) => {
   const DAY = 1_440;
   const at = START;

@@ -78,7 +78,7 @@ test('capacity and regions say what the machine has, and what awake servers hold
 
 test('the limits of an account are for itself, and its own', async (t) => {
   const it = await moneySite(t);
-  t.deepEqual((await it.call('GET', '/v1/accounts/acc_test/limits')).json, { maxRamMb: 16_384 });
+  t.deepEqual((await it.call('GET', '/v1/accounts/acc_test/limits')).json, { maxRamMb: 65_536 });
   const other = await it.call('GET', '/v1/accounts/acc_other/limits');
   t.deepEqual([other.status, other.reason], [403, 'ACCOUNT_MISMATCH']);
   await it.money.accountLimits.set('acc_test', { maxRamMb: 1_024, maxServers: null });
@@ -193,7 +193,7 @@ test('operators see all accounts and their balances, a page at a time', async (t
         createdAt: 'string',
         balanceMicros: '0',
         servers: 0,
-        maxRamMb: 16_384,
+        maxRamMb: 65_536,
         maxServers: 0,
         operator: false,
       },
@@ -204,7 +204,7 @@ test('operators see all accounts and their balances, a page at a time', async (t
         createdAt: 'string',
         balanceMicros: '0',
         servers: 1,
-        maxRamMb: 16_384,
+        maxRamMb: 65_536,
         maxServers: 0,
         operator: true,
       },
@@ -304,10 +304,10 @@ test("operators set an account's limits, in force at once, field by field", asyn
   await api.create('b');
   t.is((await api.call('POST', '/v1/servers/a:start')).status, 200);
   t.is((await api.call('POST', '/v1/servers/b:start')).reason, 'MAX_RAM');
-  t.deepEqual(limits(await set({ maxRamMb: -1 })), [16_384, 2]);
+  t.deepEqual(limits(await set({ maxRamMb: -1 })), [65_536, 2]);
   t.is((await api.call('POST', '/v1/servers/b:start')).status, 200);
-  t.deepEqual(limits(await set({ maxServers: 0 })), [16_384, 0]);
-  t.deepEqual(limits(await set({})), [16_384, 0]);
+  t.deepEqual(limits(await set({ maxServers: 0 })), [65_536, 0]);
+  t.deepEqual(limits(await set({})), [65_536, 0]);
   t.is((await set({ maxServers: -2 })).reason, 'INVALID_FIELD');
   t.is((await set({ maxServers: 1 }, 'acc_none')).reason, 'ACCOUNT_NOT_FOUND');
   const audit = await api.store.query<{ detail: string }>(
@@ -326,7 +326,7 @@ test('Q-06: a server that could never wake is not made, and none grows to that s
   t.is((await create('one', 15_872)).status, 200);
   const grown = await api.call('POST', '/v1/servers/one:update', { body: { ramMb: 15_873 } });
   t.is(grown.reason, 'NODE_CAPACITY');
-  await it.money.accountLimits.set('acc_test', { maxRamMb: 1_024, maxServers: 2 });
+  await it.money.accountLimits.set('acc_test', { maxRamMb: 16_384, maxServers: 2 });
   t.is((await create('two', 2_048)).reason, 'MAX_RAM');
   const created = await Promise.all(Array.from({ length: 8 }, (_, nth) => create(`s${nth}`, 256)));
   t.is(created.filter(({ status }) => status === 200).length, 1);

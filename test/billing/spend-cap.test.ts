@@ -85,7 +85,7 @@ test('who joins a server without money reads a kind sentence, and nothing of the
   t.teardown(() => routing.close());
   const player = { name: 'Steve', uuid: null, ip: '127.0.0.1', protocol: 769 };
   const refused = await t.throwsAsync(() => routing.wake('abc', player, AbortSignal.timeout(60_000)));
-  t.is(refused?.message, 'This server has to rest: its owner has to top up first.');
+  t.is(refused?.message, 'This server is out of credit. Ask its owner.');
   t.deepEqual(it.engine.boots, []);
   await topUp(it, CREDIT);
   const woken = routing.wake('abc', player, AbortSignal.timeout(60_000));
@@ -135,4 +135,20 @@ test('a spend cap with stop warns, stops after a minute, and refuses starts unti
   await it.store.write((tx) => setSpendCap(tx, ACCOUNT, CREDIT, 'stop'));
   await it.wake('abc');
   t.is((await it.servers.get('abc'))?.state, 'running');
+});
+
+test('a month costs at most one tick more than a cap that stops, and players read of it a minute before', async (t) => {
+  const it = await metered(t);
+  await capped(it, cost(2) - 1, 'stop');
+  await awake(it);
+  await it.minutes(1);
+  const said = () => it.games.commands.some((command) => command.startsWith('abc: say This server has reached'));
+  t.false(said());
+  await it.minutes(1);
+  t.true(said());
+  await it.clock.advance(59_000);
+  t.is((await it.servers.get('abc'))?.state, 'running');
+  await it.reach('abc', 'hibernated');
+  await it.minutes(2);
+  t.is(await it.balance(), CREDIT - cost(2));
 });

@@ -84,7 +84,7 @@ test('money: the wallet, its ledger and cap, a page to pay on, the bill of a ser
   await says(['wallet', 'cap', '0'], /cap +none\n/);
   await says(['wallet', 'ledger'], /^No money has moved yet/);
   await says(['wallet', 'top-up', '5'], /\n {2}http\S+\n$/);
-  await says(['wallet', 'limits'], /^Your servers that are awake at once may have \d+ [GM]B of memory together\.\n$/);
+  await says(['wallet', 'limits'], /^Your servers may have \d+ [GM]B of memory together\.\n$/);
   await says(['usage', 'castle', '--from', '7d'], /^castle was not awake[^]*Together 0\.00 USD for 0 GB hours\./);
   await refuses(['usage', 'castle', '--from', 'once'], /--from must be like/, 2);
   await says(['audit'], /./);
@@ -117,11 +117,11 @@ test('operators: invitations, accounts, nodes, machines; any operation by its ad
   await says(['machines'], /castle +server .*hibernated/);
   await says(
     ['accounts', 'show', 'acc_test'],
-    /^account +acc_test\ne-mail +owner@example\.com, operator\nsecond factor +no\nbalance +2\.50 USD\nmay have +.* awake at once\n\nSERVER.*\ncastle +hibernated /,
+    /^account +acc_test\ne-mail +owner@example\.com, operator\nsecond factor +no\nbalance +2\.50 USD\nmay have +.* together\n\nSERVER.*\ncastle +hibernated /,
   );
   await says(
     ['accounts', 'limit', 'acc_test', '--servers', '3', '--ram', '4096'],
-    /may have 3 servers, 4 GB of them awake/,
+    /may have 3 servers, 4 GB together/,
   );
   await says(['accounts', 'limit', 'acc_test', '--servers=0'], /any number of servers, 4 GB/);
   await says(['accounts', 'limit', 'acc_test', '--ram=default'], /any number of servers, (?!4 GB)/);

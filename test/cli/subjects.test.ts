@@ -112,9 +112,9 @@ test('mods: searched for a server, added with what they need, updated after a lo
   await says(['mods', 'castle'], /^None yet/);
   await says(['mods', 'search', 'lith', '--server', 'castle', '--kind=mod'], /^NAME +KIND +DOWNLOADS\n.*mod +[\d,]+/);
   t.regex(registry.asked.find((each) => each.includes('/search')) ?? '', /fabric.*1\.21\.1/);
-  await says(['mods', 'add', 'castle', 'Lithium', '--dry-run'], /Lithium +— +→ +l1/);
+  await says(['mods', 'add', 'castle', 'Lithium', '--dry-run'], /Lithium +— +→ +l1\nFabricApi +— +→ +fa1/);
   await says(['mods', 'castle'], /^None yet/);
-  await says(['mods', 'add', 'castle', 'Lithium'], /FabricApi +— +→ +fa1/);
+  await says(['mods', 'add', 'castle', 'Lithium'], /^Added Lithium to castle\. /);
   await says(['mods', 'castle'], /FabricApi +fa1 .*needed by another/);
   registry.project('Lithium', [{ id: 'l2' }]);
   await says(['mods', 'update', 'castle', '--dry-run'], /Lithium +l1 +→ +l2/);

@@ -5,6 +5,19 @@ import test from 'ava';
 import { StatusError } from '../../src/kernel/status.ts';
 import { filesApi, base64 } from './files-api.ts';
 
+test('a path whose bytes are not UTF-8 is refused rather than read as another one', async (t) => {
+  const it = await filesApi(t);
+  it.put('\u{FFFD}', 'another file');
+  it.put('Größe', 'it');
+  for (const path of ['%ff', 'a%C3', '%F0%9F%98', '%ed%a0%80']) {
+    const { status, reason, text } = await it.call('GET', `/v1/servers/abc/file?path=${path}`);
+    t.deepEqual([status, reason], [400, 'INVALID_FIELD'], path);
+    t.regex(text, /"field":"path","description":"must be UTF-8"/);
+  }
+  t.is((await it.call('GET', '/v1/servers/abc/file?path=Gr%c3%B6%C3%9fe')).status, 200);
+  t.is((await it.call('GET', '/v1/servers/abc/file?path=100%')).reason, 'PATH_NOT_FOUND');
+});
+
 test('files of a sleeping server are listed, read, written, copied, renamed and deleted', async (t) => {
   const { ok, post, see, disk, put, root } = await filesApi(t);
   t.deepEqual(await ok('GET', '/v1/servers/abc/files'), { entries: [], total: 0 });

@@ -50,7 +50,7 @@ test('B-05: a wallet that comes to its end while somebody plays: a warning in ch
   t.true(left <= 0 && left > -TICK_MICROS, String(left));
 
   const refused = await t.throwsAsync(joinRaw({ ...address, name: 'Alex' }));
-  t.regex(refused?.message ?? '', /has to rest: its owner has to top up first/);
+  t.regex(refused?.message ?? '', /is out of credit/);
   t.is((await service.call('GET', '/v1/servers/castle')).state, 'hibernated');
 
   const credit = { amountMicros: 5_000_000, kind: 'credit', note: 'on the house', ref: 'house/1' };

@@ -41,7 +41,7 @@ test('Q-01: a game that writes without end is stopped with its world saved, and 
 
   await t.throwsAsync(service.call('POST', '/v1/servers/greedy:start'), { message: /QUOTA_EXCEEDED/ });
   const refused = await t.throwsAsync(joinRaw({ ...address, name: 'Steve' }));
-  t.regex(refused.message, /disk of this server is full: its owner has to make room/);
+  t.regex(refused.message, /server's disk is full/);
   // It is known after a restart, before anything is measured.
   await service.kill();
   await service.start();

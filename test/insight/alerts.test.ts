@@ -101,6 +101,13 @@ test('the body for Slack, of a recovery and of a spend cap', (t) => {
     mrkdwn: false,
     link_names: false,
   });
+  t.like(
+    (webhookBody('https://discord.com/api/webhooks/1/x', message('Castle', good)) as { dormouse: object }).dormouse,
+    {
+      at: '2023-11-14T22:13:20.000Z',
+      openedAt: '2023-11-14T22:01:20.000Z',
+    },
+  );
   const ended: Notice = { event: 'tps.ended', at: LOW.at, openedAt: LOW.at - 60_000 };
   t.like(webhookBody(slack, message('Castle', ended)), {
     text: 'Castle was stopped while it was slow\nIt was slow for a minute.',

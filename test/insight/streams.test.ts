@@ -102,8 +102,11 @@ test('a server that does not run: the backlog, then the end; the tail is clamped
       await count('?tail=-1'),
       await count('?tail=0'),
       await count('?tail=7'),
+      await count('?tail='),
+      await count('?tail=9007199254740993'),
+      await count('?tail=-1e400'),
     ],
-    [100, 1_000, 0, 0, 7],
+    [100, 1_000, 0, 0, 7, 100, 1_000, 0],
   );
   t.is((await it.call('GET', `${LOGS}?tail=x`)).reason, 'INVALID_FIELD');
   it.engine.away();

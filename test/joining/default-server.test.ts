@@ -1,6 +1,10 @@
 import test from 'ava';
 import { watchDefaultServer } from '../../src/joining/default-server.ts';
+import { createRouting } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
+import { createAddresses } from '../../src/servers/api/addresses.ts';
+import { listRoutes } from '../../src/servers/rows.ts';
+import { OPEN_POLICY } from '../support/join-policy.ts';
 import { world } from '../support/world.ts';
 
 test('a server that is set and is not there: said at once, with the nearest, and when it is deleted', async (t) => {
@@ -27,4 +31,36 @@ test('a server that is set and is not there: said at once, with the nearest, and
   await w.reach('castle', 'gone');
   t.regex(logged.at(-1) ?? '', /DEFAULT_SERVER is castle, but/);
   t.is(logged.length, 3);
+});
+
+test('the deletion of the server at localhost changes the address of no other server', async (t) => {
+  const w = await world(t);
+  const { servers, clock } = w;
+  const log = createLog({ level: 'silent' });
+  let kept: string | undefined;
+  const open = async () => {
+    const localhost = { id: kept, changed: (id: string) => void (kept = id) };
+    const at = { publicHost: 'localhost', localhost, sleepers: await listRoutes(w.store) };
+    const routing = createRouting({ servers, clock, log, joinPolicy: OPEN_POLICY, ...at });
+    t.teardown(() => routing.close());
+    const meant = () => routing.meant();
+    const addresses = createAddresses({ publicHost: 'localhost', playersPort: () => 25_565, meant });
+    const addressOf = (id: string) => addresses.of({ id, hostname: id });
+    return { addressOf, joined: (host: string) => routing.lookup(host)?.serverId };
+  };
+  await w.create('castle', { createdAt: 1 });
+  await w.create('tower', { createdAt: 2 });
+  const before = await open();
+  t.deepEqual([before.addressOf('castle'), before.addressOf('tower')], ['localhost', 'tower.localhost']);
+  await w.command('castle', 'DELETE');
+  await w.reach('castle', 'gone');
+  for (const each of [before, await open()]) {
+    t.is(each.addressOf('tower'), 'tower.localhost');
+    t.is(each.joined('localhost'), 'tower', 'whoever names no server still gets in');
+  }
+  await w.create('keep', { createdAt: 3 });
+  for (const each of [before, await open()]) {
+    t.deepEqual([each.addressOf('tower'), each.addressOf('keep')], ['tower.localhost', 'localhost']);
+    t.is(each.joined('localhost'), 'keep');
+  }
 });

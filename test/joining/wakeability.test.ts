@@ -8,6 +8,34 @@ import { world } from '../support/world.ts';
 
 const HOST = 'lobby.play.example';
 
+test('a player who waits for a server reads that it was deleted, or why it stopped', async (t) => {
+  const it = await world(t);
+  const { servers, clock } = it;
+  const log = createLog({ level: 'silent' });
+  const routing = createRouting({
+    servers,
+    clock,
+    log,
+    publicHost: 'play.example',
+    sleepers: [],
+    joinPolicy: OPEN_POLICY,
+  });
+  t.teardown(() => routing.close());
+  const steve = { name: 'Steve', uuid: null, ip: '127.0.0.1', protocol: 769 };
+  const refused = async (end: () => Promise<unknown>) => {
+    it.engine.hold('lobby');
+    const waiting = t.throwsAsync(routing.wake('lobby', steve, new AbortController().signal));
+    await it.until(async () => (await servers.get('lobby'))?.state === 'starting');
+    await end();
+    return (await waiting).message;
+  };
+  await it.create('lobby');
+  const funds = { kind: 'system', id: 'funds', note: 'the wallet is empty' } as const;
+  t.is(await refused(() => it.command('lobby', 'STOP', funds)), 'This server is out of credit. Ask its owner.');
+  await it.reach('lobby', 'hibernated');
+  t.is(await refused(() => it.command('lobby', 'DELETE')), 'This server was deleted.');
+});
+
 test('the list says why a sleeping server cannot be woken, as long as that is so', async (t) => {
   const it = await world(t);
   let reason = '';
@@ -40,12 +68,12 @@ test('the list says why a sleeping server cannot be woken, as long as that is so
   const usual = shown();
   t.is(usual.asleepLine, '');
   reason = 'INSUFFICIENT_FUNDS';
-  await becomes(/its owner has to top up first$/);
+  await becomes(/out of credit$/);
   reason = 'SERVER_SUSPENDED';
-  await becomes(/Closed for now$/);
+  await becomes(/Suspended by the host$/);
   policy.asleepMotd = 'Asleep. Friends may wake me.';
   await servers.patch('lobby', {});
-  t.deepEqual(shown(), { motd: 'Asleep. Friends may wake me.', asleepMotd: '', asleepLine: '§7Closed for now' });
+  t.deepEqual(shown(), { motd: 'Asleep. Friends may wake me.', asleepMotd: '', asleepLine: '§7Suspended by the host' });
   reason = '';
   await becomes(/^$/);
   t.is(shown().asleepMotd, 'Asleep. Friends may wake me.');

@@ -33,6 +33,22 @@ test('a mod comes with what it needs, checked, into the folder of its core; it g
   t.deepEqual(entries.map(({ action }) => action).slice(0, 3), ['mod.remove', 'mod.add', 'mod.add']);
 });
 
+test('adding a mod answers the empty object, and a dry run the changes that it would make', async (t) => {
+  const it = await bench(t);
+  it.registry.project('FabricApi', [{ id: 'fa1' }]);
+  it.registry.project('Lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }]);
+  const changes = [
+    { name: 'Lithium', projectId: 'Lithium', source: 'modrinth', from: '', to: 'l1' },
+    { name: 'FabricApi', projectId: 'FabricApi', source: 'modrinth', from: '', to: 'fa1' },
+  ];
+  const add = (dryRun: boolean) => it.ok('POST', '/v1/servers/abc/mods', { projectId: 'lithium', dryRun });
+  t.deepEqual(await add(true), { changes });
+  t.deepEqual(await listed(it), []);
+  t.deepEqual(await add(false), {});
+  t.deepEqual(await listed(it), ['Lithium l1', 'FabricApi fa1 dependency']);
+  t.deepEqual(await add(true), { changes: [] });
+});
+
 test('an update tells what would change, changes it, leaves pinned versions alone, and follows the server’s version', async (t) => {
   const it = await bench(t);
   it.registry.project('Lithium', [{ id: 'l1' }]);

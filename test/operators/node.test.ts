@@ -108,7 +108,7 @@ test('Q-01: a running server that outgrows its quota warns, saves and stops; it 
     refused.json['message'],
     'The server may take 4 MB of the disk, and takes 6 MB. Delete something, then start it.',
   );
-  t.is(await it.kicked('full'), 'The disk of this server is full: its owner has to make room before it can wake.');
+  t.is(await it.kicked('full'), "This server's disk is full. Ask its owner.");
   t.is(it.engine.boots.length, 1);
 
   // By whatever way it was deleted: the start looks itself.
@@ -220,7 +220,7 @@ test('a suspended server stops, says why to its owner, and wakes for nobody unti
     startError: 'Suspended: abuse report 4711',
   });
   await it.reach('bad', 'hibernated');
-  t.is(await it.kicked('bad'), 'This server is closed for now by those who run this place; its owner knows more.');
+  t.is(await it.kicked('bad'), 'This server is suspended by the host. Ask its owner.');
   t.true(it.games.commands.includes('bad: say This server is suspended. It saves and stops now.'));
   t.true(it.games.commands.includes('bad: save-all flush'));
   const refused = await it.call('POST', '/v1/servers/bad:start');
@@ -253,7 +253,7 @@ test('behind the stop of a suspended server no start is queued, by whatever comm
   await it.operate('servers/slow:suspend', { reason: 'abuse' });
   t.is((await it.servers.get('slow'))?.state, 'stopping');
   t.is((await it.call('POST', '/v1/servers/slow:restart')).reason, 'SERVER_SUSPENDED');
-  t.regex(await it.kicked('slow'), /^This server is closed for now/);
+  t.regex(await it.kicked('slow'), /^This server is suspended by the host/);
   await it.reach('slow', 'hibernated');
   t.is(it.engine.boots.length, 1);
 });

@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { Cause } from '../../machines/server-types.ts';
 import type { AccessChange } from '../../src/http/access-changes.ts';
 import { FULL_SCOPES } from '../../src/http/scopes.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
@@ -150,6 +151,50 @@ test('my servers and shared ones, without their owner and without a reading that
   await it.reach('abc', 'hibernated');
   await it.ok('DELETE', '/v1/servers/abc');
   t.deepEqual((await list())['shared'], []);
+});
+
+test('a shared server shows what woke it without the id of its owner', async (t) => {
+  const it = await api(t);
+  const { friend } = await scene(it);
+  await it.share('abc', 'limited');
+  const wokenBy = async () => {
+    const { json } = await it.call('GET', '/v1/me/servers', { key: friend });
+    return (json['shared'] as { cause?: object }[])[0]?.cause;
+  };
+  const wake = async (cause: Cause) => {
+    await it.command('abc', 'START', cause);
+    const shown = await wokenBy();
+    await it.command('abc', 'STOP');
+    await it.reach('abc', 'hibernated');
+    return shown;
+  };
+  const others = [
+    { kind: 'user', id: 'usr_test', note: 'asked in the panel' },
+    { kind: 'key', id: 'key_test', note: 'asked over the API' },
+    { kind: 'operator', id: 'usr_test', note: 'a look at it' },
+  ] as const;
+  for (const cause of others) t.deepEqual(await wake(cause), { ...cause, id: '' }, cause.kind);
+  const named = [
+    { kind: 'user', id: 'usr_other', note: 'asked in the panel' },
+    { kind: 'player', id: 'Steve', note: 'joined' },
+  ] as const;
+  for (const cause of named) t.deepEqual(await wake(cause), cause, cause.kind);
+});
+
+test('my servers show at once who joins and who leaves', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  const online = async () => {
+    const { my } = (await it.ok('GET', '/v1/me/servers')) as { my: { playersOnline?: number }[] };
+    return my[0]?.playersOnline;
+  };
+  await it.passUntil(async () => (await online()) === 0, 5_000);
+  it.presence.changed('abc', { inside: 1, knocking: 0 });
+  t.is(await online(), 1);
+  it.presence.changed('abc', { inside: 0, knocking: 0 });
+  t.is(await online(), 0);
 });
 
 test('nobody is invited twice, nor the owner, and there is an end to members', async (t) => {

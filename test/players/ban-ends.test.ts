@@ -19,6 +19,7 @@ async function running(t: ExecutionContext) {
   const told: string[] = [];
   it.games.run = async (_address, _password, command) => {
     const [verb = '', who = '', ...reason] = command.split(' ');
+    if (verb === 'kick') told.push(command);
     if (!/^(?:ban|pardon)/.test(verb)) return 'There are 0 of a max of 20 players online: ';
     const [name, key] = verb.endsWith('-ip') ? ['banned-ips.json', 'ip'] : ['banned-players.json', 'name'];
     const list = await read(name).catch(() => []);
@@ -48,6 +49,19 @@ async function running(t: ExecutionContext) {
     refused: async (verb: string, body: object) => (await it.call('POST', `${path}:${verb}`, { body })).json['message'],
   };
 }
+
+test('players of a banned address read the ban and its reason before they are cut off', async (t) => {
+  const it = await running(t);
+  it.joined.set('abc', [
+    { name: 'Steve', ip: '::ffff:203.0.113.7' },
+    { name: 'Alex', ip: '203.0.113.8' },
+  ]);
+  await it.set('setIpBan', { ip: '203.0.113.7', banned: true, reason: 'spam' });
+  const kicks = () => it.told.filter((command) => command.startsWith('kick '));
+  t.deepEqual(kicks(), ['kick Steve You have been IP banned. Reason: spam']);
+  await it.set('setIpBan', { ip: '203.0.113.7', banned: false });
+  t.is(kicks().length, 1);
+});
 
 test('a ban with an end lifts itself in a running game, and is none from its end on', async (t) => {
   const it = await running(t);

@@ -214,6 +214,26 @@ test('more RAM than an account may have is a used-up quota', async (t) => {
   t.deepEqual([status, reason], [429, 'MAX_RAM']);
 });
 
+test('servers of an account have no more RAM together than its limit, which the refusal names: created, from a template or grown', async (t) => {
+  const { ok, call, reach } = await api(t, { config: { maxRamMb: 1_200 } });
+  const create = (id: string, ramMb: number) => call('POST', '/v1/servers', { body: { ...SMALL, id, name: id, ramMb } });
+  const refused = async (answer: ReturnType<typeof call>) => {
+    const { status, reason, json } = await answer;
+    t.deepEqual([status, reason], [429, 'MAX_RAM']);
+    t.regex(String(json['message']), /may have 1200 MB of RAM together/);
+  };
+  t.is((await create('one', 512)).status, 200);
+  await refused(create('two', 689));
+  t.is((await create('two', 600)).status, 200);
+  await refused(call('POST', '/v1/templates/sandbox:createServer', { body: { name: 'three' } }));
+  await refused(call('POST', '/v1/servers/one:update', { body: { ramMb: 601 } }));
+  t.like(await ok('GET', '/v1/servers/one'), { ramMb: 512 });
+  t.like(await ok('POST', '/v1/servers/one:update', { ramMb: 600 }), { ramMb: 600 });
+  await ok('DELETE', '/v1/servers/two');
+  await reach('two', 'gone');
+  t.is((await create('three', 600)).status, 200);
+});
+
 test('a mod pack is installed first', async (t) => {
   const { ok, engine, reach } = await api(t);
   engine.script('pack', { exitCode: 0 });
@@ -439,7 +459,7 @@ test('logs: the newest lines, then only newer ones', async (t) => {
   for (const unknown of ['nonsense', '%00', Buffer.from('["other","1"]').toString('base64url'), 'bnVsbA']) {
     t.is(((await logs(`?cursor=${unknown}`))['lines'] as string[]).length, 100, unknown);
   }
-  for (const query of ['?tail=x', '?tail=1.5', '?tail=', '?tail=1&tail=2', `?cursor=${'x'.repeat(2000)}`]) {
+  for (const query of ['?tail=x', '?tail=1.5', '?tail=1&tail=2', `?cursor=${'x'.repeat(2000)}`]) {
     t.is((await call('GET', `/v1/servers/my-world/logs${query}`)).reason, 'INVALID_FIELD', query);
   }
   t.is((await call('GET', '/v1/servers/my-world/logs?nonsense=1&nonsense=2')).status, 200);
@@ -574,8 +594,9 @@ test('W-12 a ban of the address of a player, by name, is one of where the player
     const told = games.commands.filter((given) => !given.endsWith(': list'));
     return reason === '' ? told.map((given) => given.replace('my-world: ', '')) : reason;
   };
-  const kicked = ['kick Steve You have been IP banned.', 'kick Brother You have been IP banned.'];
+  const kicked = ['Steve', 'Brother'].map((name) => `kick ${name} You have been IP banned. Reason: Took the  torches`);
   t.deepEqual(await run('/ban-ip steve Took the  torches'), ['ban-ip 2001:db8::1 Took the  torches', ...kicked]);
+  t.is(it.addressBans.length, 1, 'proxies hear of it at once');
   t.deepEqual(await run('minecraft:Ban-IP Alex'), [
     'minecraft:Ban-IP 203.0.113.8',
     'kick Alex You have been IP banned.',
@@ -584,7 +605,10 @@ test('W-12 a ban of the address of a player, by name, is one of where the player
   t.is(await run('ban-ip Nobody'), 'PLAYER_NOT_ONLINE');
   t.is(await run('ban-ip Local'), 'PROXY_ADDRESS');
   t.is(await run(`banip ${PROXY_ADDRESS}`), 'PROXY_ADDRESS');
-  for (const other of ['ban-ip', 'ban Steve', 'say ban-ip Steve', 'pardon-ip 203.0.113.8', 'banlist ips']) {
+  it.addressBans.length = 0;
+  for (const other of ['ban-ip', 'ban Steve', 'say ban-ip Steve', 'banlist ips'])
     t.deepEqual(await run(other), [other]);
-  }
+  t.deepEqual(it.addressBans, []);
+  t.deepEqual(await run('pardon-ip 203.0.113.8'), ['pardon-ip 203.0.113.8']);
+  t.deepEqual(it.addressBans, ['my-world']);
 });

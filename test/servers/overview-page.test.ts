@@ -219,7 +219,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
 }
 
 test('the address that can be typed, at home too; of another one, the line that the hosts file may need', async (t) => {
-  const meant = { id: 'castle', byAnyName: true };
+  const meant = { id: 'castle', byAnyName: true, isAddressed: true };
   const config = { publicHost: 'localhost' };
   const entrance = { meant: () => meant, homeHost: () => '192.168.1.5' };
   const it = await openPanel(t, { config, playersPort: 25_570, entrance });

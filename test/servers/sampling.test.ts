@@ -31,6 +31,7 @@ test('the management port counts before the status, which counts again where the
     release() {},
     close() {},
   };
+  const presence = createPresence(clock);
   const address = { host: 'alpha', port: 1 };
   const row = serverRow('alpha', { type: 'paper', version: '1.21.9' });
   const now = { row, context: { address, rcon: null } } as unknown as ServerNow;
@@ -42,7 +43,7 @@ test('the management port counts before the status, which counts again where the
       engine: { inspect: async () => ({ management: address }) as Game, logs: async function* () {} },
       console: { run: async () => '', release() {}, close() {} },
       pinger: { status: async () => ({ playersOnline: 9, playersMax: 20, versionName: '', protocol: 0, raw: '{}' }) },
-      presence: createPresence(clock),
+      presence,
       idleAfterMs: 0,
       hungAfterMs: 0,
       log: createLog({ level: 'silent' }),
@@ -69,6 +70,13 @@ test('the management port counts before the status, which counts again where the
   t.deepEqual(await pass(SAMPLE_MS - 200), [9]);
   t.deepEqual(await pass(SAMPLE_MS), [9]);
   t.is(asked, tried, 'the port is left alone for a while');
+  presence.changed('alpha', { inside: 1, knocking: 0 });
+  t.deepEqual(await pass(0), [10], 'the proxy knows at once who joins');
+  presence.changed('beta', { inside: 1, knocking: 0 });
+  presence.changed('alpha', { inside: 1, knocking: 1 });
+  t.deepEqual(await pass(0), [], 'another server, or a login, changes nothing');
+  presence.changed('alpha', { inside: 0, knocking: 0 });
+  t.deepEqual(await pass(0), [9], 'and who leaves');
   online = 2;
   await pass(REST_MS - SAMPLE_MS);
   t.deepEqual(await pass(SAMPLE_MS), [2]);

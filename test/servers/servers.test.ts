@@ -1,6 +1,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
+import type { Cause } from '../../machines/server-types.ts';
 import { KEY, STEVE, world } from '../support/world.ts';
 import { codeOf, running } from './servers-parts.ts';
 
@@ -83,6 +84,50 @@ test('a stop saves over the console first; a kill does not wait', async (t) => {
   await w.reach('lobby', 'hibernated');
   t.is(w.games.commands.length, 2);
   t.deepEqual(await w.engine.list(), []);
+});
+
+test('players inside read why their server stops, restarts or is deleted', async (t) => {
+  const w = await world(t);
+  const wakes = async () => {
+    await w.command('lobby', 'START');
+    await w.reach('lobby', 'running');
+    w.games.names.set('lobby', ['Steve', 'Alex']);
+    w.presence.changed('lobby', { inside: 2, knocking: 0 });
+    w.games.commands.length = 0;
+  };
+  const read = () => w.games.commands.filter((command) => command.startsWith('lobby: kick '));
+  const kicks = (text: string) => ['Steve', 'Alex'].map((name) => `lobby: kick ${name} ${text}`);
+  const system = (id: string): Cause => ({ kind: 'system', id, note: '' });
+  await w.create('lobby');
+  const stops: [Cause, string][] = [
+    [KEY, 'lobby was put to sleep. Join again to wake it.'],
+    [system('funds'), 'This server is out of credit. Ask its owner.'],
+    [system('spend_cap'), 'This server has reached its spend cap for this month. Ask its owner.'],
+    [system('quota'), "This server's disk is full. Ask its owner."],
+    [{ kind: 'operator', id: 'usr_host', note: 'suspended: spam' }, 'The host has stopped lobby. Ask its owner.'],
+  ];
+  for (const [cause, text] of stops) {
+    await wakes();
+    await w.command('lobby', 'STOP', cause);
+    await w.reach('lobby', 'hibernated');
+    t.deepEqual(read(), kicks(text));
+    t.is(w.games.commands.at(-1), 'lobby: stop', 'and it is saved and stopped all the same');
+  }
+  await wakes();
+  const job = { id: 'job', kind: 'backup.restore', target: 'bak_none' } as const;
+  await w.servers.send('lobby', { type: 'MAINTAIN', at: w.clock.now(), cause: KEY, job });
+  await w.until(() => w.games.commands.includes('lobby: stop'));
+  t.deepEqual(read(), kicks('A backup of lobby is being restored. Join again in a few minutes.'));
+  await w.reach('lobby', 'running');
+  await wakes();
+  await w.command('lobby', 'RESTART');
+  await w.until(() => w.games.commands.includes('lobby: stop'));
+  t.deepEqual(read(), kicks('lobby restarts. Join again in a moment.'));
+  await w.reach('lobby', 'running');
+  await wakes();
+  await w.command('lobby', 'DELETE');
+  await w.reach('lobby', 'gone');
+  t.deepEqual(read(), kicks('This server was deleted.'));
 });
 
 test('a stop that the game ignores ends with its death, and a KILL ends it sooner', async (t) => {

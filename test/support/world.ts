@@ -39,6 +39,8 @@ export interface Games extends Pinger, Console {
   /** Per server: answers status requests (the default), or not. */
   silent: Set<string>;
   players: Map<string, number>;
+  /** Per server, the names in its answer to `list`. */
+  names: Map<string, string[]>;
   commands: string[];
 }
 
@@ -294,12 +296,14 @@ const REPLIES: Record<string, string> = {
 function fakeGames(engine: FakeEngine): Games {
   const silent = new Set<string>();
   const players = new Map<string, number>();
+  const names = new Map<string, string[]>();
   const commands: string[] = [];
   const idOf = (address: Address) => address.host.replace(/\.game$/, '');
   const up = async (id: string) => (await engine.inspect(id))?.up === true && !silent.has(id);
   return {
     silent,
     players,
+    names,
     commands,
     async status(address) {
       const id = idOf(address);
@@ -313,6 +317,7 @@ function fakeGames(engine: FakeEngine): Games {
       if (!(await up(id))) throw new Error('no answer');
       commands.push(`${id}: ${command}`);
       if (command === 'stop') engine.crash(id, { code: 0 });
+      if (command === 'list') return `There are some players online: ${names.get(id)?.join(', ') ?? ''}`;
       return REPLIES[command] ?? '';
     },
     release() {},

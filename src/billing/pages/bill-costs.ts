@@ -114,7 +114,7 @@ export function limitsCard({ limits, capacity, regions }: Bill): Html {
   return html`<section class="card" data-live="limits">
     <h2>Limits and room</h2>
     <dl class="facts">
-      ${fact('RAM awake together', `at most ${ramText(limits.maxRamMb)}`)}
+      ${fact('RAM together', `at most ${ramText(limits.maxRamMb)}`)}
       ${fact('Servers', most <= 0 ? 'as many as you like' : `at most ${most}`)}
       ${regions.map(({ label, available, capacity: room }) =>
         fact(

@@ -30,7 +30,7 @@ const SERVER = {
 
 function limitsText({ maxServers, maxRamMb }: Pick<typeof ACCOUNT, 'maxServers' | 'maxRamMb'>): string {
   const count = maxServers === 0 ? 'any number of servers' : some(maxServers, 'server');
-  return `${count}, ${memory(maxRamMb)} of them awake at once`;
+  return `${count}, ${memory(maxRamMb)} together`;
 }
 
 function sizeMb(mb: string): string {

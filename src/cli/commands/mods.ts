@@ -128,7 +128,10 @@ Example: ${DORMOUSE} mods search lithium --server castle
         return slow.POST('/v1/servers/{id}/mods', { ...on(id), body });
       },
       shape: CHANGES,
-      show: (reply, { context: { terminal } }) => changed(reply, terminal.out, 'Nothing changes: it is there already.'),
+      show: (reply, { context: { terminal }, args: [id, mod], values }) =>
+        values['dry-run']
+          ? changed(reply, terminal.out, 'Nothing changes: it is there already.')
+          : [`Added ${mod} to ${id}. To see what came with it: ${DORMOUSE} mods ${id}`],
     }),
     call({
       name: 'mods update',

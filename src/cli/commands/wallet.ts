@@ -112,10 +112,10 @@ export const wallet: Subject = {
     }),
     call({
       name: 'wallet limits',
-      summary: 'Show how much memory your servers may have that are awake at once.',
+      summary: 'Show how much memory your servers may have together.',
       call: async ({ api }) => api.GET('/v1/accounts/{accountId}/limits', { params: await ofAccount(api) }),
       shape: { maxRamMb: 0 },
-      show: ({ maxRamMb }) => [`Your servers that are awake at once may have ${memory(maxRamMb)} of memory together.`],
+      show: ({ maxRamMb }) => [`Your servers may have ${memory(maxRamMb)} of memory together.`],
     }),
     call({
       name: 'wallet top-up',

@@ -36,12 +36,13 @@ export function webhookBody(url: string, { id, serverId, serverName, notice }: M
   const { title, text, isGood } = wordsOf(notice, (isSlack ? slackText : discordText)(plain(serverName)));
   if (isSlack) return { text: `${title}\n${text}`, mrkdwn: false, link_names: false };
   const { event, at, ...figures } = notice;
+  const since = 'openedAt' in notice && { openedAt: new Date(notice.openedAt).toISOString() };
   return {
     username: 'Dormouse',
     content: title,
     embeds: [{ description: text, color: isGood ? GREEN : RED, timestamp: new Date(at).toISOString() }],
     allowed_mentions: { parse: [] },
-    dormouse: { id, event, serverId, at: new Date(at).toISOString(), ...figures },
+    dormouse: { id, event, serverId, at: new Date(at).toISOString(), ...figures, ...since },
   };
 }
 

@@ -39,7 +39,7 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
   },
   async plan(request, form) {
     const wish = wishOf(form);
-    const { changes } = await request.call('AddServerMod', { id: request.server.id }, { ...wish, dryRun: true });
+    const { changes = [] } = await request.call('AddServerMod', { id: request.server.id }, { ...wish, dryRun: true });
     return await modsPage(request, { found: planCard(request, wish, changes), asked: form });
   },
   async add({ call, server: { id } }, form) {

@@ -70,7 +70,7 @@ function accountTable(accounts: readonly Account[]): Html {
         <th scope="col">E-mail</th>
         <th scope="col">Balance</th>
         <th scope="col">Servers</th>
-        <th scope="col">RAM awake</th>
+        <th scope="col">RAM</th>
         <th scope="col">Since</th>
       </tr>
     </thead>
@@ -86,7 +86,7 @@ function accountTable(accounts: readonly Account[]): Html {
             <td data-label="E-mail"><bdi>${plainName(email, 254) || '–'}</bdi></td>
             <td data-label="Balance">${usdText(Number(balanceMicros))}</td>
             <td data-label="Servers"><span>${servers}${maxServers > 0 && ` of ${maxServers}`}</span></td>
-            <td data-label="RAM awake"><span>at most ${ramText(maxRamMb)}</span></td>
+            <td data-label="RAM"><span>at most ${ramText(maxRamMb)}</span></td>
             <td data-label="Since">${createdAt !== null && timeTag(createdAt)}</td>
           </tr>`,
       )}

@@ -8,6 +8,8 @@ export interface Meant {
   id: string;
   /** By every name that is not another server's; else only by the machine's own, as `localhost`. */
   byAnyName: boolean;
+  /** Its address is the machine's own name. A server that had another address before keeps that one. */
+  isAddressed: boolean;
 }
 
 export interface AddressOptions {
@@ -39,7 +41,8 @@ export function createAddresses({ publicHost, playersPort, meant, homeHost }: Ad
 
   return {
     of({ id, hostname }) {
-      const needsNoName = publicHost === OWN_MACHINE && meant()?.id === id;
+      const server = meant();
+      const needsNoName = publicHost === OWN_MACHINE && server?.id === id && server.isAddressed;
       return withPort(needsNoName ? OWN_MACHINE : `${hostname}.${publicHost}`);
     },
     atHome(serverId) {

@@ -111,6 +111,23 @@ export interface RamLimits {
   config: { nodeLabel: string };
 }
 
+/** Throws MAX_RAM if a server of so much RAM takes its account's servers beyond what they may have together. `usedMb`: the others'. */
+export function requireRam(
+  { accountId, ramMb, usedMb }: { accountId: string; ramMb: number; usedMb: number },
+  { accountLimits }: Pick<RamLimits, 'accountLimits'>,
+): void {
+  const { maxRamMb } = accountLimits.of(accountId);
+  if (usedMb + ramMb <= maxRamMb) return;
+  const message =
+    `The account's servers may have ${maxRamMb} MB of RAM together, asleep or awake. The others have ${usedMb} MB, and this one ` +
+    `needs ${ramMb} MB. Give it less, delete another server, or ask the operator for more.`;
+  throw quotaExceeded('MAX_RAM', `account:${accountId}`, message, {
+    limitMb: String(maxRamMb),
+    usedMb: String(usedMb),
+    neededMb: String(ramMb),
+  });
+}
+
 /** RAM a game of the type can run in. Throws MAX_RAM above what its account may have, NODE_CAPACITY above what is there. */
 export function* checkRam(
   { accountId, type, ramMb, region }: { accountId: string; type: string; ramMb: number; region: string },

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { Cause as StoredCause } from '../../../machines/server-types.ts';
 import { reply } from '../../http/fields.ts';
 import { type Operation, operation } from '../../http/operation.ts';
-import { reachesServer } from '../../http/principal.ts';
+import { type Principal, credentialId, reachesServer } from '../../http/principal.ts';
 import type { Role } from '../../http/roles.ts';
 import { listMemberships } from '../../people/members/rows.ts';
 import type { Store } from '../../store/store.ts';
@@ -22,7 +23,9 @@ const forOwners = {
   name: z.string().optional().describe('As GetServer has it. Not told to apps, like all that follows.'),
   ramMb: z.int32().optional().meta({ format: 'int32' }),
   awakeSince: z.iso.datetime().optional().describe('When it was woken; absent while it sleeps.'),
-  cause: Cause.optional().describe('Who or what woke it.'),
+  cause: Cause.optional().describe(
+    'Who or what woke it. On a shared server, `id` is empty if it names another user, key or operator.',
+  ),
 };
 
 const ServerSummary = z
@@ -56,7 +59,7 @@ const listMyServers = (needs: Needs) =>
       const { servers, store } = needs;
       const view = (server: ServerNow, role: Role) => ({
         ...summary(server, role, needs),
-        ...(principal.kind !== 'app' && ownersPart(server)),
+        ...(principal.kind !== 'app' && detailsOf(server, role, principal)),
       });
       const reaches = ({ row }: ServerNow) => reachesServer(principal, row.id);
       const [own, memberships] = await Promise.all([
@@ -91,9 +94,21 @@ function summary(
   };
 }
 
-function ownersPart({ row, context: { wokenAt, cause } }: ServerNow): Partial<z.input<typeof ServerSummary>> {
-  const { name, ramMb } = row;
-  return { name, ramMb, ...(wokenAt !== null && { awakeSince: new Date(wokenAt).toISOString(), cause }) };
+function detailsOf(
+  { row: { name, ramMb }, context: { wokenAt, cause } }: ServerNow,
+  role: Role,
+  principal: Principal,
+): Partial<z.input<typeof ServerSummary>> {
+  if (wokenAt === null) return { name, ramMb };
+  const awakeSince = new Date(wokenAt).toISOString();
+  return { name, ramMb, awakeSince, cause: role === 'owner' ? cause : withoutOthers(cause, principal) };
+}
+
+/** A cause without the id of another person, because the owner of a shared server stays unnamed. */
+function withoutOthers(cause: StoredCause, principal: Principal): StoredCause {
+  const isPerson = cause.kind === 'user' || cause.kind === 'key' || cause.kind === 'operator';
+  const isCaller = cause.id === principal.userId || cause.id === credentialId(principal);
+  return isPerson && !isCaller ? { ...cause, id: '' } : cause;
 }
 
 export const myServerOperations = (needs: Needs): readonly Operation[] => [listMyServers(needs)];

@@ -3,8 +3,10 @@ import { invalidFields } from '../../http/errors.ts';
 import { int32, message } from '../../http/fields.ts';
 import type { Operation } from '../../http/operation.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import type { Tx } from '../../store/store.ts';
+import { ramOfAccount } from '../rows.ts';
 import type { Servers } from '../servers.ts';
-import { LEAST_RAM_MB, PlanName, type RamLimits, checkPlan, checkRam } from './fields.ts';
+import { LEAST_RAM_MB, PlanName, type RamLimits, checkPlan, checkRam, requireRam } from './fields.ts';
 import { Server, ServerName, ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
 import { recordOnServer, requireRole } from './reach.ts';
@@ -55,12 +57,18 @@ const updateServer = (needs: Needs) =>
       // What it costs, and for how long, is its owner's to decide.
       if (plan !== now.row.plan) requireRole(role, 'owner');
       const entry = { action: 'server.update', detail: Object.keys(body).join(', '), at: needs.clock.now() };
+      const { id, accountId } = now.row;
       const record = recordOnServer(principal, now.row, entry);
-      const { id } = now.row;
+      const change = async (tx: Tx) => {
+        // Less is no reason to refuse, though the limit may have been lowered below what the servers have.
+        if (ramMb > now.row.ramMb)
+          requireRam({ accountId, ramMb, usedMb: await ramOfAccount(tx, accountId, id) }, needs);
+        await record(tx);
+      };
       const { ramMb: _, plan: __, ...anytime } = body;
       const sameRun = ramMb === now.row.ramMb && plan === now.row.plan;
       // Nothing but what was asked for: somebody else may be changing the rest.
-      const updated = sameRun ? needs.servers.patch(id, anytime, record) : needs.servers.patchAtRest(id, body, record);
+      const updated = sameRun ? needs.servers.patch(id, anytime, record) : needs.servers.patchAtRest(id, body, change);
       return needs.serverView(await updated);
     },
   });
