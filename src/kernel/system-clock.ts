@@ -4,26 +4,28 @@ import type { Clock } from './clock.ts';
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** The machine's own clock. Its timers keep the process alive no longer than its listeners do. */
-export const systemClock: Clock = clockOf(() => Date.now());
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  at(at, fire) {
+    let timer: NodeJS.Timeout;
+    const arm = () => {
+      const left = Math.max(0, at - Date.now());
+      timer = setTimeout(() => (left > MAX_DELAY_MS ? arm() : fire()), Math.min(left, MAX_DELAY_MS));
+      timer.unref();
+    };
+    arm();
+    return () => clearTimeout(timer);
+  },
+};
 
-/** Real time for deadlines. Its instants count from the start of this process, so setting the machine's clock does not change them. */
-export const monotonicClock: Clock = clockOf(() => performance.now());
-
-function clockOf(now: () => number): Clock {
-  return {
-    now,
-    at(at, fire) {
-      let timer: NodeJS.Timeout;
-      const arm = () => {
-        const left = Math.max(0, at - now());
-        timer = setTimeout(() => (left > MAX_DELAY_MS ? arm() : fire()), Math.min(left, MAX_DELAY_MS));
-        timer.unref();
-      };
-      arm();
-      return () => clearTimeout(timer);
-    },
-  };
-}
+/** Real time for deadlines: setting the machine's clock does not change it. Its timers keep the process alive. */
+export const monotonicClock: Clock = {
+  now: () => performance.now(),
+  at(at, fire) {
+    const timer = setTimeout(fire, Math.max(0, at - performance.now()));
+    return () => clearTimeout(timer);
+  },
+};
 
 /** Counts ms since the machine's boot; setting its clock does not change it. */
 export function sinceBoot(): number {

@@ -15,12 +15,14 @@
  * Not covered: a machine that is paused as a whole by its hypervisor knows of no time that has passed. There the database's
  * refusal comes first for all that is stored before it is done, which is every start and stop of a game.
  */
-import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../kernel/clock.ts';
+import { every } from '../kernel/every.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
 import { type ProcessIdentity, isAlive, thisProcess } from '../kernel/process-identity.ts';
+import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
+import { monotonicClock } from '../kernel/system-clock.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { unavailable } from './errors.ts';
 import { type Deadline, sinceBootMs, startDeadline } from './lease-deadline.ts';
@@ -64,8 +66,8 @@ export interface LeaseOptions {
   waiting?: Waiting | undefined;
   /** Default: this process. */
   self?: ProcessIdentity;
-  /** Waits in real time, which no clock changes. */
-  pause?: (ms: number) => Promise<unknown>;
+  /** Times looks and renewals, because the patience of other processes runs out in real time. Default: real time. */
+  realTime?: Clock;
   /** What ends this process when it is late. Default: the thread that does. */
   deadlineOf?: typeof startDeadline;
 }
@@ -94,12 +96,12 @@ const PATIENCE_MS = 3_000;
  * stopped counts as one look. FAILED_PRECONDITION LEASE_HELD where the other one lives, unless this one is `waiting`.
  */
 export async function acquireLease(store: Store, options: LeaseOptions): Promise<Lease> {
-  const { waiting, pause = setTimeout } = options;
+  const { waiting, realTime = monotonicClock } = options;
   const self = options.self ?? (await thisProcess());
   const look = createLook(store, self, options);
   for (;;) {
     waiting?.signal.throwIfAborted();
-    const at = performance.now();
+    const at = realTime.now();
     const seen = await look().catch((error: unknown) => {
       if (!waiting || !isAway(error)) throw error;
       waiting.onHeld(undefined);
@@ -107,19 +109,19 @@ export async function acquireLease(store: Store, options: LeaseOptions): Promise
     });
     if (typeof seen === 'object') return seen;
     // What has changed did so at the end of the look, at the latest.
-    await pause(seen === 'changed' ? LOOK_MS : Math.max(0, LOOK_MS - (performance.now() - at)));
+    await sleep(realTime, seen === 'changed' ? LOOK_MS : Math.max(0, LOOK_MS - (realTime.now() - at)));
   }
 }
 
 /** Looks once, and takes the lease where it may be taken; else tells whether it was renewed since the last look. */
 function createLook(store: Store, self: ProcessIdentity, options: LeaseOptions) {
-  const { clock, log, waiting, beforeTaking = async () => {} } = options;
+  const { clock, log, waiting, beforeTaking = async () => {}, realTime = monotonicClock } = options;
   const span = waiting && store.dialect === 'postgres' ? SHORT : LONG;
   const token = span === SHORT ? `${randomBase62(16)}.${span.heldMs}` : randomBase62(16);
   let seen: LeaseRow | undefined;
   let unchanged = 0;
   return async function look(): Promise<Lease | 'changed' | 'unchanged'> {
-    const held = await withTimeout(getLease(store, NAME), PATIENCE_MS, { late: silent });
+    const held = await withTimeout(getLease(store, NAME), PATIENCE_MS, { clock: realTime, late: silent });
     // It was taken by the last look, and the database was gone before it could say so.
     const isOwn = held?.token === token;
     const alive = held && !isOwn && (await isAlive(held, self));
@@ -162,7 +164,7 @@ interface Taken {
 }
 
 function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): Lease {
-  const { clock, log, onLost, deadlineOf = startDeadline } = options;
+  const { clock, log, onLost, realTime = monotonicClock, deadlineOf = startDeadline } = options;
   const sureMs = span.heldMs - MARGIN_MS;
   // A file has nobody but processes of this machine, who see that this one lives.
   const isShared = store.dialect === 'postgres';
@@ -172,7 +174,7 @@ function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): 
   const lose = () => {
     if (lost) return;
     lost = true;
-    clearInterval(timer);
+    stopRenewing();
     log.error({}, 'another process has taken over this installation');
     onLost();
   };
@@ -189,14 +191,13 @@ function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): 
   };
   const isSure = () => !lost && sinceBootMs() - renewedAt < sureMs;
   let isRenewing = false;
-  // Real time, whatever the clock that is handed in: other processes' patience runs out in it.
-  const timer = setInterval(() => {
+  const stopRenewing = every(realTime, span.renewMs, () => {
     if (isRenewing) return;
     isRenewing = true;
     renew()
       .catch((error: unknown) => log.warn({ err: error }, 'could not renew the lease'))
       .finally(() => (isRenewing = false));
-  }, span.renewMs).unref();
+  });
   return {
     renew,
     isSure,
@@ -208,7 +209,7 @@ function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): 
       });
     },
     async release() {
-      clearInterval(timer);
+      stopRenewing();
       if (lost) return;
       lost = true;
       await store.write((tx) => releaseLease(tx, NAME, token));
