@@ -28,7 +28,7 @@ export async function serve(socket: Socket, context: Context, connections: Set<C
     socket.destroy();
     return;
   }
-  const connection = new ClientConnection(socket, context.timings, context.elapsed);
+  const connection = new ClientConnection(socket, context.timings, () => context.clock.now());
   const isBalancer = context.isBalancer(connection.ip);
   const place = isBalancer ? context.limiter.enterUnnamed() : context.limiter.enter(connection.ip);
   if (!place) {

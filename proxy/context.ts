@@ -1,5 +1,5 @@
 import type { Accounts } from './accounts.ts';
-import type { Deadlines } from './deadlines.ts';
+import type { Clock, Deadlines } from './deadlines.ts';
 import type { Limiter } from './limits.ts';
 import type { Pipe } from './pipe.ts';
 import type { Log, Player, Routes, Wake } from './ports.ts';
@@ -42,8 +42,8 @@ export interface Context {
   timings: Timings;
   /** Epoch ms. */
   now: () => number;
-  /** Monotonic ms. */
-  elapsed: () => number;
+  /** Spans of time, which a change of the wall clock must not stretch. */
+  clock: Clock;
   limiter: Limiter;
   /** Whether connections from this address say in a PROXY header whose they are. */
   isBalancer: (ip: string) => boolean;

@@ -1,3 +1,9 @@
+/** Counts ms, and calls `fire` once at or after `at`. Returns the cancellation. */
+export interface Clock {
+  now(): number;
+  at(at: number, fire: () => void): () => void;
+}
+
 /** Something that must be over by `deadlineAt` (in the clock's ms). */
 export interface Watched {
   deadlineAt: number;

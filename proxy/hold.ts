@@ -17,7 +17,8 @@ export class Hold {
   readonly #connection: ClientConnection;
   readonly #player: Player;
   readonly #context: Context;
-  readonly #timers: NodeJS.Timeout[] = [];
+  #cancelLimit: () => void = () => {};
+  #silence: NodeJS.Timeout | undefined;
   /** Made when first needed: most players need not wait. */
   #beats: Beats | undefined;
   #reason: unknown;
@@ -98,9 +99,9 @@ export class Hold {
     this.#release?.();
     const reason = this.#reason;
     const comesBack = reason instanceof Kick && reason.rule === 'comeBack';
+    clearTimeout(this.#silence);
     // A player who was asked to come back still waits for the server, until `maxHoldMs`.
-    if (comesBack) this.#timers[0]?.unref();
-    else for (const timer of this.#timers) clearTimeout(timer);
+    if (!comesBack) this.#cancelLimit();
     if (!served && !comesBack) this.#playerGone?.abort(reason ?? new PeerGone());
   }
 
@@ -117,8 +118,9 @@ export class Hold {
   }
 
   #limitTime(ms: number): void {
-    clearTimeout(this.#timers[0]);
-    this.#timers[0] = setTimeout(() => this.leave(new Kick('tooLong')), ms);
+    this.#cancelLimit();
+    const { clock } = this.#context;
+    this.#cancelLimit = clock.at(clock.now() + ms, () => this.leave(new Kick('tooLong')));
   }
 
   async #beginBeats(route: Route): Promise<void> {
@@ -126,7 +128,7 @@ export class Hold {
     if (beats.kind === 'none') {
       // The player is told to come back, so the service is not told that it has gone.
       const { silentHoldMs } = this.#context.timings;
-      this.#timers.push(setTimeout(() => this.#stop(new Kick('comeBack')), silentHoldMs));
+      this.#silence = setTimeout(() => this.#stop(new Kick('comeBack')), silentHoldMs);
     }
     beats.listen();
     await this.#plausible(route, beats);

@@ -3,7 +3,7 @@ import { type Server, createServer } from 'node:net';
 import { Accounts, type VerifiedAccount } from './accounts.ts';
 import { serve } from './connection.ts';
 import type { Context, Counters } from './context.ts';
-import { Deadlines } from './deadlines.ts';
+import { type Clock, Deadlines } from './deadlines.ts';
 import { Limiter, blockListOf, isListed } from './limits.ts';
 import { Pipes } from './pipes.ts';
 import type { Address, Log, Player, Presence, Routes, Wake } from './ports.ts';
@@ -35,6 +35,8 @@ export interface ProxyOptions {
   timings?: Partial<Timings>;
   /** Epoch ms, to be compared with `Route.readyAt`; default: the system's. */
   now?: () => number;
+  /** For spans of time. Default: real time. */
+  clock?: Clock;
 }
 
 /** Counters since the proxy was made; `unrouted`, `held` and `piped` are of this moment. */
@@ -80,14 +82,21 @@ const NEIGHBOURS = [
   'fe80::/10',
 ];
 const NO_IPV6: ReadonlySet<unknown> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
-/** For spans of time, which a change of the wall clock must not stretch. */
-const elapsed = (): number => performance.now();
+/** Its timers keep no process alive. */
+const REAL_TIME: Clock = {
+  now: () => performance.now(),
+  at(at, fire) {
+    const timer = setTimeout(fire, at - performance.now()).unref();
+    return () => clearTimeout(timer);
+  },
+};
 
 /** The players' side of the service. Routes and wake are asked anew for every connection. */
 export function createProxy(options: ProxyOptions): Proxy {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const timings = { ...DEFAULT_TIMINGS, ...options.timings };
-  const { routes, wake, log } = options;
+  const { routes, wake, log, clock = REAL_TIME } = options;
+  const elapsed = () => clock.now();
   const closing = new AbortController();
   const connections = new Set<ClientConnection>();
   const servers = new Set<Server>();
@@ -112,7 +121,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     limits,
     timings,
     now: options.now ?? Date.now,
-    elapsed,
+    clock,
     limiter,
     isBalancer: proxyProtocolFrom.length === 0 ? () => false : (ip) => isListed(balancers, ip),
     isNeighbour: (ip) => isListed(neighbours, ip),

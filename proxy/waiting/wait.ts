@@ -38,8 +38,8 @@ export function isForWaitingRoom(route: Route | undefined, { handshake, player }
  */
 export async function waitInRoom(hold: Hold, route: Route, arrival: Arrival, context: Context): Promise<boolean> {
   const { connection, handshake, host, player } = arrival;
-  const { timings, waitingList, log } = context;
-  const client = new WaitingClient({ connection, player, timings, onGone: (reason) => hold.leave(reason) });
+  const { timings, waitingList, clock, log } = context;
+  const client = new WaitingClient({ connection, player, timings, clock, onGone: (reason) => hold.leave(reason) });
   const view = new View(route, arrival, context);
   let leaveList: (() => void) | undefined;
   const begin = (): Promise<void> => {
@@ -94,13 +94,13 @@ class View {
     this.#arrival = arrival;
     this.#context = context;
     this.#route = route;
-    this.#routeSince = this.#since = context.elapsed();
+    this.#routeSince = this.#since = context.clock.now();
   }
 
   /** As `InLine.tell`. */
   tell(place: number | null): void {
     // The time in line is none of the start.
-    if (place !== this.#place) this.#since = this.#context.elapsed();
+    if (place !== this.#place) this.#since = this.#context.clock.now();
     this.#place = place;
   }
 
@@ -108,7 +108,7 @@ class View {
   dialog(): NbtCompound {
     const { host, player } = this.#arrival;
     const { routes, waitingList } = this.#context;
-    const at = this.#context.elapsed();
+    const at = this.#context.clock.now();
     const current = routes.lookup(host) ?? this.#route;
     if (current !== this.#route) [this.#route, this.#routeSince] = [current, at];
     const route = this.#route;

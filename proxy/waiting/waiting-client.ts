@@ -1,5 +1,6 @@
 import type { ClientConnection } from '../client-connection.ts';
 import { ProtocolError, readFrame } from '../codec.ts';
+import type { Clock } from '../deadlines.ts';
 import { PeerGone } from '../inbox.ts';
 import { Kick } from '../kick.ts';
 import type { Player } from '../ports.ts';
@@ -28,6 +29,7 @@ export interface WaitingClientOptions {
   connection: ClientConnection;
   player: Player;
   timings: Timings;
+  clock: Clock;
   /** Called once: with Kick where the player has pressed the button, else with PeerGone or ProtocolError. */
   onGone: (reason: unknown) => void;
 }
@@ -95,8 +97,8 @@ export class WaitingClient {
   }
 
   #tick(): void {
-    const { timings, connection } = this.#options;
-    const at = performance.now();
+    const { timings, connection, clock } = this.#options;
+    const at = clock.now();
     const [oldest] = this.#unanswered;
     if (oldest && at - oldest.at >= timings.answerMs) {
       this.stop();

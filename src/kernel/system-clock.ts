@@ -18,6 +18,15 @@ export const systemClock: Clock = {
   },
 };
 
+/** Real time for deadlines: setting the machine's clock does not change it. Its timers keep the process alive. */
+export const monotonicClock: Clock = {
+  now: () => performance.now(),
+  at(at, fire) {
+    const timer = setTimeout(fire, Math.max(0, at - performance.now()));
+    return () => clearTimeout(timer);
+  },
+};
+
 /** Counts ms since the machine's boot; setting its clock does not change it. */
 export function sinceBoot(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);

@@ -15,12 +15,13 @@
  * Not covered: a machine that is paused as a whole by its hypervisor knows of no time that has passed. There the database's
  * refusal comes first for all that is stored before it is done, which is every start and stop of a game.
  */
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
 import { type ProcessIdentity, isAlive, thisProcess } from '../kernel/process-identity.ts';
+import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
+import { monotonicClock } from '../kernel/system-clock.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { unavailable } from './errors.ts';
 import { type Deadline, sinceBootMs, startDeadline } from './lease-deadline.ts';
@@ -64,10 +65,8 @@ export interface LeaseOptions {
   waiting?: Waiting | undefined;
   /** Default: this process. */
   self?: ProcessIdentity;
-  /** Waits in real time, which no clock changes. */
-  pause?: (ms: number) => Promise<unknown>;
-  /** Calls `fire` once, in so much real time; returns the cancellation. Default: a timer that keeps no process alive. */
-  after?: (ms: number, fire: () => void) => () => void;
+  /** Times looks and renewals, because the patience of other processes runs out in real time. Default: real time. */
+  realTime?: Clock;
   /** What ends this process when it is late. Default: the thread that does. */
   deadlineOf?: typeof startDeadline;
 }
@@ -98,12 +97,12 @@ const PATIENCE_MS = 3_000;
  * stopped counts as one look. FAILED_PRECONDITION LEASE_HELD where the other one lives, unless this one is `waiting`.
  */
 export async function acquireLease(store: Store, options: LeaseOptions): Promise<Lease> {
-  const { waiting, pause = wait } = options;
+  const { waiting, realTime = monotonicClock } = options;
   const self = options.self ?? (await thisProcess());
   const look = createLook(store, self, options);
   for (;;) {
     waiting?.signal.throwIfAborted();
-    const at = performance.now();
+    const at = realTime.now();
     const seen = await look().catch((error: unknown) => {
       if (!waiting || !isAway(error)) throw error;
       waiting.onHeld(undefined);
@@ -111,19 +110,19 @@ export async function acquireLease(store: Store, options: LeaseOptions): Promise
     });
     if (typeof seen === 'object') return seen;
     // What has changed did so at the end of the look, at the latest.
-    await pause(seen === 'changed' ? LOOK_MS : Math.max(0, LOOK_MS - (performance.now() - at)));
+    await sleep(realTime, seen === 'changed' ? LOOK_MS : Math.max(0, LOOK_MS - (realTime.now() - at)));
   }
 }
 
 /** Looks once, and takes the lease where it may be taken; else tells whether it was renewed since the last look. */
 function createLook(store: Store, self: ProcessIdentity, options: LeaseOptions) {
-  const { clock, log, waiting, beforeTaking = async () => {} } = options;
+  const { clock, log, waiting, beforeTaking = async () => {}, realTime = monotonicClock } = options;
   const span = waiting && store.dialect === 'postgres' ? SHORT : LONG;
   const token = span === SHORT ? `${randomBase62(16)}.${span.heldMs}` : randomBase62(16);
   let seen: LeaseRow | undefined;
   let unchanged = 0;
   return async function look(): Promise<Lease | 'changed' | 'unchanged'> {
-    const held = await withTimeout(getLease(store, NAME), PATIENCE_MS, { late: silent });
+    const held = await withTimeout(getLease(store, NAME), PATIENCE_MS, { clock: realTime, late: silent });
     // It was taken by the last look, and the database was gone before it could say so.
     const isOwn = held?.token === token;
     const alive = held && !isOwn && (await isAlive(held, self));
@@ -166,7 +165,7 @@ interface Taken {
 }
 
 function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): Lease {
-  const { clock, log, onLost, after = inRealTime, deadlineOf = startDeadline } = options;
+  const { clock, log, onLost, realTime = monotonicClock, deadlineOf = startDeadline } = options;
   const sureMs = span.heldMs - MARGIN_MS;
   // A file has nobody but processes of this machine, who see that this one lives.
   const isShared = store.dialect === 'postgres';
@@ -193,18 +192,16 @@ function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): 
   };
   const isSure = () => !lost && sinceBootMs() - renewedAt < sureMs;
   const beat = async () => {
-    const renewed = renew().then(
+    const isRenewed = await renew().then(
       () => true,
       (error: unknown) => {
         log.warn({ err: error }, 'could not renew the lease; trying again');
         return false;
       },
     );
-    const waitMs = (await renewed) ? span.renewMs : RETRY_MS;
-    if (!lost) cancel = after(waitMs, beat);
+    if (!lost) cancel = realTime.at(realTime.now() + (isRenewed ? span.renewMs : RETRY_MS), () => void beat());
   };
-  // Real time, whatever the clock that is handed in: other processes' patience runs out in it.
-  let cancel = after(span.renewMs, beat);
+  let cancel = realTime.at(realTime.now() + span.renewMs, () => void beat());
   return {
     renew,
     isSure,
@@ -223,11 +220,6 @@ function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): 
       await deadline?.stop();
     },
   };
-}
-
-function inRealTime(ms: number, fire: () => void): () => void {
-  const timer = setTimeout(fire, ms).unref();
-  return () => clearTimeout(timer);
 }
 
 function isAway(error: unknown): boolean {

@@ -1,15 +1,16 @@
 import { type ChildProcess, spawnSync } from 'node:child_process';
-import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { cpuMs, pinningNote, startChild } from './children.ts';
 import { inFolder } from './control.ts';
 import { type Report, median } from './figures.ts';
 import { freePort, opens } from './ports.ts';
-import { prepareService, startService } from './service.ts';
+import { longestTurn, prepareService, startService, watchedTurns } from './service.ts';
 
 const ROUNDS = 5;
 const ENTRIES = 10_000;
+const MANY_ENTRIES = 200_000;
 const FILE_BYTES = 256 * 2 ** 20;
 const GIB = 2 ** 30;
 
@@ -35,7 +36,7 @@ export async function run({ row, progress }: Report): Promise<void> {
     for (let entry = 0; entry < ENTRIES; entry++) writeFileSync(join(root, 'many', `r.${entry}.0.mca`), 'x');
     writeFileSync(join(root, 'large'), '');
     truncateSync(join(root, 'large'), FILE_BYTES);
-    const service = await startService(0, folder);
+    const service = await startService(0, folder, watchedTurns(folder));
     const hasPeer = spawnSync('nginx', ['-v']).status === 0;
     const path = '/v1/servers/server-0';
     const own = target(service.child, service.httpPort, {
@@ -49,6 +50,12 @@ export async function run({ row, progress }: Report): Promise<void> {
         progress(`round ${round} of ${ROUNDS}`);
         for (const each of peer ? [own, peer] : [own]) await measure(each);
       }
+      progress(`${MANY_ENTRIES} files`);
+      fill(join(root, 'more'));
+      await longestTurn(service, folder);
+      await fetched(own, `${path}/files?path=more`);
+      const value = await longestTurn(service, folder);
+      row({ figure: `longest turn while ${MANY_ENTRIES} files are listed`, value, unit: 'ms' });
     } finally {
       peer?.child.kill();
       await service.stop();
@@ -66,6 +73,16 @@ export async function run({ row, progress }: Report): Promise<void> {
     row({ figure: `${who}list ${ENTRIES} files, CPU`, value: of(measured, 'listCpuMs'), unit: 'ms' });
     row({ figure: `${who}download, CPU per GiB`, value: of(measured, 'secondsPerGib'), unit: 's' });
     row({ figure: `${who}download, one stream`, value: of(measured, 'gibPerSecond'), unit: 'GiB/s' });
+  }
+}
+
+/** Fills a new directory with links to few files, which are quickly made; most file systems allow 65 000 to one. */
+function fill(directory: string): void {
+  mkdirSync(directory);
+  for (let nth = 0; nth < MANY_ENTRIES; nth++) {
+    const file = join(directory, `r.${nth}.0.mca`);
+    if (nth % 25_000 === 0) writeFileSync(file, 'x');
+    else linkSync(join(directory, `r.${nth - (nth % 25_000)}.0.mca`), file);
   }
 }
 

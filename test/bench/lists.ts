@@ -1,10 +1,8 @@
-import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cpuMs, rssBytes } from './children.ts';
 import { inFolder } from './control.ts';
 import { type Report, median } from './figures.ts';
-import { prepareService, startService } from './service.ts';
+import { longestTurn, prepareService, startService, watchedTurns } from './service.ts';
 
 const SERVERS = 10_000;
 const CALLERS = 50;
@@ -16,22 +14,8 @@ export async function run(report: Report): Promise<void> {
   await inFolder(async (folder) => {
     report.progress(`creating ${SERVERS} servers`);
     const keys = await prepareService(folder, { servers: SERVERS, keys: CALLERS });
-    const loopFile = join(folder, 'loop-delay');
-    const watched = {
-      NODE_OPTIONS: `--import=${join(import.meta.dirname, 'loop-delay.ts')}`,
-      LOOP_DELAY_FILE: loopFile,
-    };
-    const service = await startService(0, folder, watched);
-    /** Since it was asked before. */
-    const longestTurnMs = async () => {
-      await rm(loopFile, { force: true });
-      service.child.kill('SIGUSR2');
-      for (;;) {
-        const said = await readFile(loopFile, 'utf8').catch(() => '');
-        if (said !== '') return Number(said);
-        await delay(LOOK_MS);
-      }
-    };
+    const service = await startService(0, folder, watchedTurns(folder));
+    const longestTurnMs = () => longestTurn(service, folder);
     const origin = `http://127.0.0.1:${service.httpPort}`;
     const list = async (key: string, query = '') => {
       const begun = performance.now();

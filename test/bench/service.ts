@@ -1,8 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import { mintKey } from '../../src/people/keys/keys.ts';
 import { insertKey } from '../../src/people/keys/rows.ts';
@@ -73,6 +75,26 @@ export async function startService(
       await exit;
     },
   };
+}
+
+/** Settings of a service whose event loop is watched, so that `longestTurn` can ask. */
+export function watchedTurns(folder: string): NodeJS.ProcessEnv {
+  return {
+    NODE_OPTIONS: `--import=${join(import.meta.dirname, 'loop-delay.ts')}`,
+    LOOP_DELAY_FILE: join(folder, 'loop-delay'),
+  };
+}
+
+/** The longest time in ms that the event loop was held up since the last call. */
+export async function longestTurn({ child }: ServiceProcess, folder: string): Promise<number> {
+  const file = join(folder, 'loop-delay');
+  await rm(file, { force: true });
+  child.kill('SIGUSR2');
+  for (;;) {
+    const said = await readFile(file, 'utf8').catch(() => '');
+    if (said !== '') return Number(said);
+    await delay(20);
+  }
 }
 
 /** A database of an installation with sleeping servers, one user, and so many keys of theirs, which are given back. */

@@ -1,6 +1,7 @@
 /**
- * Charges two minutes of many awake servers in a process of its own, where nothing else takes processor time, and prints what
- * the second took: `node charge-many.ts <url of a new store>`. The database works on threads that only the process's sum shows.
+ * Charges two minutes of many awake servers in a process of its own, where nothing else takes processor time, and prints the
+ * processor time of the second: `node charge-many.ts <url of a new store> <servers>`. The database works on threads that only
+ * the process's sum shows.
  */
 import { TABLES } from '../../src/tables.ts';
 import process from 'node:process';
@@ -10,7 +11,7 @@ import { chargeDue, fillAwake, START } from '../support/many-awake.ts';
 const MINUTE_MS = 60_000;
 
 const store = await openStore(process.argv[2] ?? '', TABLES);
-await fillAwake(store);
+await fillAwake(store, Number(process.argv[3]));
 const first = await chargeDue(store, START + MINUTE_MS);
 const ran = process.cpuUsage();
 const second = await chargeDue(store, START + 2 * MINUTE_MS);

@@ -10,6 +10,7 @@ import { gameSpec } from '../../src/game/container.ts';
 import { managementSecret } from '../../src/game/management-settings.ts';
 import { writeProperties } from '../../src/game/properties/properties.ts';
 import type { Address } from '../../src/kernel/address.ts';
+import { fakeClock } from '../fakes/clock.ts';
 import { joinRaw } from '../support/bot.ts';
 import { serverRow } from '../support/store.ts';
 import { until } from '../support/until.ts';
@@ -40,7 +41,7 @@ async function play(t: ExecutionContext, version: string): Promise<{ game: Game;
 }
 
 function management(t: ExecutionContext) {
-  const made = createManagement({ timeoutMs: 60_000 });
+  const made = createManagement({ clock: fakeClock() });
   t.teardown(() => made.close());
   return made;
 }

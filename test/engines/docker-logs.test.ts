@@ -2,7 +2,11 @@ import { PassThrough, Readable } from 'node:stream';
 import test from 'ava';
 import type Docker from 'dockerode';
 import { serverLogs } from '../../src/engines/docker/logs.ts';
+import { LOG_PACE } from '../../src/engines/process/log-pace.ts';
 import { collect } from '../conformance/engine.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { turns } from '../support/turns.ts';
+import { until } from '../support/until.ts';
 
 /** One line as Docker frames it, printed so many milliseconds after the first. */
 function framed(ms: number, text: string): Buffer {
@@ -37,21 +41,32 @@ test('a game that prints without end gets its budget; who follows is taken to it
   } as unknown as Docker;
   const present = async () => ({ docker, id: 'c', running: true, createdAt: '' });
   const archive = { read: async () => ({ container: undefined, lines: [] }) };
-  const logs = serverLogs(archive as unknown as Parameters<typeof serverLogs>[0], present);
+  const clock = fakeClock();
+  const logs = serverLogs(archive as unknown as Parameters<typeof serverLogs>[0], present, clock);
   const stop = new AbortController();
-  const started = performance.now();
   const texts: string[] = [];
-  for await (const { text } of logs.read('alpha', { follow: true, signal: stop.signal })) {
-    texts.push(text);
-    if (text === 'near the end') stop.abort();
+  const reading = (async () => {
+    for await (const { text } of logs.read('alpha', { follow: true, signal: stop.signal })) {
+      texts.push(text);
+      if (text === 'near the end') stop.abort();
+    }
+  })();
+  let windows = 0;
+  for (; !stop.signal.aborted; await turns(1)) {
+    if (clock.pending() === 0) continue;
+    windows++;
+    await clock.advance(LOG_PACE.windowMs);
   }
-  const seconds = (performance.now() - started) / 1_000;
+  await reading;
   t.regex(texts.at(-2) ?? '', /lines of the log left out/);
-  t.true(texts.length * 100 < 1_000_000 * Math.max(5, seconds), `${texts.length} lines in ${seconds} s`);
+  t.is(windows, 25, 'the game has five seconds');
+  const chars = texts.slice(0, -2).reduce((sum, text) => sum + text.length, 0);
+  t.true(chars > 0 && chars <= windows * LOG_PACE.amount, `${chars} characters in ${windows} windows`);
   t.deepEqual(opened.slice(-2), ['all follow', '100 follow']);
 });
 
 test('a log that an engine opens and never ends is kept as far as it came, and keeps nobody waiting', async (t) => {
+  const clock = fakeClock();
   const silent = new PassThrough();
   silent.write(framed(0, 'the last line'));
   const dial = (_: unknown, done: (e: null, s: Readable) => void) => done(null, silent);
@@ -62,8 +77,13 @@ test('a log that an engine opens and never ends is kept as far as it came, and k
       void kept.push(...lines.map(({ text }) => text)),
   };
   const docker = { modem: { dial } } as unknown as Docker;
-  const logs = serverLogs(archive as unknown as Parameters<typeof serverLogs>[0], async () => undefined, 50);
-  await logs.keep('alpha', { docker, id: 'c' });
+  const logs = serverLogs(archive as unknown as Parameters<typeof serverLogs>[0], async () => undefined, clock);
+  const keeping = logs.keep('alpha', { docker, id: 'c' });
+  await until(() => silent.listenerCount('readable') > 0);
+  await clock.advance(29_999);
+  t.false(silent.destroyed);
+  await clock.advance(1);
+  await keeping;
   t.deepEqual(kept, ['the last line']);
 });
 
@@ -83,9 +103,14 @@ test('an engine that begins an answer and says no more keeps nobody longer than 
     begun.push(stream);
     return stream;
   });
-  for (const query of [{ tail: 10 }, {}])
-    await collect(logs.read('alpha', { ...query, signal: AbortSignal.timeout(50) }));
-  t.true(begun.length >= 2);
+  for (const query of [{ tail: 10 }, {}]) {
+    const gone = new AbortController();
+    const before = begun.length;
+    const reading = collect(logs.read('alpha', { ...query, signal: gone.signal }));
+    await until(() => begun.length > before);
+    gone.abort();
+    await reading;
+  }
   t.true(
     begun.every(({ destroyed }) => destroyed),
     'and its answers are not left open',

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import { createManagement } from '../../src/engines/console/management.ts';
 import type { Address } from '../../src/kernel/address.ts';
+import { fakeClock } from '../fakes/clock.ts';
 import { until } from '../support/until.ts';
 
 // What a game could answer that means no good. How the adapter fares with an honest one: test/conformance/management.test.ts.
@@ -71,17 +72,22 @@ const answer = (id: number, result: unknown) => JSON.stringify({ jsonrpc: '2.0',
 const steve = { id: '069a79f4-44e9-4726-a5be-fca90e38aaf5', name: 'Steve' };
 const good: Act = (socket, id) => socket.write(frame(answer(id, [steve])));
 
-function management(t: ExecutionContext, timeoutMs = 10_000) {
-  const made = createManagement({ timeoutMs });
+/** Time stands still for it unless a test moves the clock, so a slow machine answers in time. */
+function management(t: ExecutionContext, clock = fakeClock()) {
+  const made = createManagement({ clock });
   t.teardown(() => made.close());
   return made;
 }
 
-const BAD: Record<string, Act> = {
+/** Games that end a question by the deadline alone. */
+const SILENT: Record<string, Act> = {
   'says nothing': () => {},
+  'never ends its answer': (socket, id) => void socket.write(frame(answer(id, [steve])).subarray(0, 20)),
+};
+
+const BAD: Record<string, Act> = {
   'hangs up': (socket) => socket.destroy(),
   'breaks off in the middle of its answer': (socket, id) => socket.end(frame(answer(id, [steve])).subarray(0, 20)),
-  'never ends its answer': (socket, id) => void socket.write(frame(answer(id, [steve])).subarray(0, 20)),
   closes: (socket) => void socket.write(Buffer.from([0x88, 0])),
   'is no JSON': (socket) => void socket.write(frame('hello')),
   'is no JSON-RPC': (socket) => void socket.write(frame('[1]')),
@@ -103,12 +109,24 @@ const BAD: Record<string, Act> = {
   },
 };
 
-for (const [what, act] of Object.entries(BAD)) {
+for (const [what, act] of Object.entries({ ...SILENT, ...BAD })) {
   test(`a game that ${what} is hung up on, and asked anew the next time`, async (t) => {
     let isBad = true;
-    const fake = await port(t, (socket, id) => (isBad ? act : good)(socket, id));
-    const asked = management(t);
-    await t.throwsAsync(asked.players(fake.address, 'secret'), { name: 'ManagementError' });
+    const wasAsked = Promise.withResolvers<void>();
+    const fake = await port(t, (socket, id) => {
+      (isBad ? act : good)(socket, id);
+      wasAsked.resolve();
+    });
+    const clock = fakeClock();
+    const asked = management(t, clock);
+    const refused = t.throwsAsync(asked.players(fake.address, 'secret'), { name: 'ManagementError' });
+    await wasAsked.promise;
+    if (what in SILENT) {
+      await clock.advance(2_999);
+      t.is(fake.sockets.size, 1, 'the game has 3 s');
+      await clock.advance(1);
+    }
+    await refused;
     await until(() => fake.sockets.size === 0);
     isBad = false;
     t.deepEqual(await asked.players(fake.address, 'secret'), [{ uuid: steve.id, name: 'Steve' }]);
@@ -174,7 +192,7 @@ test('answers may come in pieces and out of order, between notifications; pings 
     ]);
     for (const byte of all) socket.write(Buffer.from([byte]));
   });
-  const asked = management(t, 240_000);
+  const asked = management(t);
   asked.watch(fake.address, () => void (changes += 1));
   const counts = await Promise.all([1, 2, 3].map(async () => (await asked.players(fake.address, 's')).length));
   t.deepEqual(counts, [1, 2, 0]);
@@ -185,8 +203,10 @@ test('answers may come in pieces and out of order, between notifications; pings 
 
 test('no more than 16 questions wait at a time', async (t) => {
   const fake = await port(t, () => {});
-  const asked = management(t);
+  const clock = fakeClock();
+  const asked = management(t, clock);
   const waiting = Array.from({ length: 16 }, () => t.throwsAsync(asked.players(fake.address, 's')));
   await t.throwsAsync(asked.players(fake.address, 's'), { message: /Too many/ });
+  await clock.advance(3_000);
   await Promise.all(waiting);
 });

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { type Server, type Socket, createServer } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { createRconConsole } from '../../src/engines/console/rcon.ts';
 import type { Address } from '../../src/kernel/address.ts';
+import { fakeClock } from '../fakes/clock.ts';
 import { chance } from '../support/random.ts';
+import { turns } from '../support/turns.ts';
+import { until } from '../support/until.ts';
 
 interface Packet {
   id: number;
@@ -17,6 +19,8 @@ interface FakeConsole {
   address: Address;
   connections: number;
   commands: string[];
+  /** Packets that are neither a command nor a password. */
+  unknown: number;
   server: Server;
 }
 
@@ -43,6 +47,7 @@ async function fakeConsole(t: ExecutionContext, answer: Answer, unknown: Unknown
     });
   });
   async function serve(socket: Socket, { id, type, text }: Packet): Promise<void> {
+    if (type !== 2 && type !== 3) fake.unknown += 1;
     if (type === 3) socket.write(encode(text === 'secret' ? id : -1, 2, ''));
     else if (type !== 2 && unknown === 'answers') socket.write(encode(id, 0, `Unknown request ${type.toString(16)}`));
     else if (type !== 2 && unknown === 'hangs up') socket.destroy();
@@ -54,11 +59,17 @@ async function fakeConsole(t: ExecutionContext, answer: Answer, unknown: Unknown
       const packet = encode(id, 0, reply.slice(at, at + 4096));
       // In two writes, so that packets arrive broken anywhere.
       socket.write(packet.subarray(0, 7));
-      await sleep(1);
+      await turns(3);
       socket.write(packet.subarray(7));
     }
   }
-  const fake: FakeConsole = { address: { host: '127.0.0.1', port: 0 }, connections: 0, commands: [], server };
+  const fake: FakeConsole = {
+    address: { host: '127.0.0.1', port: 0 },
+    connections: 0,
+    commands: [],
+    unknown: 0,
+    server,
+  };
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   fake.address.port = (server.address() as { port: number }).port;
@@ -76,8 +87,9 @@ function encode(id: number, type: number, text: string): Buffer {
   return packet;
 }
 
-function console(t: ExecutionContext, timeoutMs?: number) {
-  const rcon = createRconConsole({ timeoutMs });
+/** Time stands still for it unless a test moves the clock, so a slow machine answers in time. */
+function console(t: ExecutionContext, clock = fakeClock()) {
+  const rcon = createRconConsole({ clock });
   t.teardown(() => rcon.close());
   return rcon;
 }
@@ -95,7 +107,7 @@ test('P-07, P-08: replies come whole, whatever their length, over one connection
 test('P-07: commands given at once are answered in turn', async (t) => {
   const dice = chance(t);
   const fake = await fakeConsole(t, async (command) => {
-    await sleep(dice() * 5);
+    await turns(dice() * 5);
     return `did ${command}`;
   });
   const rcon = console(t);
@@ -134,13 +146,17 @@ test('a game that is not there, hangs up or answers nothing gives an error, and 
     if (command === 'endless') for (let n = 0; n < 300; n += 1) socket.write(encode(id, 0, 'x'.repeat(4096)));
     return command === 'list' ? 'none' : undefined;
   });
-  const rcon = console(t, 10_000);
+  const clock = fakeClock();
+  const rcon = console(t, clock);
   const reason = async (address: Address, command: string) =>
     ((await t.throwsAsync(rcon.run(address, 'secret', command))) as { reason?: string }).reason;
   t.is(await reason({ host: '127.0.0.1', port: 1 }, 'list'), 'absent');
   t.is(await reason(fake.address, 'die'), 'unavailable');
   t.is(await rcon.run(fake.address, 'secret', 'list'), 'none');
-  t.is(await reason(fake.address, 'silence'), 'timeout');
+  const silence = reason(fake.address, 'silence');
+  await until(() => fake.commands.at(-1) === 'silence');
+  await clock.advance(10_000);
+  t.is(await silence, 'timeout');
   t.is(await rcon.run(fake.address, 'secret', 'list'), 'none');
   t.is(await reason(fake.address, 'garbage'), 'unavailable');
   t.is(await reason(fake.address, 'endless'), 'unavailable');
@@ -150,9 +166,13 @@ test('a game that is not there, hangs up or answers nothing gives an error, and 
 
 test('commands behind one that a game leaves unanswered share its end: none is given late', async (t) => {
   const fake = await fakeConsole(t, (command) => (command === 'list' ? 'none' : undefined));
-  const rcon = console(t, 5_000);
+  const clock = fakeClock();
+  const rcon = console(t, clock);
   const given = Array.from({ length: 5 }, (_, n) => rcon.run(fake.address, 'secret', `silence ${n}`));
-  for (const one of await Promise.allSettled(given))
+  const settled = Promise.allSettled(given);
+  await until(() => fake.commands.length > 0);
+  await clock.advance(10_000);
+  for (const one of await settled)
     t.like(one, { status: 'rejected', reason: { name: 'ConsoleError', reason: 'timeout' } });
   t.deepEqual(fake.commands, ['silence 0']);
   t.is(await rcon.run(fake.address, 'secret', 'list'), 'none');
@@ -181,10 +201,14 @@ test('a queue has an end, a released connection is made anew, a closed console s
 test('a game that hangs up on packets it does not know, or leaves them, answers all the same (Pumpkin)', async (t) => {
   for (const unknown of ['hangs up', 'ignores'] as const) {
     const fake = await fakeConsole(t, (command) => 'x'.repeat(Number(command)), unknown);
-    const rcon = console(t);
+    const clock = fakeClock();
+    const rcon = console(t, clock);
     for (const length of [0, 5, 3_999]) t.is((await rcon.run(fake.address, 'secret', String(length))).length, length);
     t.is(fake.connections, 1, unknown);
-    t.is((await rcon.run(fake.address, 'secret', '4096')).length, 4096, unknown);
+    const full = rcon.run(fake.address, 'secret', '4096');
+    await until(() => fake.unknown > 0);
+    if (unknown === 'ignores') await clock.advance(1_000);
+    t.is((await full).length, 4096, unknown);
     t.is(await rcon.run(fake.address, 'secret', '2'), 'xx');
     t.deepEqual(fake.commands, ['0', '5', '3999', '4096', '2']);
   }
@@ -218,6 +242,6 @@ test.serial('empty packets have an end too', async (t) => {
     pump();
     return undefined;
   });
-  const rcon = console(t, 60_000);
+  const rcon = console(t);
   t.like(await t.throwsAsync(rcon.run(fake.address, 'secret', 'list')), { reason: 'unavailable' });
 });

@@ -26,6 +26,12 @@ async function games(service: Service): Promise<number[]> {
   return (await runningGames(service)).map(({ pid }) => pid);
 }
 
+/** The first line of each game of the server `lobby`. */
+async function startLines(service: Service): Promise<string[]> {
+  const { lines } = await service.call<{ lines: string[] }>('GET', '/v1/servers/lobby/logs?tail=1000');
+  return lines.filter((line) => line.includes('Starting minecraft server version'));
+}
+
 for (const engine of ['process', 'docker'] as const) {
   const env = { ...SLOW, ENGINE: engine };
   const title = (text: string) => `${engine}: ${text}`;
@@ -35,14 +41,13 @@ for (const engine of ['process', 'docker'] as const) {
     const service = await startService(t, env);
     await service.create('lobby', '1.20.4');
     await service.call('POST', '/v1/servers/lobby:start');
-    await delay(1_200);
+    await until('the game starts', async () => (await startLines(service)).length > 0);
     await service.kill();
     await service.start();
     await service.reach('lobby', 'running');
     await pingStatus({ port: service.playersPort, fakeHost: 'lobby.localhost' });
     if (engine === 'process') t.is((await games(service)).length, 1);
-    const { lines } = await service.call<{ lines: string[] }>('GET', '/v1/servers/lobby/logs?tail=1000');
-    t.is(lines.filter((line) => line.includes('Starting minecraft server version')).length, 1, lines.join('\n'));
+    t.is((await startLines(service)).length, 1);
   });
 
   recovers(title('killed while a server runs: the game goes on and is adopted'), async (t) => {
@@ -55,8 +60,7 @@ for (const engine of ['process', 'docker'] as const) {
     t.is((await service.call('GET', '/v1/servers/lobby')).state, 'running');
     const { output } = await service.call<{ output: string }>('POST', '/v1/servers/lobby:command', { command: 'list' });
     t.regex(output, /^There are 0 of a max of 20 players online/);
-    const { lines } = await service.call<{ lines: string[] }>('GET', '/v1/servers/lobby/logs?tail=1000');
-    t.is(lines.filter((line) => line.includes('Starting minecraft server version')).length, 1, 'one game all along');
+    t.is((await startLines(service)).length, 1, 'one game all along');
     const steve = await joinRaw({
       port: service.playersPort,
       version: '1.20.4',

@@ -5,6 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { encodeFrame, encodeString } from '../../proxy/codec.ts';
 import { spanText } from '../../proxy/text.ts';
 import type { Joined, Presence } from '../../proxy/ports.ts';
+import { type FakeClock, fakeClock } from '../fakes/clock.ts';
 import { until } from '../support/until.ts';
 import {
   EVER_MS,
@@ -25,10 +26,11 @@ async function joined(
   t: ExecutionContext,
   lingerMs = EVER_MS,
   presence: Presence = { changed: () => {} },
-): Promise<{ client: RawClient; game: Socket; proxied: TestProxy }> {
+): Promise<{ client: RawClient; game: Socket; proxied: TestProxy; clock: FakeClock }> {
   const sockets: Socket[] = [];
+  const clock = fakeClock();
   const address = await startGame(t, (socket) => sockets.push(socket));
-  const proxied = await startProxy(t, { presence, timings: { lingerMs, stallMs: 2 * lingerMs } });
+  const proxied = await startProxy(t, { presence, clock, timings: { lingerMs, stallMs: 2 * lingerMs } });
   proxied.routes.set(HOST, running(address));
   const client = await RawClient.open(t, proxied.port);
   client.send(LOGIN);
@@ -41,7 +43,7 @@ async function joined(
     login += chunk?.length ?? 0;
     if (!chunk) await delay(1);
   }
-  return { client, game, proxied };
+  return { client, game, proxied, clock };
 }
 
 test('the service is told who knocks, who is let in, and who has left', async (t) => {
@@ -233,17 +235,24 @@ test('a side that vanishes takes the other with it', async (t) => {
 });
 
 test('a side that takes nothing, or never follows the end of the other, is cut off', async (t) => {
-  const { client, game, proxied } = await joined(t, 150);
+  const isCutOff = ({ clock, proxied }: Awaited<ReturnType<typeof joined>>) =>
+    until(async () => {
+      await clock.advance(50);
+      return proxied.proxy.connections('one') === 0;
+    });
+  const first = await joined(t, 150);
+  const { client, game } = first;
   const deaf = client.socket;
   deaf.pause();
   game.write(Buffer.alloc(8_000_000));
   game.end();
-  await until(() => proxied.proxy.connections('one') === 0);
+  await isCutOff(first);
   const half = await joined(t, 150);
   half.client.socket.end();
   half.game.resume();
-  await until(() => half.proxied.proxy.connections('one') === 0);
-  t.true(half.game.destroyed || half.game.readableEnded);
+  await isCutOff(half);
+  await until(() => half.game.destroyed || half.game.readableEnded);
+  t.pass();
 });
 
 test('whatever a game says before the player is joined reaches the player, also if it closes at once', async (t) => {

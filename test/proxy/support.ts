@@ -65,6 +65,7 @@ const PATIENT = {
   pingMs: EVER_MS,
   answerMs: EVER_MS,
   dialMs: EVER_MS,
+  verifyMs: EVER_MS,
 };
 
 /** A proxy on loopback; `Map` of routes, where HOST is a sleeping server. Short where a test waits, else patient. */

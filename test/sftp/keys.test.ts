@@ -20,7 +20,7 @@ const { generateKeyPairSync } = ssh2.utils;
 
 /** SFTP, whose server is owned by somebody who keeps public keys. */
 async function start(t: ExecutionContext) {
-  const it = await startSftp(t, { limits: { refusalDelayMs: 20 } });
+  const it = await startSftp(t, { limits: { refusalDelayMs: 0 } });
   const { store } = it;
   const user = { id: 'usr_test', accountId: 'acc_test', email: 'owner@example.org', emailVerified: true };
   await store.write((tx) => insertUser(tx, { ...user, passwordHash: '', operator: false, createdAt: 1 }));

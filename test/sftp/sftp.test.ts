@@ -128,7 +128,7 @@ test('S-01: who is signing in while the password changes is not let in', async (
 
 test('S-01: a server that is closed for now lets nobody in', async (t) => {
   let closed = false;
-  const it = await startSftp(t, { limits: { refusalDelayMs: 10 } });
+  const it = await startSftp(t, { limits: { refusalDelayMs: 0 } });
   it.sftp.keepShut((serverId) => closed && serverId === 'lobby');
   await connect(t, it);
   closed = true;

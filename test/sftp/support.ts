@@ -10,13 +10,13 @@ import { dataRoot } from '../../src/jail/data-root.ts';
 import { unlimitedDisk } from '../../src/jail/space.ts';
 import type { FileOwner } from '../../src/kernel/atomic-file.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import { systemClock } from '../../src/kernel/system-clock.ts';
 import { insertAccount } from '../../src/people/rows.ts';
 import { insertServer } from '../../src/servers/rows.ts';
 import { openHostKey } from '../../src/sftp/host-key.ts';
 import { type Sftp, type SftpOptions, createSftp } from '../../src/sftp/sftp.ts';
 import { type SftpLogin, issueSftpLogin } from '../../src/sftp/users.ts';
 import type { Store } from '../../src/store/store.ts';
+import { fakeClock } from '../fakes/clock.ts';
 import { NO_JOBS } from '../support/no-jobs.ts';
 import { serverRow } from '../support/store.ts';
 import { openEmptyStore } from '../support/empty-store.ts';
@@ -56,7 +56,8 @@ export async function startSftp(
   });
   const hostKey = await openHostKey(dataDir);
   const files = createFiles({ dataDir, owner, disk: options.disk ?? unlimitedDisk, lock: NO_JOBS });
-  const rest = { files, disk: unlimitedDisk, clock: systemClock };
+  // Time stands still unless a test moves it, so a slow client is not sent away.
+  const rest = { files, disk: unlimitedDisk, clock: fakeClock(Date.now()) };
   const sftp = createSftp({ store, log, dataDir, hostKey, ...rest, ...options });
   t.teardown(() => sftp.close());
   await sftp.listen('127.0.0.1', 0);

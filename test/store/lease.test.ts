@@ -10,7 +10,7 @@ import { type LeaseOptions, acquireLease } from '../../src/store/lease.ts';
 import { getMeta, setMeta } from '../../src/store/meta.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
-import { fakeClock } from '../fakes/clock.ts';
+import { type FakeClock, fakeClock } from '../fakes/clock.ts';
 import { postgresUrl, startPostgres } from './postgres.ts';
 import { isHere } from '../support/needs.ts';
 import { chance } from '../support/random.ts';
@@ -59,9 +59,9 @@ test('killed again and again: what was acknowledged is there, nothing by halves,
     await kill(child);
     const store = await openStore(url, TABLES);
     try {
-      const startedAt = Date.now();
-      const lease = await acquireLease(store, { clock: systemClock, log, onLost: () => t.fail() });
-      t.true(Date.now() - startedAt < 20_000);
+      // Time stands still: one that waits would wait for ever.
+      const options = { clock: systemClock, log, onLost: () => t.fail(), realTime: fakeClock() };
+      const lease = await acquireLease(store, options);
       const found = await store.query<{ key: string }>('SELECT "key" FROM "meta" ORDER BY "key"');
       const keys = new Set(found.map(({ key }) => key));
       for (const n of child.acknowledged) t.true(keys.has(`a${n}`) && keys.has(`b${n}`), `write ${n}`);
@@ -106,6 +106,10 @@ test('lease: a living process of this machine keeps it while it is stopped, what
   await (await acquireLease(store, { clock: late, log, onLost: () => t.fail() })).release();
 });
 
+/** The time between two looks of one that waits. */
+const LOOK_MS = 500;
+const isBetweenLooks = (realTime: FakeClock) => realTime.nextAt() === realTime.now() + LOOK_MS;
+
 /** When a machine's process would end itself, and how often that was put off. */
 interface Limit {
   limitMs: number;
@@ -127,26 +131,19 @@ async function twoMachines(t: ExecutionContext, url?: string) {
       return { extend: () => void limit.extended++, stop: async () => {} };
     };
     const onLost = () => lost.push(hostname);
-    const options: LeaseOptions = { clock: fakeClock(now), log, onLost, self, deadlineOf };
-    return { store, options, deadlines };
+    const realTime = fakeClock(0);
+    const options: LeaseOptions = { clock: fakeClock(now), log, onLost, self, deadlineOf, realTime };
+    return { store, options, deadlines, realTime };
   };
   const south = await machine('south', 1_700_003_600_000);
-  const waiting: (() => void)[] = [];
-  const asked: (() => void)[] = [];
-  south.options.pause = (ms) => {
-    t.true(ms <= 500);
-    asked.shift()?.();
-    return new Promise<void>((resolve) => waiting.push(resolve));
-  };
-  /** Lets `south` look so many times; between two of them half a second passes. */
+  /** Lets `south` look so many times; between two looks half a second passes. */
   const looksAt = async (times: number) => {
     for (let look = 0; look < times; look++) {
-      const next = new Promise<void>((resolve) => asked.push(resolve));
-      waiting.shift()?.();
-      await next;
+      if (isBetweenLooks(south.realTime)) await goOn();
+      await until(() => isBetweenLooks(south.realTime));
     }
   };
-  const goOn = () => waiting.shift()?.();
+  const goOn = () => south.realTime.advance(LOOK_MS);
   return { lost, north: await machine('north', 1_700_000_000_000), south, looksAt, goOn };
 }
 
@@ -167,7 +164,7 @@ for (const dialect of ['sqlite', 'postgres']) {
       // Nobody else can reach a file; from a shared database, the holder may be the one that is cut off.
       t.deepEqual(north.deadlines, url === undefined ? [] : [{ limitMs: 29_000, extended: 0 }]);
       await north.store.write((tx) => setMeta(tx, 'still mine', ''));
-      goOn();
+      await goOn();
       const second = await waiting;
       await refused(
         t,
@@ -191,7 +188,7 @@ test('lease: one of another machine that is renewed refuses, although that machi
   await looksAt(59);
   // To the very instant of the renewal before.
   await first.renew();
-  goOn();
+  await goOn();
   await refused(t, second, 'LEASE_HELD');
   await north.store.write((tx) => setMeta(tx, 'mine', ''));
   t.deepEqual(lost, []);
@@ -217,7 +214,7 @@ test('standby: it waits for one that lives, 30 s for one that promises no more, 
   t.is(told.length, 120, 'it is looked at on and on');
   await first.release();
   await refused(t, first.require(), 'LEASE_LOST');
-  goOn();
+  await goOn();
   const second = await waiting;
   await second.require();
   t.true(second.isSure());
@@ -254,7 +251,7 @@ test.runIf(isHere('postgres'))(
     await north.store.write((tx) => tx.run(`UPDATE "leases" SET "token" = "token" || '.8000'`));
     const waiting = acquireLease(south.store, { ...south.options, ...standby(told) });
     await looksAt(16);
-    goOn();
+    await goOn();
     const second = await waiting;
     t.is(told.length, 16);
     await refused(t, first.renew(), 'LEASE_LOST');
@@ -284,7 +281,7 @@ test('lease: a process that could not do its work takes none', async (t) => {
   const beforeTaking = () => Promise.reject(new Error('my port is taken'));
   const second = acquireLease(south.store, { ...south.options, beforeTaking });
   await looksAt(60);
-  goOn();
+  await goOn();
   await t.throwsAsync(second, { message: 'my port is taken' });
   await first.renew();
   await north.store.write((tx) => setMeta(tx, 'mine', ''));
@@ -299,19 +296,16 @@ test('lease: a holder whose database was away renews the lease within a second a
     ...store,
     write: (work) => (isAway ? Promise.reject(new Error('connection refused')) : store.write(work)),
   };
-  const timers: { ms: number; fire: () => void }[] = [];
-  const after = (ms: number, fire: () => void) => {
-    timers.push({ ms, fire });
-    return () => {};
-  };
+  const realTime = fakeClock();
+  /** Lets the next renewal happen; returns how long after it the one behind it is due. */
   const renewed = async () => {
-    const { length } = timers;
-    timers.at(-1)!.fire();
-    await until(() => timers.length > length);
-    return timers.at(-1)!.ms;
+    const due = realTime.nextAt();
+    await realTime.advance(due - realTime.now());
+    await until(() => realTime.nextAt() < Infinity);
+    return realTime.nextAt() - due;
   };
-  const lease = await acquireLease(leaving, { clock: systemClock, log, onLost: () => t.fail(), after });
-  t.is(timers[0]?.ms, 10_000);
+  const lease = await acquireLease(leaving, { clock: systemClock, log, onLost: () => t.fail(), realTime });
+  t.is(realTime.nextAt() - realTime.now(), 10_000);
   isAway = true;
   t.is(await renewed(), 1_000);
   t.is(await renewed(), 1_000);
@@ -334,8 +328,11 @@ test("lease: one that was taken is its taker's, although the database was gone b
     },
   };
   const told: unknown[] = [];
-  const options = { clock: systemClock, log, onLost: () => t.fail(), pause: async () => {}, ...standby(told) };
-  const lease = await acquireLease(deaf, options);
+  const realTime = fakeClock();
+  const taking = acquireLease(deaf, { clock: systemClock, log, onLost: () => t.fail(), realTime, ...standby(told) });
+  await until(() => isBetweenLooks(realTime));
+  await realTime.advance(LOOK_MS);
+  const lease = await taking;
   await lease.require();
   t.deepEqual(told, [undefined]);
   await lease.release();

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Address } from '../../kernel/address.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { KIB, MIB } from '../../kernel/units.ts';
 import { ManagementError } from './management-port.ts';
 import { WebSocketClient } from './websocket.ts';
@@ -9,6 +10,8 @@ const MAX_MESSAGE_BYTES = 256 * KIB;
 /** Games send notifications without a request, so their rate is bounded too. */
 const MAX_BYTES_PER_SECOND = MIB;
 const MAX_PENDING = 16;
+/** The time that connecting and one answer have together. */
+const TIMEOUT_MS = 3_000;
 const CHANGES = /^minecraft:notification\/(?:players\/(?:joined|left)|server\/status)$/;
 
 const Message = z.object({
@@ -27,6 +30,7 @@ interface PendingCall {
 export interface ManagementConnectionOptions {
   /** The port's bearer token. */
   secret: string;
+  clock: Clock;
   /** Players came or left. */
   changed: () => void;
   /** The connection has ended, for whatever reason. */
@@ -50,6 +54,7 @@ export class ManagementConnection {
       headers: { Authorization: `Bearer ${options.secret}` },
       maxMessageBytes: MAX_MESSAGE_BYTES,
       maxBytesPerSecond: MAX_BYTES_PER_SECOND,
+      clock: options.clock,
       opened: () => this.#pending.forEach(({ text }) => this.#socket.send(text)),
       text: (message) => this.#receive(message),
       ended: (cause) => this.#fail('The management port does not answer, or refuses the connection.', cause),
@@ -61,19 +66,21 @@ export class ManagementConnection {
   }
 
   /** The result of a method without parameters. Rejects with ManagementError; no answer in time ends the connection. */
-  async call(method: string, timeoutMs: number): Promise<unknown> {
+  async call(method: string): Promise<unknown> {
     if (this.#failure) throw this.#failure;
     if (this.#pending.size >= MAX_PENDING) throw new ManagementError('Too many requests wait for the game.');
     const id = ++this.#lastId;
     const text = JSON.stringify({ jsonrpc: '2.0', id, method });
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const timer = setTimeout(() => this.#fail(`The game did not answer within ${timeoutMs} ms.`), timeoutMs);
+    const { clock } = this.#options;
+    const late = () => this.#fail(`The game did not answer within ${TIMEOUT_MS} ms.`);
+    const cancel = clock.at(clock.now() + TIMEOUT_MS, late);
     this.#pending.set(id, { text, resolve, reject });
     if (this.#socket.isOpen) this.#socket.send(text);
     try {
       return await promise;
     } finally {
-      clearTimeout(timer);
+      cancel();
       this.#pending.delete(id);
     }
   }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type Address, endpointKey } from '../../kernel/address.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { monotonicClock } from '../../kernel/system-clock.ts';
 import { ManagementConnection } from './management-connection.ts';
 import { type Management, ManagementError } from './management-port.ts';
-
-const DEFAULT_TIMEOUT_MS = 3_000;
 
 const Status = z.object({ started: z.boolean() });
 const Players = z.array(
@@ -11,8 +11,8 @@ const Players = z.array(
 );
 
 export interface ManagementOptions {
-  /** How long connecting and one answer may take together. */
-  timeoutMs?: number;
+  /** Default: real time. */
+  clock?: Clock;
 }
 
 interface Line {
@@ -22,7 +22,7 @@ interface Line {
 }
 
 /** The management ports of games over WebSocket. Kept connections don't keep this process alive. */
-export function createManagement({ timeoutMs = DEFAULT_TIMEOUT_MS }: ManagementOptions = {}): Management {
+export function createManagement({ clock = monotonicClock }: ManagementOptions = {}): Management {
   const lines = new Map<string, Line>();
   let closed = false;
 
@@ -45,6 +45,7 @@ export function createManagement({ timeoutMs = DEFAULT_TIMEOUT_MS }: ManagementO
     if (line.connection) return line.connection;
     const connection = new ManagementConnection(address, {
       secret,
+      clock,
       changed: () => line.listeners.forEach((listener) => listener()),
       ended() {
         line.connection = undefined;
@@ -58,7 +59,7 @@ export function createManagement({ timeoutMs = DEFAULT_TIMEOUT_MS }: ManagementO
   }
 
   async function ask<T>(schema: z.ZodType<T>, method: string, address: Address, secret: string): Promise<T> {
-    const { data, success } = schema.safeParse(await connectionTo(address, secret).call(method, timeoutMs));
+    const { data, success } = schema.safeParse(await connectionTo(address, secret).call(method));
     if (success) return data;
     throw new ManagementError(`The game's answer to ${method} has an unexpected shape.`);
   }

@@ -1,6 +1,7 @@
 import { type Socket, createConnection } from 'node:net';
 import { PacketType, decodePacket, encodePacket } from 'rcon-client/lib/packet.js';
 import type { Address } from '../../kernel/address.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { KIB, MIB } from '../../kernel/units.ts';
 import { ConsoleError } from './console.ts';
 
@@ -37,6 +38,7 @@ interface Packet {
  */
 export class RconConnection {
   readonly #socket: Socket;
+  readonly #clock: Clock;
   #received: Buffer = Buffer.alloc(0);
   #packets: Packet[] = [];
   #failure: Error | undefined;
@@ -49,7 +51,8 @@ export class RconConnection {
   /** The game has hung up. */
   #gone = false;
 
-  constructor({ host, port }: Address) {
+  constructor({ host, port }: Address, clock: Clock) {
+    this.#clock = clock;
     this.#socket = createConnection({ host, port, noDelay: true });
     this.#socket.unref();
     this.#socket.on('data', (chunk) => this.#receive(chunk));
@@ -133,17 +136,17 @@ export class RconConnection {
   /** The next packet; undefined once the game has hung up, or sent nothing for a while, which ends the connection too. */
   async #nextOrQuiet(): Promise<Packet | undefined> {
     let ours = false;
-    const quiet = setTimeout(() => {
+    const cancel = this.#clock.at(this.#clock.now() + QUIET_MS, () => {
       ours = true;
       this.close();
-    }, QUIET_MS);
+    });
     try {
       return await this.#next();
     } catch (error) {
       if (ours || this.#gone) return undefined;
       throw error;
     } finally {
-      clearTimeout(quiet);
+      cancel();
     }
   }
 

@@ -1,11 +1,14 @@
 import { type Address, endpointKey } from '../../kernel/address.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { type WithLock, createMutex } from '../../kernel/mutex.ts';
+import { monotonicClock } from '../../kernel/system-clock.ts';
 import { withTimeout } from '../../kernel/timeout.ts';
 import { type Console, ConsoleError, MAX_COMMAND_BYTES } from './console.ts';
 import { RconConnection } from './rcon-connection.ts';
 
 const MAX_QUEUE = 100;
-const DEFAULT_TIMEOUT_MS = 10_000;
+/** The time that a command has for its turn, connecting and the whole reply together. */
+const TIMEOUT_MS = 10_000;
 /**
  * A command whose turn comes with less than this share of its time left is not sent: its time-out would drop a sound
  * connection.
@@ -13,14 +16,14 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 const LEAST_SHARE = 0.1;
 
 export interface RconOptions {
-  /** How long waiting for its turn, connecting and the whole reply may take together. */
-  timeoutMs?: number;
+  /** Default: real time. */
+  clock?: Clock;
 }
 
 interface PendingCommand {
   password: string;
   command: string;
-  /** Its deadline, by `performance.now()`. */
+  /** Its deadline. */
   until: number;
 }
 
@@ -37,24 +40,24 @@ interface Line {
  * longer than the first. A reply that does not come in that time, or breaks off, drops the connection; the next command
  * makes a new one. Kept connections don't keep this process alive.
  */
-export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOptions = {}): Console {
+export function createRconConsole({ clock = monotonicClock }: RconOptions = {}): Console {
   const lines = new Map<string, Line>();
   let closed = false;
 
   async function exchange(line: Line, address: Address, { password, command, until }: PendingCommand): Promise<string> {
     if (closed) throw new ConsoleError('unavailable', 'The service is shutting down.');
-    const leftMs = until - performance.now();
-    if (leftMs < timeoutMs * LEAST_SHARE) tooLate(timeoutMs);
+    const leftMs = until - clock.now();
+    if (leftMs < TIMEOUT_MS * LEAST_SHARE) tooLate();
     if (line.connection && (line.connection.closed || line.password !== password)) drop(line);
     const fresh = line.connection === undefined;
-    const connection = (line.connection ??= new RconConnection(address));
+    const connection = (line.connection ??= new RconConnection(address, clock));
     line.password = password;
     const talk = async () => {
       if (fresh) await connection.authenticate(password);
       return await connection.run(command);
     };
     try {
-      return await withTimeout(talk(), leftMs, { late: () => tooLate(timeoutMs) });
+      return await withTimeout(talk(), leftMs, { clock, late: tooLate });
     } catch (error) {
       // After a time-out too: a late reply must not answer the next command.
       drop(line);
@@ -76,7 +79,7 @@ export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOption
         throw new ConsoleError('unavailable', 'Too many commands are waiting for the console.');
       lines.set(key, line);
       line.waiting += 1;
-      const pending = { password, command, until: performance.now() + timeoutMs };
+      const pending = { password, command, until: clock.now() + TIMEOUT_MS };
       try {
         return await line.withLock(() => exchange(line, address, pending));
       } finally {
@@ -106,6 +109,6 @@ function checkCommand(command: string): void {
   }
 }
 
-function tooLate(timeoutMs: number): never {
-  throw new ConsoleError('timeout', `The console did not answer within ${timeoutMs} ms.`);
+function tooLate(): never {
+  throw new ConsoleError('timeout', `The console did not answer within ${TIMEOUT_MS} ms.`);
 }

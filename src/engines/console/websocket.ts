@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws';
 import { type Address, hostAndPort } from '../../kernel/address.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { KIB } from '../../kernel/units.ts';
 
 const MAX_HEADER_BYTES = 8 * KIB;
@@ -8,13 +9,13 @@ const MAX_UNSENT_BYTES = 64 * KIB;
 /** Each message or ping counts as this many bytes more: many small ones cost more than a large one. */
 const MESSAGE_BYTES = 1024;
 const MAX_FRAGMENTS = 256;
-const HANDSHAKE_MS = 5_000;
 
 export interface WebSocketClientOptions {
   headers: Record<string, string>;
   maxMessageBytes: number;
   /** A server that sends more than this in a second is hung up on. */
   maxBytesPerSecond: number;
+  clock: Clock;
   opened: () => void;
   /** A whole message. */
   text: (message: string) => void;
@@ -41,7 +42,6 @@ export class WebSocketClient {
       maxPayload: options.maxMessageBytes,
       maxFragments: MAX_FRAGMENTS,
       perMessageDeflate: false,
-      handshakeTimeout: HANDSHAKE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       agent: false,
       finishRequest(request) {
@@ -80,7 +80,7 @@ export class WebSocketClient {
   }
 
   #count(bytes: number): void {
-    const second = Math.floor(performance.now() / 1_000);
+    const second = Math.floor(this.#options.clock.now() / 1_000);
     if (second !== this.#second) this.#bytesThisSecond = 0;
     this.#second = second;
     this.#bytesThisSecond += bytes + MESSAGE_BYTES;

@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
+import type { Clock } from '../../kernel/clock.ts';
 import { Pace } from '../../kernel/limits/pace.ts';
+import { monotonicClock } from '../../kernel/system-clock.ts';
 import type { LogLine, LogQuery } from '../engine.ts';
 import { LOG_PACE, SKIP_TO_LINES, leftOut } from '../process/log-pace.ts';
 import { ARCHIVED_LINES, type LogArchive } from './archive.ts';
@@ -29,20 +31,20 @@ export interface Printing {
 type FindPrinting = (serverId: string) => Promise<Printing | undefined>;
 
 /** `present` finds a server's container; undefined where there is none. */
-export function serverLogs(archive: LogArchive, present: FindPrinting, keepMs = KEEP_MS): ServerLogs {
-  return new ServerLogs(archive, present, keepMs);
+export function serverLogs(archive: LogArchive, present: FindPrinting, clock = monotonicClock): ServerLogs {
+  return new ServerLogs(archive, present, clock);
 }
 
 /** A server's output, seamless over its removed containers (archive) and the present one. */
 export class ServerLogs {
   readonly #archive: LogArchive;
   readonly #present: FindPrinting;
-  readonly #keepMs: number;
+  readonly #clock: Clock;
 
-  constructor(archive: LogArchive, present: FindPrinting, keepMs: number) {
+  constructor(archive: LogArchive, present: FindPrinting, clock: Clock) {
     this.#archive = archive;
     this.#present = present;
-    this.#keepMs = keepMs;
+    this.#clock = clock;
   }
 
   async *read(serverId: string, query: LogQuery): AsyncGenerator<LogLine> {
@@ -62,7 +64,7 @@ export class ServerLogs {
       try {
         // A line printed before the container was made is not in its log: waiting for it would hold back new lines.
         const from = last !== undefined && isLater(container.createdAt, last) ? undefined : last;
-        for await (const line of followed(container, from, signal)) {
+        for await (const line of followed(container, from, { clock: this.#clock, signal })) {
           last = line.position;
           yield line;
         }
@@ -82,8 +84,10 @@ export class ServerLogs {
   async keep(serverId: string, container: Pick<Printing, 'docker' | 'id'>): Promise<void> {
     const { container: archivedFrom, lines } = await this.#archive.read(serverId);
     const from = archivedFrom === container.id ? lines.at(-1)?.position : undefined;
-    const within = { tail: ARCHIVED_LINES + 1, signal: AbortSignal.timeout(this.#keepMs) };
-    const fresh = await newest(printed(container, from, within), ARCHIVED_LINES);
+    const late = new AbortController();
+    const cancel = this.#clock.at(this.#clock.now() + KEEP_MS, () => late.abort());
+    const within = { tail: ARCHIVED_LINES + 1, signal: late.signal };
+    const fresh = await newest(printed(container, from, within), ARCHIVED_LINES).finally(cancel);
     if (fresh.length > 0) await this.#archive.append(serverId, container.id, fresh);
   }
 
@@ -178,12 +182,12 @@ async function* printed(
 async function* followed(
   container: Printing,
   after: string | undefined,
-  signal: AbortSignal | undefined,
+  { clock, signal }: { clock: Clock; signal: AbortSignal | undefined },
 ): AsyncGenerator<LogLine> {
   let last = after;
   let tail: number | undefined;
   for (;;) {
-    const pace = new Pace(LOG_PACE);
+    const pace = new Pace({ ...LOG_PACE, clock });
     let isOverlap = tail !== undefined;
     for await (const line of printed(container, tail === undefined ? last : undefined, {
       follow: true,

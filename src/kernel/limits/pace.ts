@@ -1,9 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../clock.ts';
+import { sleep } from '../sleep.ts';
+import { monotonicClock } from '../system-clock.ts';
 
 export interface PaceOptions {
   /** What may be taken in one window. */
   amount: number;
   windowMs: number;
+  /** Default: real time. */
+  clock?: Clock;
 }
 
 /**
@@ -13,13 +17,15 @@ export interface PaceOptions {
 export class Pace {
   readonly #amount: number;
   readonly #windowMs: number;
+  readonly #clock: Clock;
   #left: number;
-  #until = 0;
+  #until = -Infinity;
   #full = 0;
 
-  constructor({ amount, windowMs }: PaceOptions) {
+  constructor({ amount, windowMs, clock = monotonicClock }: PaceOptions) {
     this.#amount = amount;
     this.#windowMs = windowMs;
+    this.#clock = clock;
     this.#left = amount;
   }
 
@@ -30,7 +36,7 @@ export class Pace {
 
   /** Takes a part of the budget; true where it is used up now: then `rest` must follow. */
   take(amount: number): boolean {
-    const now = performance.now();
+    const now = this.#clock.now();
     if (now >= this.#until) {
       if (this.#left > 0) this.#full = 0;
       this.#until = now + this.#windowMs;
@@ -43,6 +49,6 @@ export class Pace {
   /** Resolves with the next window; never rejects, and at once where `signal` fires. */
   async rest(signal?: AbortSignal): Promise<void> {
     this.#full += 1;
-    await sleep(Math.max(0, this.#until - performance.now()), undefined, { signal }).catch(() => undefined);
+    await sleep(this.#clock, Math.max(0, this.#until - this.#clock.now()), signal).catch(() => undefined);
   }
 }

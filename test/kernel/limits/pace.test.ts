@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { Pace } from '../../../src/kernel/limits/pace.ts';
+import { fakeClock } from '../../fakes/clock.ts';
 
 test('what one window gives is taken, then there is a rest until the next', async (t) => {
-  const pace = new Pace({ amount: 100, windowMs: 3_600_000 });
+  const pace = new Pace({ amount: 100, windowMs: 200, clock: fakeClock() });
   t.deepEqual([pace.take(60), pace.take(39), pace.take(1)], [false, false, true]);
   t.is(pace.fullWindows, 0);
   const stop = new AbortController();
@@ -15,16 +15,21 @@ test('what one window gives is taken, then there is a rest until the next', asyn
 });
 
 test('a rest ends with the window, and windows are counted until one is not used up', async (t) => {
-  const pace = new Pace({ amount: 10, windowMs: 20 });
+  const clock = fakeClock();
+  const pace = new Pace({ amount: 10, windowMs: 200, clock });
   for (let full = 1; full <= 3; full++) {
     t.true(pace.take(10));
-    await pace.rest();
+    let isOver = false;
+    const rest = pace.rest().then(() => (isOver = true));
+    await clock.advance(199);
+    t.false(isOver);
+    await clock.advance(1);
+    await rest;
     t.is(pace.fullWindows, full);
   }
-  await sleep(40);
   t.false(pace.take(1));
   t.is(pace.fullWindows, 3, 'the last one was used up as well');
-  await sleep(40);
+  await clock.advance(200);
   pace.take(1);
   t.is(pace.fullWindows, 0);
 });

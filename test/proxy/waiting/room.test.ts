@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { type FrameReader, encodeFrame, encodeString } from '../../../proxy/codec.ts';
 import { JoinRefused, type Route } from '../../../proxy/ports.ts';
+import { fakeClock } from '../../fakes/clock.ts';
 import { until } from '../../support/until.ts';
 import {
   EVER_MS,
@@ -193,16 +194,18 @@ test('a player for whose server there is no room reads the place in line, then t
 });
 
 test('time in line is none of the start: a player may wait for both', async (t) => {
-  const it = await start(t, { timings: { maxHoldMs: 6_000 } });
+  const clock = fakeClock();
+  const it = await start(t, { clock, timings: { maxHoldMs: 6_000 } });
   const client = await enter(t, it);
-  const { inLine } = await wish(it);
-  const at = performance.now();
+  const { inLine, signal } = await wish(it);
   inLine?.tell(1);
   await dialog(client, '1st in line');
+  await clock.advance(5_900);
   inLine?.tell(null);
-  const again = performance.now();
+  await clock.advance(5_999);
+  t.false(signal.aborted);
+  await clock.advance(1);
   t.regex(await farewell(client), /still not up/);
-  t.true(performance.now() - again > 5_900 && again > at);
   await empty(it);
 });
 
@@ -280,14 +283,18 @@ test('a player who goes is noticed at once, whether before or after the acknowle
 });
 
 test('a client that answers no keep-alive has gone; one that does stays', async (t) => {
-  const it = await start(t, { timings: { beatMs: 30, answerMs: 8_000 } });
+  const clock = fakeClock();
+  const it = await start(t, { clock, timings: { beatMs: 5_000, answerMs: 8_000 } });
   const client = await enter(t, it);
   const { signal } = await wish(it);
   for (let count = 0; count < 5; count++) {
     const id = (await next(client, SENT.keepAlive)).bytes(8);
     client.send(encodeFrame(0x04, id));
+    await clock.advance(5_000);
   }
+  await next(client, SENT.keepAlive);
   t.false(signal.aborted);
+  await clock.advance(8_000);
   await client.gone();
   t.true(signal.aborted);
   await empty(it);
@@ -350,8 +357,13 @@ test('a closing proxy tells who waits, and who reads why they cannot join', asyn
 });
 
 test('the wait ends in time, with a text', async (t) => {
-  const it = await start(t, { timings: { maxHoldMs: 6_000 } });
+  const clock = fakeClock();
+  const it = await start(t, { clock, timings: { maxHoldMs: 6_000 } });
   const client = await enter(t, it);
+  const { signal } = await wish(it);
+  await clock.advance(5_999);
+  t.false(signal.aborted);
+  await clock.advance(1);
   t.regex(await farewell(client), /still not up/);
   await empty(it);
 });
