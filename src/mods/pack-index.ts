@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { pathProblem } from '../jail/path.ts';
 import { guardOfName } from '../jail/secrets.ts';
+import { decodeText } from '../kernel/decode-text.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { job } from '../kernel/workers/job.ts';
@@ -82,7 +83,7 @@ export function readPackIndex(text: string): PackIndex {
 
 /** `readPackIndex` of its bytes, for a worker: in pieces, of which each has some of the files. */
 export const packIndex = job(import.meta.url, 'packIndex', async function* packIndex(bytes: Uint8Array) {
-  const { files, ...about } = readPackIndex(Buffer.from(bytes).toString());
+  const { files, ...about } = readPackIndex(decodeText(bytes));
   for (let from = 0; from === 0 || from < files.length; from += PIECE)
     yield { ...about, files: files.slice(from, from + PIECE) };
 });

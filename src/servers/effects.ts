@@ -11,7 +11,7 @@ import { SANDBOX, gameSpec, installSpec } from '../game/container.ts';
 import { packOfImage } from '../game/image-pack.ts';
 import { forgetBuild, noteBuild, notedBuild } from '../game/installed-build.ts';
 import { prepareDataRoot } from '../game/prepare.ts';
-import { settleBans } from '../game/players/settle-bans.ts';
+import { settleLists } from '../game/players/settle-lists.ts';
 import { dataRoot, eraseDataRoot } from '../jail/data-root.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Log } from '../kernel/log.ts';
@@ -241,7 +241,7 @@ class ServerEffects {
     await mayRun?.(row);
     const password = (await newRconPassword?.(row.id)) ?? rconPassword(row.id);
     await this.#prepare(row, password);
-    await settleBans(root, await engine.proxyAddresses(), owner);
+    await settleLists(root, await engine.proxyAddresses(), owner);
     await mods?.settle(row.id, signal);
     return password;
   }
