@@ -1,6 +1,7 @@
 import type { ServerEvent } from '../../machines/server-types.ts';
 import { type Console, ConsoleError } from '../engines/console/console.ts';
 import type { GameStatus, Pinger } from '../engines/pinger.ts';
+import { listedCount } from '../game/online-players.ts';
 import type { Log } from '../kernel/log.ts';
 import { INT32_MAX, KIB, MINUTE_MS } from '../kernel/units.ts';
 import type { EffectHost } from './effect-host.ts';
@@ -137,8 +138,7 @@ async function ping(
 async function listed({ console, rconPassword }: SamplingOptions, { row, context }: ServerNow): Promise<Players> {
   if (context.rcon === null) return { online: null, answered: false };
   const reply = await console.run(context.rcon, rconPassword(row.id), 'list').catch(saidNo);
-  const count = /There are (\d+)/.exec(reply ?? '')?.[1];
-  return { online: count === undefined ? null : Number(count), answered: reply !== undefined };
+  return { online: listedCount(reply ?? ''), answered: reply !== undefined };
 }
 
 /** That a game refuses is an answer too. */
