@@ -17,8 +17,8 @@ const UNKNOWN_MS = 250;
 /** Players who come and go at the same time are one reading. */
 const GATHER_MS = 100;
 const PING_TIMEOUT_MS = 3_000;
-/** A status answer is kept for the time the server sleeps; one with more than this (a huge icon) is not worth it. */
-const MAX_STATUS_CHARS = 16 * KIB;
+/** More bytes than these behind a status are not kept. */
+const MAX_TAIL_BYTES = 8 * KIB;
 
 interface SamplingOptions extends ManagedPlayersOptions {
   pinger: Pinger;
@@ -123,16 +123,26 @@ async function ping(
 ): Promise<GameStatus | undefined> {
   if (context.address === null) return undefined;
   const status = await pinger.status(context.address, PING_TIMEOUT_MS).catch(() => undefined);
-  if (status === undefined || status.raw.length > MAX_STATUS_CHARS) return status;
-  // Without who is online it is what the server list shows while the server sleeps. It serves nothing else.
+  if (status === undefined) return status;
   try {
-    const shown = JSON.parse(status.raw) as { players?: { max?: number } };
-    const lasting = JSON.stringify({ ...shown, players: { max: shown.players?.max ?? 0, online: 0 } });
+    const lasting = lastingStatus(status);
     if (lasting !== row.lastStatus) await host.patch(row.id, { lastStatus: lasting });
   } catch (error) {
     log.debug({ server: row.id, err: error }, 'a status could not be kept');
   }
   return status;
+}
+
+/**
+ * The part of a status that the server list shows while the server sleeps: without players, and without the description, which
+ * changes often. The bytes behind the JSON follow on a line of their own, in Base64.
+ */
+function lastingStatus({ raw, tail }: GameStatus): string {
+  const shown = JSON.parse(raw) as { players?: { max?: number } };
+  const players = { max: shown.players?.max ?? 0, online: 0 };
+  const json = JSON.stringify({ ...shown, players, description: undefined });
+  const hasTail = tail !== undefined && tail.length > 0 && tail.length <= MAX_TAIL_BYTES;
+  return hasTail ? `${json}\n${tail.toString('base64')}` : json;
 }
 
 async function listed({ console, rconPassword }: SamplingOptions, { row, context }: ServerNow): Promise<Players> {

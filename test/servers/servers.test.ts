@@ -297,6 +297,27 @@ test('the last status is kept without players for the time the server sleeps', a
   });
 });
 
+test('a status of 32 KiB is kept with the bytes behind it, without players and description', async (t) => {
+  const w = await world(t);
+  const forgeData = { d: 'd'.repeat(32_000) };
+  const players = { max: 20, online: 1, sample: [{ name: 'Steve', id: '1' }] };
+  const raw = JSON.stringify({ players, description: 'Noon', isModded: true, forgeData });
+  w.games.status = async () => ({
+    playersOnline: 1,
+    playersMax: 20,
+    versionName: '',
+    protocol: 0,
+    raw,
+    tail: Buffer.from('tail'),
+  });
+  await running(w, 'lobby');
+  await w.clock.advance(20_000);
+  await w.until(async () => (await w.servers.get('lobby'))?.row.lastStatus !== '');
+  const [json, tail] = (await w.servers.get('lobby'))?.row.lastStatus.split('\n') ?? [];
+  t.deepEqual(JSON.parse(json ?? ''), { players: { max: 20, online: 0 }, isModded: true, forgeData });
+  t.is(tail, Buffer.from('tail').toString('base64'));
+});
+
 test('a server with a mod pack is installed before it sleeps; a failed install can be retried', async (t) => {
   const w = await world(t);
   w.engine.script('pack', { print: ['[init] [ERROR] Failed to download the pack'], exitCode: 1 });
