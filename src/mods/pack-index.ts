@@ -89,13 +89,14 @@ export const packIndex = job(import.meta.url, 'packIndex', async function* packI
 });
 
 /**
- * Where a pack may put a file: a relative path with plain '/'-separated names, within the server on any system, and
- * none of the service's own. Undefined for any other path.
+ * Where a pack may put a file: a relative path with plain names, within the server on any system, and none of the service's own.
+ * Packs made on Windows separate names with backslashes; the result has slashes. Undefined for any other path.
  */
-export function packPath(path: string): string | undefined {
+export function packPath(given: string): string | undefined {
+  const path = given.replaceAll('\\', '/');
   const names = path.split('/');
   if (names.some((name) => name === '' || name === '.' || name === '..')) return undefined;
-  if (/[\\:\p{Cc}]/u.test(path) || pathProblem(path) !== undefined) return undefined;
+  if (/[:\p{Cc}]/u.test(path) || pathProblem(path) !== undefined) return undefined;
   return names.some((name) => guardOfName(name) === 'hidden') ? undefined : path;
 }
 
