@@ -171,7 +171,12 @@ export const settings = {
     '180',
     'A game silent on all its ports and in its log for so long is ended and started again, once an hour. 0: never.',
   ),
-  startTimeoutSeconds: setting('START_TIMEOUT_SECONDS', kind.integer(10, 7_200), '600', 'A longer start has failed.'),
+  startTimeoutSeconds: setting(
+    'START_TIMEOUT_SECONDS',
+    kind.integer(10, 7_200),
+    '600',
+    'A longer start whose log stands still for as long has failed.',
+  ),
   maxServersPerAccount: setting(
     'MAX_SERVERS_PER_ACCOUNT',
     kind.integer(0, 1_000_000),
