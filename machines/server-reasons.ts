@@ -67,7 +67,7 @@ export const STOP_FORCED: Failure = {
 
 export const START_TIMEOUT: Failure = {
   code: 'start_timeout',
-  summary: 'Start timed out: the server ran but was never ready for players.',
+  summary: 'Start timed out: the server ran but was never ready for players, and its log stood still.',
   suggestion:
     'Read the log for the last thing it did; a mod that hangs or a very large world needs a look before the next start.',
   raw: '',

@@ -16,7 +16,7 @@ export interface LiveStatusOptions {
 }
 
 /** What a game has said, with its JSON in the frame that clients get: text and frame would take twice the room. */
-export interface LiveAnswer extends Omit<StatusAnswer, 'raw'> {
+export interface LiveAnswer extends Omit<StatusAnswer, 'raw' | 'tail'> {
   frame: Buffer;
 }
 
@@ -67,9 +67,9 @@ export class LiveStatus {
 
   async #refresh(game: string, entry: Entry, ask: () => Promise<StatusAnswer>): Promise<LiveAnswer | undefined> {
     try {
-      const { raw, ...answer } = await ask();
+      const { raw, tail, ...answer } = await ask();
       const before = entry.answer;
-      entry.answer = { ...answer, frame: encodeFrame(0, encodeString(raw)) };
+      entry.answer = { ...answer, frame: encodeFrame(0, encodeString(raw), tail) };
       entry.answeredAt = this.#options.now();
       if (this.#holds(game, entry)) this.#bytes += sizeOf(entry.answer) - sizeOf(before);
     } catch {

@@ -19,6 +19,8 @@ export interface StatusAnswer {
   protocol: number;
   /** The status JSON as the game sent it. */
   raw: string;
+  /** The bytes that a mod put behind the JSON, in the same packet. */
+  tail: Buffer;
 }
 
 /** The longest status JSON a client accepts, in UTF-16 units (protocol: Status Response). */
@@ -26,6 +28,7 @@ export const STATUS_JSON_UNITS = 32_767;
 
 export const FRAME_BYTES = STATUS_JSON_UNITS * 3 + 8;
 const UNKNOWN_PROTOCOL = -1;
+const NO_BYTES = Buffer.alloc(0);
 const MOST = 2 ** 31 - 1;
 
 /**
@@ -81,11 +84,12 @@ function parseAnswer(bytes: Buffer): StatusAnswer | undefined {
   const reader = new FrameReader(frame.value);
   const id = reader.varInt();
   if (id !== 0) throw new Error(`packet ${id} in place of a status`);
-  return parseStatus(reader.string(STATUS_JSON_UNITS));
+  const raw = reader.string(STATUS_JSON_UNITS);
+  return parseStatus(raw, reader.bytes(reader.remaining));
 }
 
 /** The parts of a status JSON that the service reads. Throws SyntaxError if it is not a JSON object. */
-export function parseStatus(raw: string): StatusAnswer {
+export function parseStatus(raw: string, tail: Buffer = NO_BYTES): StatusAnswer {
   const status: unknown = JSON.parse(raw);
   if (typeof status !== 'object' || status === null) throw new SyntaxError('a status that is not an object');
   const players = field(status, 'players');
@@ -96,6 +100,7 @@ export function parseStatus(raw: string): StatusAnswer {
     versionName: text(field(version, 'name')),
     protocol: integer(field(version, 'protocol')),
     raw,
+    tail,
   };
 }
 

@@ -108,15 +108,19 @@ export interface Limits {
   exempt: readonly string[];
 }
 
+/**
+ * A class at school, the customers of a carrier or a tunnel share one public address: some thirty players may refresh their server
+ * lists, join and wait at the same time.
+ */
 export const DEFAULT_LIMITS: Limits = {
-  connections: { burst: 20, perSecond: 10 },
-  status: { burst: 30, perSecond: 3 },
-  logins: { burst: 6, perSecond: 0.3 },
-  unroutedPerAddress: 16,
-  holdsPerAddress: 4,
-  holdsPerServer: 64,
+  connections: { burst: 64, perSecond: 20 },
+  status: { burst: 96, perSecond: 6 },
+  logins: { burst: 32, perSecond: 0.5 },
+  unroutedPerAddress: 64,
+  holdsPerAddress: 32,
+  holdsPerServer: 128,
   unrouted: 10_000,
-  networkFactor: 8,
+  networkFactor: 4,
   handOvers: 5,
   exempt: ['127.0.0.0/8', '::1/128'],
 };

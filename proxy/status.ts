@@ -18,9 +18,12 @@ const MAX_FRAMES = 32;
 const LIVE_LIMITS = { maxEntries: 2_000, maxEntriesPerGame: MAX_FRAMES, maxBytes: 32 * 1024 * 1024, maxAsked: 8 };
 /** For a server that has shown none of its own: a dormouse, asleep. */
 export const ASLEEP_ICON = `data:image/png;base64,${readFileSync(new URL('asleep.png', import.meta.url)).toString('base64')}`;
-const FAVICON = /^data:image\/png;base64,[A-Za-z0-9+/=]+$/;
-/** Fields of a live status that stay true while the server is down; the last ones are dropped first to save room. */
-const KEPT_FIELDS = ['enforcesSecureChat', 'previewsChat', 'favicon', 'modinfo', 'forgeData'] as const;
+/** Old games break its lines. */
+const FAVICON = /^data:image\/png;base64,[A-Za-z0-9+/=\r\n]+$/;
+/** The fields of a status that this proxy writes itself. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(['version', 'players', 'description']);
+/** The fields by which a modded client tells a server that it can play on. They are dropped last to save room. */
+const MOD_FIELDS: ReadonlySet<string> = new Set(['isModded', 'modpackData', 'modinfo', 'forgeData']);
 
 /** Answers status requests (protocol: Server List Ping). */
 export class StatusResponder {
@@ -76,7 +79,7 @@ export class StatusResponder {
     this.#frames.set(route, frames);
     const known = frames.get(protocol);
     if (known) return known;
-    const frame = encodeFrame(0, encodeString(asleepStatus(route, protocol)));
+    const frame = encodeFrame(0, encodeString(asleepStatus(route, protocol)), lastStatusOf(route).tail);
     if (frames.size >= MAX_FRAMES) frames.clear();
     frames.set(protocol, frame);
     return frame;
@@ -93,28 +96,46 @@ const LEGACY_PROTOCOL = 47;
  */
 export function asleepStatus(route: Route, protocol: number): string {
   const last = lastStatusOf(route);
-  const fields: [string, unknown][] = [
-    [
-      'version',
-      {
-        name: versionNameOf(route, last.versionName),
-        protocol: route.protocol ?? (protocol > 0 ? protocol : last.protocol || protocol),
-      },
-    ],
-    ['players', { max: last.playersMax || route.maxPlayers, online: 0 }],
-    ['description', toComponent(description(route).join('\n'), protocol)],
-  ];
-  const needed = fields.length;
-  for (const name of KEPT_FIELDS) {
-    const value = field(last.json, name);
-    if (value !== undefined && (name !== 'favicon' || isFavicon(value))) fields.push([name, value]);
+  const version = {
+    name: versionNameOf(route, last.versionName),
+    protocol: route.protocol ?? (protocol > 0 ? protocol : last.protocol || protocol),
+  };
+  const players = { max: last.playersMax || route.maxPlayers, online: 0 };
+  const lines = description(route).join('\n');
+  const own = JSON.stringify({ version, players, description: toComponent(lines, protocol) });
+  const kept = keptFields(last.json, STATUS_JSON_UNITS - own.length);
+  return kept.length === 0 ? own : `${own.slice(0, -1)},${kept.join(',')}}`;
+}
+
+/**
+ * The other fields of a game's last status, as JSON. If they take more than `units`, the unknown ones go first, largest first, then
+ * the icon, then what mods say of themselves.
+ */
+function keptFields(last: unknown, units: number): string[] {
+  const all = typeof last === 'object' && last !== null && !Array.isArray(last) ? Object.entries(last) : [];
+  const kept = all
+    .filter(([name, value]) => !OWN_FIELDS.has(name) && (name !== 'favicon' || isFavicon(value)))
+    .map(([name, value]) => ({ name, json: `${JSON.stringify(name)}:${JSON.stringify(value)}` }));
+  let room = units - kept.reduce((sum, { json }) => sum + json.length + 1, 0);
+  const dropped = new Set<string>();
+  for (const { name, json } of kept.toSorted(byWorth)) {
+    if (room >= 0) break;
+    dropped.add(name);
+    room += json.length + 1;
   }
-  if (!fields.some(([name]) => name === 'favicon')) fields.push(['favicon', ASLEEP_ICON]);
-  for (;;) {
-    const json = JSON.stringify(Object.fromEntries(fields));
-    if (json.length <= STATUS_JSON_UNITS || fields.length === needed) return json;
-    fields.pop();
-  }
+  const fields = kept.filter(({ name }) => !dropped.has(name));
+  const hasIcon = fields.some(({ name }) => name === 'favicon');
+  const icon = `"favicon":${JSON.stringify(ASLEEP_ICON)}`;
+  return [...fields.map(({ json }) => json), ...(!hasIcon && room > icon.length ? [icon] : [])];
+}
+
+function byWorth(one: { name: string; json: string }, other: { name: string; json: string }): number {
+  return worthOf(one.name) - worthOf(other.name) || other.json.length - one.json.length;
+}
+
+function worthOf(name: string): number {
+  if (MOD_FIELDS.has(name)) return 2;
+  return name === 'favicon' ? 1 : 0;
 }
 
 function isFavicon(value: unknown): boolean {
@@ -126,13 +147,16 @@ interface LastStatus extends Omit<StatusAnswer, 'raw'> {
 }
 
 function lastStatusOf(route: Route): LastStatus {
-  const nothing: LastStatus = { playersOnline: 0, playersMax: 0, versionName: '', protocol: 0, json: undefined };
-  if (!route.lastStatus || route.lastStatus.length > STATUS_JSON_UNITS) return nothing;
+  const tail = Buffer.alloc(0);
+  const nothing: LastStatus = { playersOnline: 0, playersMax: 0, versionName: '', protocol: 0, tail, json: undefined };
+  // Bytes that stood behind the JSON follow it in Base64.
+  const [text = '', behind = ''] = route.lastStatus?.split('\n', 2) ?? [];
+  if (text === '' || text.length > STATUS_JSON_UNITS) return nothing;
   try {
-    const json: unknown = JSON.parse(route.lastStatus);
+    const json: unknown = JSON.parse(text);
     // JSON nested too deeply to be written again must fail here, where only the remembered status is lost.
     JSON.stringify(json);
-    return { ...parseStatus(route.lastStatus), json };
+    return { ...parseStatus(text, Buffer.from(behind, 'base64')), json };
   } catch {
     return nothing;
   }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { decodeText } from './kernel/decode-text.ts';
 import { meantBy } from './kernel/mistyped.ts';
 import { fileVariable, withSecretFiles } from './kernel/secret-files.ts';
 import * as kind from './kernel/setting-kinds.ts';
@@ -170,7 +171,12 @@ export const settings = {
     '180',
     'A game silent on all its ports and in its log for so long is ended and started again, once an hour. 0: never.',
   ),
-  startTimeoutSeconds: setting('START_TIMEOUT_SECONDS', kind.integer(10, 7_200), '600', 'A longer start has failed.'),
+  startTimeoutSeconds: setting(
+    'START_TIMEOUT_SECONDS',
+    kind.integer(10, 7_200),
+    '600',
+    'A longer start whose log stands still for as long has failed.',
+  ),
   maxServersPerAccount: setting(
     'MAX_SERVERS_PER_ACCOUNT',
     kind.integer(0, 1_000_000),
@@ -356,7 +362,7 @@ function addressOf(mysqlUrl: string | null): Config['mysqlAddress'] {
 
 function readEnvFile(file: string): NodeJS.Dict<string> {
   try {
-    return parseEnv(readFileSync(file, 'utf8'));
+    return parseEnv(decodeText(readFileSync(file)));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return {};

@@ -7,6 +7,7 @@ import type { Config } from './config.ts';
 import { openDatabases } from './databases/open.ts';
 import { openDisks } from './disk/disks.ts';
 import { watchLostGames } from './engines/lost-games.ts';
+import type { Pinger } from './engines/pinger.ts';
 import { openFiles } from './files/open.ts';
 import { openGame } from './game/open.ts';
 import { createAccessChanges } from './http/access-changes.ts';
@@ -144,11 +145,13 @@ export async function openFoundation(config: Config, options: FoundationOptions)
   const webhooks = openWebhooks({ store, clock, log, onClose });
   const { outbox, testAlert } = webhooks;
 
+  const pinger: Pinger = { status: (address, timeoutMs) => pingStatus(address, { timeoutMs }) };
+
   // All that a server's machine makes happen; then the servers come back to life.
   const { engineReturned } = openEffects({
     servers,
     engine,
-    pinger: { status: (address, timeoutMs) => pingStatus(address, { timeoutMs }) },
+    pinger,
     console: options.console,
     management,
     passwords,
@@ -224,6 +227,7 @@ export async function openFoundation(config: Config, options: FoundationOptions)
     serverOperation,
     lostGames,
     console: typed,
+    pinger,
     rconPassword,
     accessChanges,
     cores,

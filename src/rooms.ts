@@ -6,6 +6,7 @@ import type { ServerDatabases } from './databases/databases.ts';
 import type { Disks } from './disk/disks.ts';
 import { DiskEnforcement } from './disk/enforcement.ts';
 import type { Console } from './engines/console/console.ts';
+import type { Pinger } from './engines/pinger.ts';
 import type { Engine } from './engines/engine.ts';
 import type { LostGames } from './engines/lost-games.ts';
 import { createReachability } from './engines/reachability.ts';
@@ -71,6 +72,7 @@ export interface Foundation {
   lostGames?: LostGames | undefined;
   /** Where commands go. */
   console: Console;
+  pinger: Pinger;
   rconPassword: (serverId: string) => string;
   containerOf?: ((serverId: string) => string) | undefined;
 
@@ -133,7 +135,7 @@ export interface Foundation {
 
 /** Opens the rooms in which somebody asks for something. From then on servers may be started, by schedules too. */
 export async function openRooms(base: Foundation) {
-  const { store, servers, serverOperation, engine, lostGames, console, rconPassword } = base;
+  const { store, servers, serverOperation, engine, lostGames, console, pinger, rconPassword } = base;
   const { nodes } = engine;
   const { clock, log, onClose, settings, features, people, grants } = base;
   const { disks, lock, owner, files, sftp, mods, backups, worlds, databases, serverPorts, serverEvents } = base;
@@ -244,6 +246,7 @@ export async function openRooms(base: Foundation) {
     openPlayers({
       ...common,
       ...talk,
+      pinger,
       files,
       playerFiles,
       dataDir,

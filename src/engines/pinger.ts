@@ -8,6 +8,8 @@ export interface GameStatus {
   protocol: number;
   /** The status JSON as the game sent it. */
   raw: string;
+  /** The bytes that a mod put behind the JSON, in the same packet. */
+  tail?: Buffer;
 }
 
 /** Asks running games for their status, as the server list of a client does. */

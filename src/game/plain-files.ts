@@ -2,6 +2,7 @@ import { close, constants, fstat, open, read } from 'node:fs';
 import { promisify } from 'node:util';
 import { EngineError } from '../engines/engine.ts';
 import { type FileOwner, writeAtomic } from '../kernel/atomic-file.ts';
+import { decodeText } from '../kernel/decode-text.ts';
 import { MIB } from '../kernel/units.ts';
 
 /** Files of other kinds, lists for example, are read up to here. */
@@ -11,30 +12,35 @@ const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 // Some are read at each boot, and most are not there: file handles, and the traces of their errors, take half again of the time.
 const calls = { open: promisify(open), fstat: promisify(fstat), read: promisify(read), close: promisify(close) };
 
-/** A plain file's text, '' where there is none. Neither follows a link nor waits on a pipe. Rejects with EngineError. */
+/** The text of `readPlainBytes` (`decodeText`). */
 export async function readPlain(path: string, maxBytes = MAX_BYTES): Promise<string> {
+  return decodeText(await readPlainBytes(path, maxBytes));
+}
+
+/** A plain file's bytes, none if there is no file. Neither follows a link nor waits on a pipe. Rejects with EngineError. */
+export async function readPlainBytes(path: string, maxBytes = MAX_BYTES): Promise<Buffer> {
   const file = await calls.open(path, FLAGS).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error.code === 'ELOOP' ? notPlain(path, error) : error;
   });
-  if (file === undefined) return '';
+  if (file === undefined) return Buffer.alloc(0);
   try {
     const stats = await calls.fstat(file);
     if (!stats.isFile() || stats.size > maxBytes) throw notPlain(path);
-    return await textOf(file, stats.size);
+    return await bytesOf(file, stats.size);
   } finally {
     await calls.close(file);
   }
 }
 
 /** As long as it was when it was opened, or shorter. */
-async function textOf(file: number, sizeBytes: number): Promise<string> {
+async function bytesOf(file: number, sizeBytes: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(sizeBytes);
   let length = 0;
   for (let last = -1; last !== 0 && length < sizeBytes; length += last) {
     last = (await calls.read(file, bytes, length, sizeBytes - length, length)).bytesRead;
   }
-  return bytes.toString('utf8', 0, length);
+  return bytes.subarray(0, length);
 }
 
 /** Writes a file of mode 0640 (`writeAtomic`) in the place of one that `readPlain` has read. */

@@ -1,4 +1,4 @@
-const ICON = /^data:image\/png;base64,([A-Za-z0-9+/=\n]{1,65536})$/;
+const ICON = /^data:image\/png;base64,([A-Za-z0-9+/=\r\n]{1,65536})$/;
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 
 /**
@@ -13,7 +13,7 @@ export function iconOf(lastStatus: string): Buffer | undefined {
 
 function faviconOf(lastStatus: string): string {
   try {
-    const status: unknown = JSON.parse(lastStatus);
+    const status: unknown = JSON.parse(lastStatus.split('\n', 1)[0] ?? '');
     const favicon = typeof status === 'object' && status !== null && 'favicon' in status ? status.favicon : '';
     return typeof favicon === 'string' ? favicon : '';
   } catch {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { decodeText } from '../kernel/decode-text.ts';
 import { StatusError } from '../kernel/status.ts';
 import { NOT_ACCESSIBLE } from './errors.ts';
 import type { Jail, JailFile, TreeEntry } from './jail.ts';
@@ -14,12 +15,12 @@ export async function sizeIfThere(jail: Jail, path: string): Promise<number | un
   }
 }
 
-/** A plain file's text; undefined where there is no such plain file, or one of more than `maxBytes`. */
+/** A plain file's text (`decodeText`); undefined if there is no such plain file, or one of more than `maxBytes`. */
 export async function textIfThere(jail: Jail, path: string, maxBytes: number): Promise<string | undefined> {
   try {
     await using file = await jail.open(path);
     const { sizeBytes } = await file.stat();
-    return sizeBytes > maxBytes ? undefined : (await file.read(0, sizeBytes)).toString('utf8');
+    return sizeBytes > maxBytes ? undefined : decodeText(await file.read(0, sizeBytes));
   } catch (error) {
     if (isNone(error)) return undefined;
     throw error;

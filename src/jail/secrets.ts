@@ -101,7 +101,8 @@ export function maskProperties(bytes: Buffer): Buffer {
   const masked = Buffer.from(bytes);
   // One character a byte, so that places in the text are places in the file.
   const text = bytes.toString('latin1');
-  for (const { start, end } of logicalLines(text)) {
+  // A byte order mark, as Latin-1, is not part of the first key.
+  for (const { start, end } of logicalLines(text, text.startsWith('ï»¿') ? 3 : 0)) {
     if (end - start < SHORTEST) continue;
     const raw = text.slice(start, end);
     if (!TELLING.test(raw)) continue;
@@ -120,9 +121,9 @@ export function maskProperties(bytes: Buffer): Buffer {
 }
 
 /** Where each entry's line lies with the lines that continue it; comments, which nothing continues, are left out. */
-function* logicalLines(text: string): Generator<{ start: number; end: number }> {
+function* logicalLines(text: string, from: number): Generator<{ start: number; end: number }> {
   let start: number | undefined;
-  for (let at = 0; at < text.length;) {
+  for (let at = from; at < text.length;) {
     const end = endOfLine(text, at);
     const next = text.startsWith('\r\n', end) ? end + 2 : end + 1;
     if (start !== undefined || isEntry(text, at, end)) {

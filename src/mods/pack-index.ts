@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { pathProblem } from '../jail/path.ts';
 import { guardOfName } from '../jail/secrets.ts';
+import { decodeText } from '../kernel/decode-text.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { job } from '../kernel/workers/job.ts';
@@ -82,19 +83,20 @@ export function readPackIndex(text: string): PackIndex {
 
 /** `readPackIndex` of its bytes, for a worker: in pieces, of which each has some of the files. */
 export const packIndex = job(import.meta.url, 'packIndex', async function* packIndex(bytes: Uint8Array) {
-  const { files, ...about } = readPackIndex(Buffer.from(bytes).toString());
+  const { files, ...about } = readPackIndex(decodeText(bytes));
   for (let from = 0; from === 0 || from < files.length; from += PIECE)
     yield { ...about, files: files.slice(from, from + PIECE) };
 });
 
 /**
- * Where a pack may put a file: a relative path with plain '/'-separated names, within the server on any system, and
- * none of the service's own. Undefined for any other path.
+ * Where a pack may put a file: a relative path with plain names, within the server on any system, and none of the service's own.
+ * Packs made on Windows separate names with backslashes; the result has slashes. Undefined for any other path.
  */
-export function packPath(path: string): string | undefined {
+export function packPath(given: string): string | undefined {
+  const path = given.replaceAll('\\', '/');
   const names = path.split('/');
   if (names.some((name) => name === '' || name === '.' || name === '..')) return undefined;
-  if (/[\\:\p{Cc}]/u.test(path) || pathProblem(path) !== undefined) return undefined;
+  if (/[:\p{Cc}]/u.test(path) || pathProblem(path) !== undefined) return undefined;
   return names.some((name) => guardOfName(name) === 'hidden') ? undefined : path;
 }
 

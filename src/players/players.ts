@@ -1,5 +1,6 @@
 import type { Profile } from '../engines/console/profile.ts';
-import { onlinePlayers } from '../game/online-players.ts';
+import type { Pinger } from '../engines/pinger.ts';
+import { onlinePlayers, sampledPlayers } from '../game/online-players.ts';
 import {
   PLAYER_LISTS,
   type PlayerChange,
@@ -56,6 +57,7 @@ export interface PlayersOptions extends ConsoleAccess {
   servers: Pick<Servers, 'get' | 'patchAtRest' | 'patch'>;
   files: PlayerListFiles;
   profiles: Profiles;
+  pinger: Pinger;
   store: Pick<Store, 'write'>;
   clock: Clock;
   /** Who is joined to a game, as the proxy knows them. */
@@ -83,6 +85,7 @@ const OP_LEVEL = 4;
 const LOOKS = 8;
 const LOOK_MS = 250;
 const SAID_UNITS = 200;
+const STATUS_WITHIN_MS = 3_000;
 
 /**
  * The lists of players of a server: in the game's own files while it sleeps, over its console while it runs, with the same
@@ -191,8 +194,7 @@ export class Players {
 
   async #namesOf(now: ServerNow): Promise<Names> {
     const properties = await this.#propertiesOf(now);
-    // Only a convenience: without it accounts are looked up.
-    const remembered = await this.#files.read(now.row.id, 'usercache.json').catch(() => []);
+    const remembered = await this.#remembered(now);
     return { onlineMode: properties.get('online-mode') !== 'false', remembered, at: this.#clock.now() };
   }
 
@@ -265,8 +267,30 @@ export class Players {
   async #onlineOn(now: ServerNow): Promise<Pick<PlayersNow, 'online' | 'withoutConsole'>> {
     if (now.state !== 'running') return { online: [], withoutConsole: false };
     const said = await orNoConsole(() => runOnGame(this.#options, now, 'list'));
-    if (said !== undefined) return { online: onlinePlayers(said), withoutConsole: false };
-    return { online: [...new Set(this.#options.joined(now.row.id).map(({ name }) => name))], withoutConsole: true };
+    const joined = this.#options.joined(now.row.id).map(({ name }) => name);
+    if (said === undefined) return { online: [...new Set(joined)], withoutConsole: true };
+    const remembered = (await this.#remembered(now)).flatMap((entry) => {
+      const { name } = (entry ?? {}) as { name?: unknown };
+      return typeof name === 'string' ? [name] : [];
+    });
+    return {
+      online: await onlinePlayers(said, { joined, remembered, sample: () => this.#sample(now) }),
+      withoutConsole: false,
+    };
+  }
+
+  /** Only a convenience: without it accounts are looked up. */
+  #remembered(now: ServerNow): Promise<unknown[]> {
+    return this.#files.read(now.row.id, 'usercache.json').catch(() => []);
+  }
+
+  async #sample({ context }: ServerNow): Promise<string[] | undefined> {
+    try {
+      if (context.address === null) return undefined;
+      return sampledPlayers((await this.#options.pinger.status(context.address, STATUS_WITHIN_MS)).raw);
+    } catch {
+      return undefined;
+    }
   }
 }
 

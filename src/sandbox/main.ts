@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { type Launch, LaunchRefused, readEnvironment } from './environment.ts';
+import { readText } from './files.ts';
 import { openLog } from './log.ts';
 import { ServerProperties } from './properties.ts';
 
@@ -10,7 +11,7 @@ import { ServerProperties } from './properties.ts';
  * environment, `faults.ts` how tests make it misbehave.
  */
 async function main(): Promise<void> {
-  const launch = readEnvironment(process.env, existsSync('eula.txt') ? readFileSync('eula.txt', 'utf8') : '');
+  const launch = readEnvironment(process.env, existsSync('eula.txt') ? readText('eula.txt') : '');
   const properties = prepareProperties(launch);
   if (launch.setupOnly) {
     console.log(`SETUP_ONLY: node ${import.meta.filename}`);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeAtomic } from './files.ts';
+import { readText, writeAtomic } from './files.ts';
 import type { Log } from './log.ts';
 
 /** Somebody on a list. Lists match by UUID or, as names typed by an operator have no sure UUID, by name. */
@@ -43,7 +43,7 @@ class ListFile<Entry extends object> {
   load(): void {
     if (!existsSync(this.#path)) return this.save();
     try {
-      const content: unknown = JSON.parse(readFileSync(this.#path, 'utf8'));
+      const content: unknown = JSON.parse(readText(this.#path));
       if (!Array.isArray(content)) throw new TypeError('not a list');
       this.entries = content.filter((entry): entry is Entry => typeof entry?.[this.#key] === 'string');
     } catch (error) {

@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { writeAtomic } from './files.ts';
+import { existsSync } from 'node:fs';
+import { readText, writeAtomic } from './files.ts';
 
 /** What a server has where its file says nothing: the values of the vanilla server, but for the flat world. */
 const DEFAULTS: Record<string, string> = {
@@ -75,7 +75,7 @@ export class ServerProperties {
   constructor(path: string, overrides: Record<string, string>) {
     this.#path = path;
     this.#overrides = new Map(Object.entries(overrides));
-    this.#values = existsSync(path) ? parseProperties(readFileSync(path, 'utf8')) : new Map<string, string>();
+    this.#values = existsSync(path) ? parseProperties(readText(path)) : new Map<string, string>();
   }
 
   get(key: string): string {
@@ -102,7 +102,7 @@ export class ServerProperties {
   /** Changes one property, in the file too, and leaves its other lines as they are. */
   set(key: string, value: string): void {
     this.#values.set(key, value);
-    const lines = existsSync(this.#path) ? readFileSync(this.#path, 'utf8').split('\n') : [''];
+    const lines = existsSync(this.#path) ? readText(this.#path).split('\n') : [''];
     const at = lines.findIndex((line) => parseProperties(line).has(key));
     lines.splice(at < 0 ? lines.length - 1 : at, at < 0 ? 0 : 1, propertyLine(key, value));
     writeAtomic(this.#path, lines.join('\n'));

@@ -4,31 +4,29 @@ import { withTimeout } from '../kernel/timeout.ts';
 
 /** How long it may take to find out why something is given up. */
 const FINDING_MS = 5_000;
-/** What has been held up has so much longer once that is over. */
-const HELD_UP_MS = 30_000;
-
 export interface AlarmOptions {
   /** Why it is given up. */
   findings?: () => Promise<Failure>;
-  /** Whether nothing of it can go on for now, through no fault of its own: then it is not given up yet. */
-  isHeldUp?: () => boolean;
+  /** Until when it is not given up, asked when the alarm is due: it is held up, or moves on. Undefined, or past: give it up. */
+  spareUntil?: () => number | undefined;
 }
 
 /**
- * Tells ALARM at an instant, at once where it has passed, with what `findings` gives in good time; later where it is held up
- * then. Returns the cancellation.
+ * Sends ALARM at an instant, at once if it has passed, with what `findings` returns in good time; later while `spareUntil` says so.
+ * Returns the cancellation.
  */
 export function setAlarm(
   clock: Clock,
   at: number,
   tell: (event: ServerEvent) => void,
-  { findings, isHeldUp }: AlarmOptions = {},
+  { findings, spareUntil }: AlarmOptions = {},
 ): () => void {
   let cancel = clock.at(at, due);
   return () => cancel();
 
   function due(): void {
-    if (isHeldUp?.()) cancel = clock.at(clock.now() + HELD_UP_MS, due);
+    const until = spareUntil?.() ?? 0;
+    if (until > clock.now()) cancel = clock.at(until, due);
     else if (findings === undefined) ring();
     else void find(findings);
   }

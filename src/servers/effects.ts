@@ -11,7 +11,7 @@ import { SANDBOX, gameSpec, installSpec } from '../game/container.ts';
 import { packOfImage } from '../game/image-pack.ts';
 import { forgetBuild, noteBuild, notedBuild } from '../game/installed-build.ts';
 import { prepareDataRoot } from '../game/prepare.ts';
-import { settleBans } from '../game/players/settle-bans.ts';
+import { settleLists } from '../game/players/settle-lists.ts';
 import { dataRoot, eraseDataRoot } from '../jail/data-root.ts';
 import type { Address } from '../kernel/address.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
@@ -21,7 +21,7 @@ import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { abortable, withTimeout } from '../kernel/timeout.ts';
-import { MINUTE_MS } from '../kernel/units.ts';
+import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 import { setAlarm } from './alarms.ts';
 import { type Diagnose, type DiagnoserOptions, createDiagnoser } from './failures/diagnoser.ts';
 import { asFailure } from './failures/effect-failure.ts';
@@ -92,6 +92,10 @@ const GRACE_MS = 45_000;
 const BEHIND_DEADLINE_MS = 15_000;
 /** An effect that was called off has this long to end before the next one begins; one call of an engine takes a minute at most. */
 const SETTLE_MS = 90_000;
+/** How long a start or an installation is spared at a time while its machine is lost. */
+const HELD_UP_MS = 30_000;
+/** The end of every start, however much its log moves. */
+const LONGEST_START_MS = 4 * HOUR_MS;
 /** What the runner in the game's image says where it was the first to lose patience. */
 const RUNNER_KILLED = /Took too long, so killing server process/;
 
@@ -112,6 +116,8 @@ class ServerEffects {
   readonly #diagnose: Diagnose;
   readonly #maintain: Maintain;
   readonly #withLock = createKeyedMutex();
+  /** When the log of a game that starts moved last. */
+  readonly #loggedAt = new Map<string, number>();
 
   constructor(options: EffectsOptions, host: EffectHost) {
     this.#options = options;
@@ -122,7 +128,7 @@ class ServerEffects {
   }
 
   actors(): Effects {
-    const { engine, clock } = this.#options;
+    const { clock } = this.#options;
     return {
       install: this.#effect((id, signal) => this.#install(id, signal)),
       boot: this.#effect((id, signal) => this.#boot(id, signal)),
@@ -133,12 +139,7 @@ class ServerEffects {
         sampleEvery(this.#options, this.#host, id, sendBack),
       ),
       alarm: fromCallback<ServerEvent, Deadline>(({ input: { at, of }, sendBack }) =>
-        setAlarm(
-          clock,
-          at,
-          sendBack,
-          of && { findings: () => this.#findingsOf(of), isHeldUp: () => lostGame(engine.nodes, of.id) !== undefined },
-        ),
+        setAlarm(clock, at, sendBack, of && { findings: () => this.#findingsOf(of), spareUntil: this.#spareUntil(of) }),
       ),
       pause: fromCallback<ServerEvent, { ms: number }>(({ input: { ms }, sendBack }) =>
         clock.at(clock.now() + ms, () => sendBack({ type: 'ALARM', at: clock.now() })),
@@ -166,6 +167,23 @@ class ServerEffects {
     };
     const soon = calledOff.promise.then(() => withTimeout(work, SETTLE_MS, { clock, late }));
     return Promise.race([work, soon]);
+  }
+
+  /**
+   * Until when a start or an installation that has had its time is not given up: its machine is lost, or its log still moves, as that
+   * of a large pack does that builds its caches.
+   */
+  #spareUntil({ id, phase }: NonNullable<Deadline['of']>): () => number | undefined {
+    const { engine, clock } = this.#options;
+    const setAt = clock.now();
+    return () => {
+      const at = clock.now();
+      if (lostGame(engine.nodes, id) !== undefined) return at + HELD_UP_MS;
+      const { wokenAt = null, limits } = this.#host.now(id)?.context ?? {};
+      if (phase !== 'start' || limits === undefined || at - (wokenAt ?? setAt) >= LONGEST_START_MS) return undefined;
+      // A service that has just taken over has seen no line yet.
+      return Math.max(this.#loggedAt.get(id) ?? 0, setAt) + limits.startMs;
+    };
   }
 
   async #install(id: string, signal: AbortSignal): Promise<Finished> {
@@ -253,7 +271,8 @@ class ServerEffects {
       since,
       signal,
       progress: (phase, percent) => this.#host.tell(id, { type: 'PROGRESS', phase, percent }),
-    });
+      logged: () => this.#loggedAt.set(id, clock.now()),
+    }).finally(() => this.#loggedAt.delete(id));
     signal.throwIfAborted();
     if (game.game === null) throw new EngineError('unknown', 'the engine gave the game no address');
     const at = clock.now();
@@ -274,7 +293,7 @@ class ServerEffects {
     await this.#prepare(row, password);
     const addresses = await engine.proxyAddresses();
     signal.throwIfAborted();
-    await settleBans(root, addresses, owner);
+    await settleLists(root, addresses, owner);
     signal.throwIfAborted();
     await mods?.settle(row.id, signal);
     return password;

@@ -38,6 +38,8 @@ export interface LastCalls {
 /** Each kick takes the game up to a tick, which the stop waits for. */
 const MOST_SENT_AWAY = 200;
 const SENDING_AWAY_MS = 5_000;
+/** The game is about to end: its own answer must do. */
+const NO_OTHER_NAMES = { joined: [], remembered: [], sample: async () => undefined };
 
 export interface LastCallOptions {
   clock: Clock;
@@ -123,8 +125,8 @@ export async function sendAway(
   const { inside, knocking } = presence.of(now.row.id);
   if (inside + knocking === 0) return;
   const kickAll = async () => {
-    const names = onlinePlayers(await run('list')).slice(0, MOST_SENT_AWAY);
-    for (const name of names) await run(kickCommand(name, stopText(now)));
+    const names = await onlinePlayers(await run('list'), NO_OTHER_NAMES);
+    for (const name of names.slice(0, MOST_SENT_AWAY)) await run(kickCommand(name, stopText(now)));
   };
   await withTimeout(kickAll(), SENDING_AWAY_MS, { clock }).catch((error: unknown) =>
     log.debug({ server: now.row.id, err: error }, 'players could not be kicked before the stop'),

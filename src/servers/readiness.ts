@@ -55,6 +55,8 @@ export interface Waiting {
   /** When the start was asked for, to reckon the percentage by. */
   since: number;
   progress: (phase: StartupPhase, percent: number) => void;
+  /** Called for each line of the log. */
+  logged: () => void;
   signal: AbortSignal;
 }
 
@@ -83,7 +85,7 @@ export async function untilReady(waiting: Waiting): Promise<void> {
 }
 
 async function readLog(waiting: Waiting, signal: AbortSignal): Promise<void> {
-  const { engine, clock, row, after, since, progress } = waiting;
+  const { engine, clock, row, after, since, progress, logged } = waiting;
   const bootLog = createBootLog({ core: row.type, expectedMs: median(row.coldStartsMs), startedAt: since });
   const lines: string[] = [];
   let shown = '';
@@ -98,6 +100,7 @@ async function readLog(waiting: Waiting, signal: AbortSignal): Promise<void> {
     for (let position = after; ; await sleep(clock, LOG_RETRY_MS, signal)) {
       for await (const line of engine.logs(row.id, { after: position, follow: true, signal })) {
         position = line.position;
+        logged();
         lines.push(keptText(line.text));
         if (lines.length > KEPT_LINES * 2) lines.splice(0, KEPT_LINES);
         bootLog.read(line.text, clock.now());

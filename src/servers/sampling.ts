@@ -1,6 +1,7 @@
 import type { ServerEvent } from '../../machines/server-types.ts';
 import { type Console, ConsoleError } from '../engines/console/console.ts';
 import type { GameStatus, Pinger } from '../engines/pinger.ts';
+import { listedCount } from '../game/online-players.ts';
 import type { Log } from '../kernel/log.ts';
 import { INT32_MAX, KIB, MINUTE_MS } from '../kernel/units.ts';
 import type { EffectHost } from './effect-host.ts';
@@ -18,8 +19,8 @@ const UNKNOWN_MS = 250;
 /** Players who come and go at the same time are one reading. */
 const GATHER_MS = 100;
 const PING_TIMEOUT_MS = 3_000;
-/** A status answer is kept for the time the server sleeps; one with more than this (a huge icon) is not worth it. */
-const MAX_STATUS_CHARS = 16 * KIB;
+/** More bytes than these behind a status are not kept. */
+const MAX_TAIL_BYTES = 8 * KIB;
 
 interface SamplingOptions extends ManagedPlayersOptions {
   pinger: Pinger;
@@ -138,11 +139,9 @@ async function ping(
 ): Promise<GameStatus | undefined> {
   if (context.address === null) return undefined;
   const status = await pinger.status(context.address, PING_TIMEOUT_MS).catch(() => undefined);
-  if (status === undefined || status.raw.length > MAX_STATUS_CHARS) return status;
-  // Without who is online it is what the server list shows while the server sleeps. It serves nothing else.
+  if (status === undefined) return status;
   try {
-    const shown = JSON.parse(status.raw) as { players?: { max?: number } };
-    const lasting = JSON.stringify({ ...shown, players: { max: shown.players?.max ?? 0, online: 0 } });
+    const lasting = lastingStatus(status);
     if (lasting !== row.lastStatus) await host.patch(row.id, { lastStatus: lasting });
   } catch (error) {
     log.debug({ server: row.id, err: error }, 'a status could not be kept');
@@ -150,11 +149,22 @@ async function ping(
   return status;
 }
 
+/**
+ * The part of a status that the server list shows while the server sleeps: without players, and without the description, which
+ * changes often. The bytes behind the JSON follow on a line of their own, in Base64.
+ */
+function lastingStatus({ raw, tail }: GameStatus): string {
+  const shown = JSON.parse(raw) as { players?: { max?: number } };
+  const players = { max: shown.players?.max ?? 0, online: 0 };
+  const json = JSON.stringify({ ...shown, players, description: undefined });
+  const hasTail = tail !== undefined && tail.length > 0 && tail.length <= MAX_TAIL_BYTES;
+  return hasTail ? `${json}\n${tail.toString('base64')}` : json;
+}
+
 async function listed({ console, rconPassword }: SamplingOptions, { row, context }: ServerNow): Promise<Players> {
   if (context.rcon === null) return { online: null, answered: false };
   const reply = await console.run(context.rcon, rconPassword(row.id), 'list').catch(saidNo);
-  const count = /There are (\d+)/.exec(reply ?? '')?.[1];
-  return { online: count === undefined ? null : Number(count), answered: reply !== undefined };
+  return { online: listedCount(reply ?? ''), answered: reply !== undefined };
 }
 
 /** That a game refuses is an answer too. */

@@ -109,6 +109,53 @@ for (const [title, make] of Object.entries(HOSTILE))
     t.deepEqual([disk.usedBytes, disk.openBytes], [0, 0]);
   });
 
+test('an archive that another program made is unpacked: backslashes, folders by attribute, ./ before each name', async (t) => {
+  const { put, post, see, tree } = await filesApi(t);
+  put('windows.zip', await zipNamed(String.raw`plugins\Essentials\config.yml`));
+  t.is((await post(':extract', { path: 'windows.zip', to: 'a' })).status, 200);
+  t.is(see('a/plugins/Essentials/config.yml'), 'x');
+  const tarred = await tar([{ name: './', type: 'directory' }], [{ name: './world/level.dat' }, 'level']);
+  put('panel.tar', tarred);
+  t.is((await post(':extract', { path: 'panel.tar', to: '' })).status, 200);
+  t.is(see('world/level.dat'), 'level');
+  const bytes = await zip(['empty', '']);
+  bytes.writeUInt16LE(0x0014, bytes.indexOf('PK\x01\x02', 0, 'latin1') + 4);
+  bytes.writeUInt32LE(0x10, bytes.indexOf('PK\x01\x02', 0, 'latin1') + 38);
+  put('folder.zip', bytes);
+  t.is((await post(':extract', { path: 'folder.zip', to: 'b' })).status, 200);
+  put('b/empty/file', 'x');
+  t.true(tree().includes('b/empty/file'));
+});
+
+test('an archive that cannot be read names its compression', async (t) => {
+  const { put, post } = await filesApi(t);
+  for (const [method, name] of [
+    [9, 'Deflate64'],
+    [12, 'bzip2'],
+    [14, 'LZMA'],
+    [93, 'Zstandard'],
+    [97, 'method 97'],
+  ] as const) {
+    const bytes = await zip(['x', 'y'.repeat(500)]);
+    bytes.writeUInt16LE(method, bytes.indexOf('PK\x01\x02', 0, 'latin1') + 10);
+    put('archive', bytes);
+    const { reason, text } = await post(':extract', { path: 'archive', to: '' });
+    t.is(reason, 'BAD_ARCHIVE');
+    t.true(text.includes(`is compressed with ${name}, which is not supported here`), text);
+  }
+  for (const [magic, name] of [
+    ['377abcaf271c0004', 'a 7z archive'],
+    ['526172211a070100', 'a RAR archive'],
+    ['fd377a585a000004', 'an archive compressed with XZ'],
+    ['425a683931415926', 'an archive compressed with bzip2'],
+  ] as const) {
+    put('archive', Buffer.from(magic, 'hex'));
+    const { reason, text } = await post(':extract', { path: 'archive', to: '' });
+    t.is(reason, 'UNKNOWN_ARCHIVE');
+    t.true(text.includes(`This is ${name}. Pack it as zip`), text);
+  }
+});
+
 test('A04: zeros without end stop at what an archive may hold, or at the quota', async (t) => {
   const { put, post, tree, disk, root } = await filesApi(t, 8 * 1024 ** 3);
   const pack = tarPack();

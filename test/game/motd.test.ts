@@ -41,6 +41,12 @@ const motds = array(
   { maxLength: 30 },
 ).map((parts) => parts.join('').toWellFormed().slice(0, 1_000));
 
+test('a description copied from a server.properties shows its codes, not their escapes', (t) => {
+  const spans = parseMotd(String.raw`\u00a7aHello\n\u00A7bW\u00f6rld`);
+  t.is(motdText(spans), 'Hello\nWörld');
+  t.is(checkMotd(String.raw`\u00a7aHello\nWorld`), undefined);
+});
+
 test('plain text, § codes and MiniMessage, and all of it mixed', (t) => {
   const reads = (motd: string, ...spans: MotdSpan[]) => t.deepEqual(parseMotd(motd), spans, motd);
   reads('A Minecraft Server', { text: 'A Minecraft Server' });

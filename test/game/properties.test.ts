@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { array, assert, constantFrom, dictionary, oneof, property, string } from '../support/property.ts';
 import { managementSecret } from '../../src/game/management-settings.ts';
 import { createPlayerFiles } from '../../src/game/players/files.ts';
-import { formatProperties, parseProperties } from '../../src/game/properties/format.ts';
+import { formatProperties, parseProperties, pastedValue } from '../../src/game/properties/format.ts';
 import {
   DEFAULT_MOTD,
   OWNED_PROPERTIES,
@@ -94,6 +94,50 @@ test('a file of a game is read as Java reads it', (t) => {
       ['last', ''],
     ]),
   );
+});
+
+/** The value as the game reads it: before 1.20 as ISO 8859-1, since then as UTF-8. */
+function asTheGameReads(bytes: Buffer, name: string, encoding: 'latin1' | 'utf8'): string | undefined {
+  return parseProperties(bytes.toString(encoding)).get(name);
+}
+
+test('a value keeps its accents over three starts, whatever editor or game wrote the file', async (t) => {
+  const rows = [
+    ['1.18.2', 'latin1', Buffer.from('resource-pack-prompt=Caf\xe9\r\n', 'latin1'), 'Café'],
+    ['1.18.2', 'latin1', Buffer.from('resource-pack-prompt=Café\n'), 'Café'],
+    ['1.18.2', 'latin1', Buffer.from('\uFEFFresource-pack-prompt=Café\r\n'), 'Café'],
+    ['1.18.2', 'latin1', Buffer.from('resource-pack-prompt=\\u0160ed\\u00fd\n'), 'Šedý'],
+    ['1.21.1', 'utf8', Buffer.from('resource-pack-prompt=Šedý svět\n'), 'Šedý svět'],
+    ['1.21.1', 'utf8', Buffer.from('resource-pack-prompt=Caf\xe9\n', 'latin1'), 'Café'],
+    ['1.21.1', 'utf8', Buffer.from('\uFEFFresource-pack-prompt=Caf\xe9\n', 'utf16le'), 'Café'],
+  ] as const;
+  for (const [version, encoding, bytes, value] of rows) {
+    const dir = await dataRoot(t);
+    const file = join(dir, 'server.properties');
+    await writeFile(file, bytes);
+    for (let start = 0; start < 3; start++) {
+      await writeProperties(dir, { motd: '', type: 'paper', version, properties: {} }, 'secret');
+      t.is(asTheGameReads(await readFile(file), 'resource-pack-prompt', encoding), value, `${version} ${value}`);
+    }
+  }
+});
+
+test('escapes that an owner copied from a server.properties are the characters they stand for', (t) => {
+  t.is(pastedValue('Caf\\u00e9 \\u00a7a'), 'Café §a');
+  t.is(pastedValue('https\\://example.org/?a\\=b'), 'https://example.org/?a=b');
+  const json = '{"text":"\\u0022\\u000a\\\\u00e9\\n"}';
+  t.is(pastedValue(json), json);
+});
+
+test('a byte order mark hides no secret and no acceptance of the EULA', async (t) => {
+  const dir = await dataRoot(t);
+  await writeFile(join(dir, 'eula.txt'), '\uFEFFeula=true\r\n');
+  await acceptEula(dir);
+  t.is(await readFile(join(dir, 'eula.txt'), 'utf8'), 'eula=true\n');
+  await writeFile(join(dir, 'eula.txt'), '\uFEFFeula=false\r\n');
+  await acceptEula(dir);
+  t.is(await readFile(join(dir, 'eula.txt'), 'utf8'), '\uFEFFeula=false\r\n');
+  t.false(maskProperties(Buffer.from('\uFEFFrcon.password=hunter2\n')).includes('hunter2'));
 });
 
 test('an owner beats the file, Dormouse beats the owner, and what is taken back returns to the default', (t) => {

@@ -76,6 +76,32 @@ async function settles(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, new Promise((resolve) => setImmediate(resolve, pending))])) !== pending;
 }
 
+test('a player who has played is known in both layouts of a world, wherever the world is', async (t) => {
+  const it = await joinPolicy(t);
+  await it.policy({ mode: 'known' });
+  const worlds = [
+    ['', 'world/playerdata'],
+    ['', 'world/players/data'],
+    ['worlds/main', 'worlds/main/playerdata'],
+    ['./world/inner/', 'world/inner/players/data'],
+  ];
+  for (const [level, folder] of worlds) {
+    await writeFile(join(it.root, 'server.properties'), `level-name=${level}\n`);
+    t.not(await it.knock(), '', `${folder}: a stranger`);
+    await mkdir(join(it.root, folder!), { recursive: true });
+    await writeFile(join(it.root, folder!, `${UUID}.dat`), 'x');
+    t.is(await it.knock(), '', folder);
+    await rm(join(it.root, folder!.split('/')[0]!), { recursive: true });
+  }
+  await mkdir(join(it.dataDir, 'elsewhere/players/data'), { recursive: true });
+  await writeFile(join(it.dataDir, 'elsewhere/players/data', `${UUID}.dat`), 'x');
+  await symlink(join(it.dataDir, 'elsewhere'), join(it.root, 'linked'));
+  await writeFile(join(it.root, 'server.properties'), 'level-name=linked\n');
+  t.is(await it.knock(), '', 'a world that is a link');
+  await writeFile(join(it.root, 'server.properties'), 'level-name=../../elsewhere\n');
+  t.not(await it.knock(), '', 'a path that leaves the server');
+});
+
 test('anyone wakes by default; nobody where the owner says so, or works on it', async (t) => {
   const it = await joinPolicy(t);
   t.is(await it.knock(), '');

@@ -2,7 +2,7 @@ import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { fakeDisk } from '../fakes/disk.ts';
-import { mrpack, sum } from '../support/modrinth.ts';
+import { mrpack, sum, zipOf } from '../support/modrinth.ts';
 import { type Bench, bench, status } from './bench.ts';
 
 /** A file as a pack's index names it. */
@@ -74,6 +74,20 @@ test('a pack brings its files for servers, its overrides, its loader and its ver
   await it.ok('POST', '/v1/servers/abc:setModpack', { platform: 'modrinth', ref: 'pack' });
   const again = (await it.reach('abc', 'hibernated'))!;
   t.deepEqual([again.row.version, await it.dir('mods')], ['1.21', ['both.jar']]);
+});
+
+test('a pack that was exported on Windows is installed: backslashes in its index and its zip, and a byte order mark', async (t) => {
+  const it = await bench(t);
+  const index = { formatVersion: 1, game: 'minecraft', versionId: '1', name: 'P', dependencies: DEPENDENCIES };
+  const text = `\uFEFF${JSON.stringify({ ...index, files: [inPack(it, 'mods\\one.jar')] })}`;
+  // Written with a character of the same length, as no packer for Linux writes a backslash.
+  const zip = await zipOf({ 'modrinth.index.json': text, 'overrides+config+a.toml': 'a=1' });
+  const content = Buffer.from(zip.toString('latin1').replaceAll('overrides+config+', 'overrides\\config\\'), 'latin1');
+  it.registry.project('Pack', [{ id: 'pk1', content, gameVersions: ['1.20.1'], filename: 'p.mrpack' }], PACK);
+  await it.ok('POST', '/v1/servers/abc:setModpack', { platform: 'modrinth', ref: 'Pack' });
+  const { context } = (await it.reach('abc', 'hibernated'))!;
+  t.is(context.installFailure, null);
+  t.deepEqual([await it.dir('mods'), await it.dir('config')], [['one.jar'], ['a.toml']]);
 });
 
 test('what a pack lays over the folder gives way to the next one, but for what has changed since and for worlds', async (t) => {

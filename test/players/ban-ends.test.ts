@@ -2,7 +2,8 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { ConsoleError } from '../../src/engines/console/console.ts';
-import { settleBans } from '../../src/game/players/settle-bans.ts';
+import { createPlayerFiles } from '../../src/game/players/files.ts';
+import { settleLists } from '../../src/game/players/settle-lists.ts';
 import { writeAtomic } from '../../src/kernel/atomic-file.ts';
 import { api } from '../support/api-harness.ts';
 
@@ -140,12 +141,29 @@ test('the next start gives the game the ends that it was told of, and leaves all
     ...others,
   ] as object[]);
   await writeFile(join(root, 'banned-ips.json'), '[{');
-  await settleBans(root, []);
+  await settleLists(root, []);
   t.deepEqual<unknown, unknown>(await it.read('banned-players.json'), [
     { ...ban, reason: 'loud', expires: '2099-01-01 00:00:00 +0000' },
     ...others,
   ]);
   t.is(await readFile(join(root, 'banned-ips.json'), 'utf8'), '[{');
+});
+
+test('lists that a Windows program saved count in the panel, at the door and in the game', async (t) => {
+  const it = await running(t);
+  const root = join(it.dataDir, 'servers', 'abc');
+  const steve = { uuid: '11112222-3333-4444-5555-666677778888', name: 'Steve' };
+  const text = JSON.stringify([{ ...steve, expires: 'forever', reason: 'x' }], null, 2).replaceAll('\n', '\r\n');
+  const player = { name: 'Steve', uuid: steve.uuid, ip: '203.0.113.7' };
+  for (const encoding of ['utf8', 'utf16le'] as const) {
+    for (const file of ['banned-players.json', 'whitelist.json', 'usercache.json'])
+      await writeFile(join(root, file), `\uFEFF${text}`, encoding);
+    const files = createPlayerFiles(it.dataDir);
+    t.is((await files.banOf('abc', player, 0))?.reason, 'x', encoding);
+    t.true((await files.isListed('abc', player)) && (await files.hasPlayed('abc', player)), encoding);
+    await settleLists(root, []);
+    t.like(JSON.parse((await readFile(join(root, 'whitelist.json'), 'utf8')).replace(/^\uFEFF/, '')), [steve]);
+  }
 });
 
 test('the next start lifts the bans of the proxies, which are bans of everybody, and of nobody else', async (t) => {
@@ -156,12 +174,12 @@ test('the next start lifts the bans of the proxies, which are bans of everybody,
     { ...ban, ip: '10.0.0.2' },
     { ...ban, ip: '203.0.113.7' },
   ]);
-  await settleBans(root, ['10.0.0.2']);
+  await settleLists(root, ['10.0.0.2']);
   t.deepEqual<unknown, unknown>(await it.read('banned-ips.json'), [
     { ...ban, ip: '203.0.113.7', reason: 'loud', expires: '2099-01-01 00:00:00 +0000' },
   ]);
   const { ino } = await stat(join(root, 'banned-ips.json'));
-  await settleBans(root, ['10.0.0.2']);
+  await settleLists(root, ['10.0.0.2']);
   t.is((await stat(join(root, 'banned-ips.json'))).ino, ino, 'nothing is written where nothing changes');
 });
 

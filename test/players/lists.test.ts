@@ -1,6 +1,6 @@
 import test from 'ava';
 import { describeApi } from '../../src/reference.ts';
-import { onlinePlayers } from '../../src/game/online-players.ts';
+import { type OtherNames, listedCount, onlinePlayers, sampledPlayers } from '../../src/game/online-players.ts';
 import {
   type PlayerChange,
   commandOf,
@@ -202,20 +202,52 @@ test('accounts that hang are waited for within bounds, by few at once', async (t
   t.true(bounds.length === 16 && bounds.every((signal) => signal instanceof AbortSignal));
 });
 
-test('who is online is read from what cores and plugins say', (t) => {
-  const of = (answer: string, ...names: string[]) => t.deepEqual(onlinePlayers(answer), names, answer);
-  of('There are 2 of a max of 20 players online: Alex, .Steve', 'Alex', '.Steve');
-  of('There are 0 of a max of 20 players online:');
-  of('There are 0 of a max of 20 players online: ');
-  of('There are 1/20 players online:\nAlex', 'Alex');
-  of(
-    '§6There are §c2§6 out of maximum §c20§6 players online.\n§6admins§r: Alex\n§6default§r: [AFK] Steve, Bob',
+/** The names online by an answer to `list`, and by what the proxy, the game's memory and its status say. */
+async function online(answer: string, others: Partial<Pick<OtherNames, 'joined' | 'remembered'>> = {}, status = '{}') {
+  return await onlinePlayers(answer, {
+    joined: [],
+    remembered: [],
+    ...others,
+    sample: async () => sampledPlayers(status),
+  });
+}
+
+test('who is online is read from what cores and plugins say', async (t) => {
+  const of = async (answer: string, ...names: string[]) => t.deepEqual(await online(answer), names, answer);
+  await of('There are 2 of a max of 20 players online: Alex, .Steve', 'Alex', '.Steve');
+  await of('There are 0 of a max of 20 players online:');
+  await of('There are 0 of a max of 20 players online: ');
+  await of('There are 1/20 players online:\nAlex', 'Alex');
+  await of(
+    '§6There are §c3§6 out of maximum §c20§6 players online.\n§6admins§r: Alex\n§6default§r: [AFK] Steve, ~Bob',
     'Alex',
     'Steve',
     'Bob',
   );
-  of('');
-  of('Unknown or incomplete command, see below for error\nlist<--[HERE]');
+  await of('There are 2 of a max of 20 players online: Steve (3, 64, -11), [Nether: 3f:11] Alex', 'Steve', 'Alex');
+  await of('There are 1 of a max of 20 players online: Steve The Great');
+  await of('');
+  await of('Unknown or incomplete command, see below for error\nlist<--[HERE]');
+});
+
+test('nicknames and titles are no names: the proxy and the status know who is in', async (t) => {
+  const reworded = 'There are 2 out of maximum 20 players online.\nadmins: ~Steve The Great, *Nicky';
+  const id = '00000000-0000-4000-8000-000000000001';
+  const status = (players: object) => JSON.stringify({ players });
+  const sample = [
+    { name: 'Steve', id },
+    { name: 'Alex', id },
+  ];
+  t.deepEqual(await online(reworded, { joined: ['Steve', 'Alex', 'alex'] }), ['Steve', 'alex']);
+  t.deepEqual(await online(reworded, {}, status({ online: 2, sample })), ['Steve', 'Alex']);
+  t.deepEqual(await online(reworded, { remembered: ['Steve', 'Alex'] }), ['Steve', 'Nicky']);
+  const plain = 'There are 2 of a max of 20 players online: Nicky, Steve';
+  t.deepEqual(await online(plain, { remembered: ['Steve', 'Alex'] }, status({ online: 2, sample })), ['Steve', 'Alex']);
+  t.deepEqual(await online(plain, { joined: ['Alex', 'Steve'] }), ['Alex', 'Steve']);
+  const advertised = [...sample, { name: 'Visit our shop', id: '00000000-0000-0000-0000-000000000000' }];
+  for (const players of [{ online: 3, sample: advertised }, { online: 30, sample }, { online: 2, sample: 'x' }, {}])
+    t.is(sampledPlayers(status(players)), undefined);
+  t.deepEqual([listedCount('§6There are §c12§6 out of maximum §c20'), listedCount('Es sind 0 von 20 online')], [12, 0]);
 });
 
 /** What an operation takes. */

@@ -31,6 +31,27 @@ test('one address, or one network, runs dry alone; time fills it again', (t) => 
   t.is(allowed('203.0.113.8', 4), 3);
 });
 
+test('a class of thirty that shares one address comes in, after a look at the server list; a flood does not', (t) => {
+  let now = 0;
+  const limiter = new Limiter(DEFAULT_LIMITS, () => now);
+  for (let player = 0; player < 30; player++, now += 200) {
+    const look = limiter.enter('203.0.113.7');
+    t.truthy(look);
+    t.true(limiter.status('203.0.113.7'));
+    look?.();
+    t.truthy(limiter.enter('203.0.113.7'));
+    t.true(limiter.login('203.0.113.7'), `player ${player}`);
+    t.truthy(limiter.hold('203.0.113.7', 'castle'));
+  }
+  const allowed = (tries: number, attempt: () => unknown) =>
+    Array.from({ length: tries }, attempt).filter(Boolean).length;
+  t.true(allowed(1_000, () => limiter.login('203.0.113.7')) < 32);
+  t.true(allowed(1_000, () => limiter.status('203.0.113.7')) < 128);
+  t.true(allowed(1_000, () => limiter.hold('203.0.113.7', 'castle')) < 32);
+  t.true(allowed(1_000, () => limiter.enter('203.0.113.7')) < 64);
+  t.true(allowed(1_000, () => limiter.hold('198.51.100.8', 'castle')) > 0, 'others still find a place');
+});
+
 test('places are given back exactly once', (t) => {
   const limiter = new Limiter(
     { ...DEFAULT_LIMITS, unroutedPerAddress: 2, networkFactor: 1, holdsPerServer: 1, unrouted: 3 },

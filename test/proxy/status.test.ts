@@ -129,12 +129,52 @@ test('whatever the owner or the game wrote, a sleeping server’s status is one 
   const fitted = asleepStatus(route({ lastStatus: JSON.stringify(huge), motd: '§a"'.repeat(500) }), 767);
   t.true(fitted.length <= 32_767);
   const kept = JSON.parse(fitted) as Status;
-  t.is(kept.favicon, huge.favicon);
-  t.is(kept.forgeData, undefined);
+  t.deepEqual(kept.forgeData, huge.forgeData);
+  t.is(kept.favicon, ASLEEP_ICON);
   const deep = `{"players":{"max":60},"forgeData":${'['.repeat(15_000)}${']'.repeat(15_000)}}`;
   t.is((JSON.parse(asleepStatus(route({ lastStatus: deep }), 767)) as Status).players.online, 0);
   const bad = { ...huge, forgeData: null, favicon: 'https://example.com/x.png' };
   t.is((JSON.parse(asleepStatus(route({ lastStatus: JSON.stringify(bad) }), 767)) as Status).favicon, ASLEEP_ICON);
+});
+
+test('what a modded client looks for stays while its server sleeps: all fields but players, up to 32 KiB', (t) => {
+  const fields = {
+    favicon: `${ICON}\n${'A'.repeat(14_000)}\r\n`,
+    preventsChatReports: true,
+    isModded: true,
+    modpackData: { projectID: 1, name: 'Pack', version: '3.2.1', isMetadata: true },
+    modinfo: { type: 'FML', modList: [{ modid: 'old', version: '1' }] },
+    forgeData: { d: 'd'.repeat(17_500) },
+    'better-list:extra': [1],
+  };
+  const last = (more: object) =>
+    JSON.stringify({ ...(JSON.parse(LAST) as Status), description: undefined, ...fields, ...more });
+  const asleepWith = (more: object) => JSON.parse(asleepStatus(route({ lastStatus: last(more) }), 767)) as Status;
+  t.like(asleepWith({}), { ...fields, players: { max: 60, online: 0 } });
+  const rumours = 'x'.repeat(32_767 - last({ rumours: '' }).length);
+  const crowded = asleepWith({ rumours });
+  t.like(crowded, fields);
+  t.false('rumours' in crowded);
+});
+
+test('bytes that a mod puts behind the JSON reach the client, awake and asleep', async (t) => {
+  const tail = Buffer.from('00ff10', 'hex');
+  const json = JSON.stringify({ version: { name: 'Fabric', protocol: 767 }, players: { max: 9, online: 1 } });
+  const game = await startGame(t, (socket) => {
+    socket.on('data', () => socket.end(encodeFrame(0, encodeString(json), tail)));
+  });
+  const rest = async (port: number) => {
+    const client = await RawClient.open(t, port);
+    client.send(handshake(767, 'status'), statusRequest);
+    const { reader } = await client.packet();
+    reader.string(32_767);
+    return reader.bytes(reader.remaining);
+  };
+  const { port, routes } = await startProxy(t);
+  routes.set(HOST, running(game));
+  t.deepEqual(await rest(port), tail);
+  routes.set(HOST, route({ lastStatus: `${json}\n${tail.toString('base64')}` }));
+  t.deepEqual(await rest(port), tail);
 });
 
 test('a sleeping server that has no icon of its own shows a small one of ours', (t) => {

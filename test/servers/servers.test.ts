@@ -329,6 +329,31 @@ test('a server whose files are worked on says so, since when and what it is, als
   t.true((after?.since ?? 0) > since, 'asleep since the work ended');
 });
 
+test('a start that takes longer than its time comes up while its log moves on; one that stands still is ended', async (t) => {
+  const w = await world(t);
+  for (const id of ['slow', 'stuck', 'endless']) {
+    await w.create(id);
+    w.games.silent.add(id);
+    await w.command(id, 'START');
+  }
+  await w.until(() => w.engine.boots.length === 3);
+  const state = async (id: string) => (await w.servers.get(id))?.state;
+  const pass = async (ms: number, ...ids: string[]) => {
+    for (const id of ids) w.engine.print(id, '[00:00:01] [Server thread/INFO]: Building caches');
+    await w.clock.advance(ms);
+  };
+  for (let minute = 0; minute < 14; minute++) await pass(60_000, 'slow', 'endless');
+  t.deepEqual([await state('slow'), await state('stuck')], ['starting', 'start_failed']);
+  await w.killAndRestart();
+  await pass(580_000);
+  t.is(await state('slow'), 'starting', 'a service that takes over watches for as long');
+  w.games.silent.delete('slow');
+  await w.reach('slow', 'running');
+  for (let minutes = 24; minutes < 260 && (await state('endless')) === 'starting'; minutes += 5)
+    await pass(300_000, 'endless');
+  t.is(await state('endless'), 'start_failed', 'no start takes for ever');
+});
+
 test('the last status is kept without players for the time the server sleeps', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
@@ -340,6 +365,27 @@ test('the last status is kept without players for the time the server sleeps', a
     version: { name: '1.21.4', protocol: 769 },
     players: { max: 20, online: 0 },
   });
+});
+
+test('a status of 32 KiB is kept with the bytes behind it, without players and description', async (t) => {
+  const w = await world(t);
+  const forgeData = { d: 'd'.repeat(32_000) };
+  const players = { max: 20, online: 1, sample: [{ name: 'Steve', id: '1' }] };
+  const raw = JSON.stringify({ players, description: 'Noon', isModded: true, forgeData });
+  w.games.status = async () => ({
+    playersOnline: 1,
+    playersMax: 20,
+    versionName: '',
+    protocol: 0,
+    raw,
+    tail: Buffer.from('tail'),
+  });
+  await running(w, 'lobby');
+  await w.clock.advance(20_000);
+  await w.until(async () => (await w.servers.get('lobby'))?.row.lastStatus !== '');
+  const [json, tail] = (await w.servers.get('lobby'))?.row.lastStatus.split('\n') ?? [];
+  t.deepEqual(JSON.parse(json ?? ''), { players: { max: 20, online: 0 }, isModded: true, forgeData });
+  t.is(tail, Buffer.from('tail').toString('base64'));
 });
 
 test('a server with a mod pack is installed before it sleeps; a failed install can be retried', async (t) => {

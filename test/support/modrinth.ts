@@ -159,13 +159,12 @@ export function sum(content: Buffer, algorithm = 'sha512'): string {
 
 /** A pack's archive: its index and further files. */
 export async function mrpack(index: object, files: Record<string, string> = {}): Promise<Buffer> {
+  const whole = { formatVersion: 1, game: 'minecraft', versionId: '1', name: 'Pack', files: [], ...index };
+  return await zipOf({ 'modrinth.index.json': JSON.stringify(whole), ...files });
+}
+
+export async function zipOf(files: Record<string, string>): Promise<Buffer> {
   const zip = new ZipFile();
-  zip.addBuffer(
-    Buffer.from(
-      JSON.stringify({ formatVersion: 1, game: 'minecraft', versionId: '1', name: 'Pack', files: [], ...index }),
-    ),
-    'modrinth.index.json',
-  );
   for (const [path, text] of Object.entries(files)) zip.addBuffer(Buffer.from(text), path);
   zip.end();
   const chunks: Buffer[] = [];

@@ -250,6 +250,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     engine,
     lostGames,
     console,
+    pinger: games,
     rconPassword,
     people,
     grants,

@@ -18,6 +18,16 @@ const ENDINGS: readonly [RegExp, ArchiveFormat][] = [
  */
 export const ZSTD_WINDOW = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 
+/** Other archives, by their first bytes in hex. */
+const OTHERS: readonly [string, string][] = [
+  ['377abcaf271c', 'a 7z archive'],
+  ['526172211a07', 'a RAR archive'],
+  ['fd377a585a00', 'an archive compressed with XZ'],
+  ['425a68', 'an archive compressed with bzip2'],
+  ['04224d18', 'an archive compressed with LZ4'],
+  ['4c5a4950', 'an archive compressed with lzip'],
+];
+
 /** As many bytes of a file as `formatOfContent` looks at. */
 export const MAGIC_BYTES = 512;
 
@@ -34,7 +44,12 @@ export function formatOfContent(head: Buffer): ArchiveFormat {
   if (head.readUInt16BE(0) === 0x1f8b) return 'tar.gz';
   if (head.readUInt32BE(0) === 0x28b52ffd) return 'tar.zst';
   if (head.toString('latin1', 257, 262) === 'ustar') return 'tar';
-  throw unknownArchive('path', 'This is no zip, tar, tar.gz or tar.zst archive.');
+  const other = OTHERS.find(([magic]) => head.subarray(0, magic.length / 2).toString('hex') === magic)?.[1];
+  const what =
+    other === undefined
+      ? 'This is no zip, tar, tar.gz or tar.zst archive.'
+      : `This is ${other}. Pack it as zip, tar, tar.gz or tar.zst.`;
+  throw unknownArchive('path', what);
 }
 
 /** What makes bytes of the format from those of a tar; undefined for a tar itself. */

@@ -46,6 +46,20 @@ const MAX_HEADER_BYTES = 64 * KIB;
 /** How much more may come out than went in, once it is so much that it matters. */
 const MAX_RATIO = 100;
 const RATIO_FROM_BYTES = 10 * MIB;
+/** How MS-DOS and Windows mark a folder, some programs without a slash behind its name. */
+const DOS_FOLDER = 0x10;
+/** Stored and Deflate. */
+const ZIP_METHODS: ReadonlySet<number> = new Set([0, 8]);
+/** The other methods that programs write (APPNOTE.TXT §4.4.5). */
+const METHOD_NAMES: ReadonlyMap<number, string> = new Map([
+  [6, 'Implode'],
+  [9, 'Deflate64'],
+  [12, 'bzip2'],
+  [14, 'LZMA'],
+  [93, 'Zstandard'],
+  [95, 'XZ'],
+  [98, 'PPMd'],
+]);
 const FIRST_DESCRIPTOR = 4;
 const CHUNK_BYTES = 256 * KIB;
 
@@ -152,10 +166,9 @@ function boundedTar(count: () => void): Extract {
   const decode = tar._decodeLongHeader.bind(tar);
   tar._decodeLongHeader = (content) => {
     count();
-    // What such a header says of all files is of no use here, and few programs write it.
-    if (tar._header.type === 'pax-global-header') throw badArchive('has a global header');
     if (content.length > MAX_HEADER_BYTES) throw tooLarge(`has a header of more than ${MAX_HEADER_BYTES / 1024} KiB`);
-    decode(content);
+    // `git archive` puts its commit into a global header. It says nothing that is of use here.
+    if (tar._header.type !== 'pax-global-header') decode(content);
   };
   return tar;
 }
@@ -204,7 +217,10 @@ async function* zipEntries(source: Source, meter: (chunk: Buffer) => void, count
       // Only what a Unix wrote has a mode, in the upper half.
       const mode = versionMadeBy >> 8 === 3 ? externalFileAttributes >>> 16 : 0;
       const type = mode & 0o170000;
-      const kind = fileName.endsWith('/') ? 'directory' : 'file';
+      const isMarked = type === 0 && at.uncompressedSize === 0 && (externalFileAttributes & DOS_FOLDER) !== 0;
+      const kind = fileName.endsWith('/') || isMarked ? 'directory' : 'file';
+      if (kind === 'file' && !ZIP_METHODS.has(at.compressionMethod))
+        throw badArchive(unknownMethod(at.compressionMethod));
       if (type !== 0 && type !== (kind === 'file' ? 0o100000 : 0o040000)) throw badArchive(notPlain(fileName));
       const content = () => (kind === 'directory' ? Readable.from([]) : openEntry(zip, at, meter));
       yield { path: fileName, kind, mode: mode & 0o777, content };
@@ -260,6 +276,11 @@ function checkPath(path: string): void {
   const problem =
     path.split('/').includes('..') || path.startsWith('/') ? 'must stay within the archive' : pathProblem(path);
   if (problem !== undefined) throw badArchive(`holds a path that ${problem}`);
+}
+
+function unknownMethod(method: number): string {
+  const name = METHOD_NAMES.get(method) ?? `method ${method}`;
+  return `is compressed with ${name}, which is not supported here; pack it again with Deflate`;
 }
 
 function notPlain(name: string): string {

@@ -1,5 +1,6 @@
 import { colorCode, nearestCode } from './colors.ts';
 import { FORMATS, FORMAT_CODES, type MotdSpan, type MotdStyle } from './style.ts';
+import { pastedValue } from '../properties/format.ts';
 import { parseTags } from './tags.ts';
 
 /** More than the server list has room for. */
@@ -7,10 +8,10 @@ const MOTD_LIMITS = { characters: 1_024, lines: 2, lineCharacters: 128 } as cons
 
 /**
  * A description as an owner writes it: plain, with `§` codes (`§x§r§r§g§g§b§b` for any colour), with MiniMessage tags
- * (`tags.ts`), or all of it mixed. Whatever is none of these is text. Takes time in proportion to the text.
+ * (`tags.ts`), or all of it mixed. `\u00a7` and `\n` count as in a `server.properties`. Everything else is text. Takes time in proportion to the text.
  */
 export function parseMotd(text: string): MotdSpan[] {
-  return parseTags(text.slice(0, MOTD_LIMITS.characters));
+  return parseTags(pastedValue(text.slice(0, MOTD_LIMITS.characters)).replaceAll(String.raw`\n`, '\n'));
 }
 
 /** What is wrong with a description, to be said after the field's name; undefined: nothing. */

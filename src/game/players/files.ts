@@ -1,5 +1,5 @@
 import { lstat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { dataRoot } from '../../jail/data-root.ts';
 import { createCache } from '../../kernel/cache.ts';
@@ -73,6 +73,8 @@ const PIECE = 500;
 /** Files kept in memory. */
 const MOST_FILES = 512;
 const REASON_UNITS = 256;
+/** Where a world keeps its players' data: since 26.1, and before. */
+const PLAYER_FOLDERS = ['players/data', 'playerdata'];
 const NO_ADDRESSES: readonly IpEntry[] = [];
 /** A player's UUID as games write it. */
 export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -139,12 +141,13 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
       if (await isOn(serverId, 'usercache.json', player)) return true;
       // The game forgets profiles after a month, but never a player's data.
       if (player.uuid === null || !UUID.test(player.uuid)) return false;
-      const level = (await properties(serverId)).get('level-name') || 'world';
-      if (level.includes('/') || level.startsWith('.')) return false;
-      return (
-        (await fileFingerprintOf(join(dataRoot(dataDir, serverId), level, 'playerdata', `${player.uuid}.dat`))) !==
-        undefined
-      );
+      const level = posix.normalize((await properties(serverId)).get('level-name')?.trim() || 'world');
+      if (posix.isAbsolute(level) || level.split('/')[0] === '..') return false;
+      for (const folder of PLAYER_FOLDERS) {
+        const path = join(dataRoot(dataDir, serverId), level, folder, `${player.uuid}.dat`);
+        if ((await fileFingerprintOf(path)) !== undefined) return true;
+      }
+      return false;
     },
     property: async (serverId, name) => (await properties(serverId)).get(name) ?? '',
   };

@@ -4,6 +4,7 @@ import { dataRoot } from '../../jail/data-root.ts';
 import type { Jail } from '../../jail/jail.ts';
 import { createFolder } from '../../jail/server-folder.ts';
 import type { FileOwner } from '../../kernel/atomic-file.ts';
+import { decodeText } from '../../kernel/decode-text.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { type PropertiesRow, keepProperty, nextProperties, readProperties } from '../properties/properties.ts';
 import { formatList, parseList, unreadable } from './changes.ts';
@@ -45,7 +46,7 @@ export function createPlayerListFiles({ files, dataDir, lock, owner }: PlayerLis
     async read(serverId, file) {
       try {
         const { content, truncated } = await files.read(serverId, file, MAX_LIST_BYTES);
-        const list = truncated ? undefined : parseList(file, content.toString());
+        const list = truncated ? undefined : parseList(file, decodeText(content));
         if (list === undefined || list.length > MAX_LIST_ENTRIES)
           throw unreadable(file, `${file} is too large to be a list of players. Shorten or delete it.`);
         return list;

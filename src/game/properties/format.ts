@@ -26,6 +26,17 @@ export function parseProperties(text: string): Map<string, string> {
   return properties;
 }
 
+/**
+ * A value that its owner copied from a `server.properties`: `\\u00e9` and `\\:` become the characters that they stand for.
+ * Escapes that a JSON text needs stay as they are.
+ */
+export function pastedValue(value: string): string {
+  return value.replaceAll(/(?<!\\)\\(?:u([0-9a-fA-F]{4})|([:=#!]))/g, (escape, hex?: string, char = '') => {
+    const meant = hex === undefined ? char : String.fromCharCode(Number.parseInt(hex, 16));
+    return /["\\\p{Cc}]/u.test(meant) ? escape : meant;
+  });
+}
+
 function logicalLines(text: string): string[] {
   const lines: string[] = [];
   // Joined once, at the end: joining line by line would copy the text with each.

@@ -3,7 +3,8 @@ import type { FileOwner } from '../../kernel/atomic-file.ts';
 import { BUKKIT_CORES, GAME_PORT, RCON_PORT, SANDBOX } from '../container.ts';
 import { managementProperties } from '../management-settings.ts';
 import { motdCodes, parseMotd } from '../motd/motd.ts';
-import { readPlain, writePlain } from '../plain-files.ts';
+import { decodeText } from '../../kernel/decode-text.ts';
+import { readPlain, readPlainBytes, writePlain } from '../plain-files.ts';
 import type { OwnerSettings } from '../settings.ts';
 import { MAX_PROPERTIES_BYTES, formatProperties, parseProperties } from './format.ts';
 
@@ -142,8 +143,11 @@ function withHeading(properties: ReadonlyMap<string, string>): string {
  */
 export async function acceptEula(dataDir: string, owner?: FileOwner): Promise<void> {
   const target = join(dataDir, 'eula.txt');
-  const said = parseProperties(await readText(target)).get('eula') ?? '';
-  if (said.trim() === '') await writePlain(target, 'eula=true\n', owner);
+  const bytes = await readPlainBytes(target, MAX_PROPERTIES_BYTES);
+  const said = (parseProperties(decodeText(bytes)).get('eula') ?? '').trim();
+  // The game reads a byte order mark as a part of the first key.
+  const isMarked = bytes.length > 0 && bytes[0]! >= 0x80;
+  if (said === '' || (isMarked && said.toLowerCase() === 'true')) await writePlain(target, 'eula=true\n', owner);
 }
 
 function readText(path: string): Promise<string> {

@@ -3,7 +3,7 @@ import { EngineError } from '../../engines/engine.ts';
 import { CUSTOM, SANDBOX } from '../../game/container.ts';
 import { modpackEnv } from '../../game/modpack-env.ts';
 import { invalidFields } from '../../http/errors.ts';
-import { int32, message, text, textMap } from '../../http/fields.ts';
+import { int32, message, text } from '../../http/fields.ts';
 import { isSlug, slugify } from '../../kernel/ids.ts';
 import type { FieldViolation } from '../../kernel/status.ts';
 import {
@@ -14,6 +14,7 @@ import {
   PLATFORMS,
   PackPlatform,
   PlanName,
+  PropertyMap,
   type RamLimits,
   checkGame,
   checkPlan,
@@ -43,7 +44,7 @@ export const CreateServerRequest = message({
   plan: PlanName.default('').describe('`metered` (default) or `flat`.'),
   region: text(32).default('').describe("Empty: the installation's."),
   motd: Motd.default('').describe('As by SetServerMotd.'),
-  properties: textMap().default({}).describe('Subset of server.properties.'),
+  properties: PropertyMap.default({}).describe('Subset of server.properties.'),
   modpackPlatform: PackPlatform.meta({ pattern: `^(?:|${PLATFORMS.join('|')})$` })
     .default('')
     .describe('`modrinth`, `curseforge` or `ftb`.'),

@@ -2,9 +2,10 @@ import { CORES, SANDBOX } from '../../game/container.ts';
 import { missingCore } from '../../game/core-versions.ts';
 import { MINECRAFT_VERSION } from '../../game/minecraft-version.ts';
 import { checkMotd } from '../../game/motd/motd.ts';
+import { pastedValue } from '../../game/properties/format.ts';
 import { isOwnedProperty } from '../../game/properties/properties.ts';
 import { checkProperty } from '../../game/properties/table.ts';
-import { text } from '../../http/fields.ts';
+import { text, textMap } from '../../http/fields.ts';
 import { type FieldViolation, quotaExceeded } from '../../kernel/status.ts';
 import { MIB } from '../../kernel/units.ts';
 import type { ServerRow } from '../rows.ts';
@@ -44,6 +45,11 @@ export const PlanName = text(16).meta({ pattern: '^(?:|metered|flat)$' });
 export const PackPlatform = text(32)
   .toLowerCase()
   .meta({ pattern: `^(?:${PLATFORMS.join('|')})$` });
+
+/** In requests; checked by `checkProperties`. */
+export const PropertyMap = textMap().transform((properties) =>
+  Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, pastedValue(value)])),
+);
 
 /** Properties an owner may set on a server of this type and version: none of Dormouse's own, and none the game has not. */
 export function* checkProperties({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalidFields } from '../../http/errors.ts';
-import { HTTPS_URL, int32, message, text, textMap } from '../../http/fields.ts';
+import { HTTPS_URL, int32, message, text } from '../../http/fields.ts';
 import type { Operation } from '../../http/operation.ts';
 import type { Principal } from '../../http/principal.ts';
 import { inProgress } from '../../jail/change-lock.ts';
@@ -9,7 +9,7 @@ import type { Store, Tx } from '../../store/store.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
 import { checkWebhookUrl } from '../webhook-url.ts';
-import { Motd, PROPERTIES_BYTES, checkProperties } from './fields.ts';
+import { Motd, PROPERTIES_BYTES, PropertyMap, checkProperties } from './fields.ts';
 import { Server, ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
 import { recordOnServer } from './reach.ts';
@@ -50,7 +50,7 @@ const setServerProperties = (needs: Needs) =>
     bodyLimitBytes: PROPERTIES_BYTES,
     body: message({
       idleTimeoutMinutes: int32({ min: 0, max: MOST_IDLE_MINUTES }).optional().describe("0: the node's default."),
-      properties: textMap().optional().describe('Subset of server.properties; empty: all defaults.'),
+      properties: PropertyMap.optional().describe('Subset of server.properties; empty: all defaults.'),
     }).meta({ id: 'SetServerPropertiesRequest' }),
     example: { idleTimeoutMinutes: 20, properties: { difficulty: 'hard', 'view-distance': '12' } },
     async run({ server: now, body, principal }) {

@@ -2,6 +2,7 @@ import { SANDBOX } from '../../../game/container.ts';
 import { parseProperties } from '../../../game/properties/format.ts';
 import { PROPERTY_GROUPS, PROPERTY_HELP, type PropertyGroup } from '../../../game/properties/help.ts';
 import { type Editable, editableProperties } from '../../../game/properties/table.ts';
+import { decodeText } from '../../../kernel/decode-text.ts';
 import { StatusError } from '../../../kernel/status.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { Page } from '../../../web/page-request.ts';
@@ -146,7 +147,7 @@ function propertiesIn(server: Server, form: Form): Record<string, string> {
 async function fileNow({ call, server: { id } }: ServerRequest): Promise<ReadonlyMap<string, string>> {
   try {
     const { content } = await call('ReadFile', { id }, { path: 'server.properties' });
-    return parseProperties(Buffer.from(content, 'base64').toString());
+    return parseProperties(decodeText(Buffer.from(content, 'base64')));
   } catch (error) {
     if (error instanceof StatusError && error.code !== 'INTERNAL') return new Map();
     throw error;
