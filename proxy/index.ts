@@ -1,9 +1,9 @@
-import { once } from 'node:events';
 import { type Server, createServer } from 'node:net';
 import { Accounts, type VerifiedAccount } from './accounts.ts';
 import { serve } from './connection.ts';
 import type { Context, Counters } from './context.ts';
 import { type Clock, Deadlines } from './deadlines.ts';
+import { listenAt } from './listen.ts';
 import { Limiter, blockListOf, isListed } from './limits.ts';
 import { Pipes } from './pipes.ts';
 import type { Address, Log, Player, Presence, Routes, Wake } from './ports.ts';
@@ -81,7 +81,6 @@ const NEIGHBOURS = [
   'fc00::/7',
   'fe80::/10',
 ];
-const NO_IPV6: ReadonlySet<unknown> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
 /** Its timers keep no process alive. */
 const REAL_TIME: Clock = {
   now: () => performance.now(),
@@ -154,12 +153,10 @@ export function createProxy(options: ProxyOptions): Proxy {
         { allowHalfOpen: true, highWaterMark: 1 },
         (socket) => void serve(socket, context, connections),
       );
-      await open(server, { host, port, reusePort });
+      const opened = await listenAt(server, { host, port, reusePort, backlog: BACKLOG });
       server.on('error', (err) => log.warn({ err }, 'listener failed'));
       servers.add(server);
-      const address = server.address();
-      if (address === null || typeof address === 'string') throw new Error('a listener without a TCP address');
-      return { host: address.address, port: address.port };
+      return { host: opened.address, port: opened.port };
     },
     async drain() {
       void stopListening();
@@ -181,18 +178,6 @@ export function createProxy(options: ProxyOptions): Proxy {
     kick: (serverId, ip) => pipes.kick(serverId, ip),
     learn: (account) => context.accounts.learn(account),
   };
-}
-
-/** Where the machine has no IPv6, `::` means all of IPv4. */
-async function open(server: Server, where: Address & { reusePort: boolean }): Promise<void> {
-  try {
-    server.listen({ ...where, backlog: BACKLOG });
-    await once(server, 'listening');
-  } catch (error) {
-    const isMissing = error instanceof Error && 'code' in error && NO_IPV6.has(error.code);
-    if (where.host !== '::' || !isMissing) throw error;
-    await open(server, { ...where, host: '0.0.0.0' });
-  }
 }
 
 function noCounts(): Counters {

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Server, createServer } from 'node:net';
-import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import { dirname } from 'node:path';
 import process from 'node:process';
@@ -12,6 +11,7 @@ import { type Proxy, createProxy } from './index.ts';
 import { Control } from './link/control.ts';
 import { keepLinked } from './link/dial.ts';
 import { socketPath } from './link/socket-path.ts';
+import { listenAt } from './listen.ts';
 import { createProxyLog } from './log.ts';
 import type { Address, Log } from './ports.ts';
 import { programVersion } from './version.ts';
@@ -165,8 +165,7 @@ async function listenShared(proxy: Proxy, host: string, port: number): Promise<A
 async function requireFree(host: string, port: number): Promise<void> {
   const server: Server = createServer();
   try {
-    server.listen({ host, port });
-    await once(server, 'listening');
+    await listenAt(server, { host, port });
   } catch (error) {
     // Whatever else is wrong, the real listener tells.
     if (codeOf(error) === 'EADDRINUSE') throw error;

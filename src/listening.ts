@@ -98,3 +98,9 @@ export function portsOf({ httpHost, httpPort, proxyHost, proxyPort, sftpHost, sf
     { host: sftpHost, port: sftpPort },
   ];
 }
+
+/** Logs once that `::` was opened as all IPv4 addresses. `opened`: hosts in the order of `portsOf`. */
+export function logFallback(config: Config, opened: readonly string[], log: Log): void {
+  if (portsOf(config).some(({ host }, nth) => host === '::' && opened[nth] === '0.0.0.0'))
+    log.info('This machine has no IPv6: Dormouse listens on all IPv4 addresses instead.');
+}

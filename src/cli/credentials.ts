@@ -11,11 +11,26 @@ export interface Credentials {
   keys: Record<string, string>;
 }
 
+/** The home of a user who has none, as Debian names it. */
+const NO_HOME = '/nonexistent';
+
 /** The path of the file of keys (XDG Base Directory Specification: a relative XDG_CONFIG_HOME is ignored). */
-export function credentialsFile(env: Readonly<{ XDG_CONFIG_HOME?: string; HOME?: string }>): string {
+export function credentialsFile(
+  env: Readonly<{ XDG_CONFIG_HOME?: string; HOME?: string }>,
+  home: () => string = homedir,
+): string {
   const given = env.XDG_CONFIG_HOME ?? '';
-  const base = isAbsolute(given) ? given : join(env.HOME || homedir(), '.config');
+  const base = isAbsolute(given) ? given : join(env.HOME || homeOf(home), '.config');
   return join(base, 'dormouse', 'credentials.json');
+}
+
+/** A container may run commands as a user id without a name, for which the system knows no home. */
+function homeOf(home: () => string): string {
+  try {
+    return home();
+  } catch {
+    return NO_HOME;
+  }
 }
 
 /** Reads the file; a missing or damaged one holds no keys. Throws where it may not be read. */

@@ -21,19 +21,15 @@ export function createCoreRules({ trusted, isOperatorAccount }: CoreRulesOptions
   return {
     async require({ accountId, type }) {
       if (type === SANDBOX || trusted === 'everybody') return;
-      if (trusted === 'operators' && (await isOperatorAccount(accountId))) return;
-      throw new StatusError('PERMISSION_DENIED', 'UPLOADED_CODE_NOT_ALLOWED', SENTENCES[trusted], {
-        metadata: { type },
-      });
+      const isOperator = await isOperatorAccount(accountId);
+      if (trusted === 'operators' && isOperator) return;
+      const sentence = trusted === 'operators' ? OPERATORS_ONLY : isOperator ? trusted.refusal : SANDBOX_ONLY;
+      throw new StatusError('PERMISSION_DENIED', 'UPLOADED_CODE_NOT_ALLOWED', sentence, { metadata: { type } });
     },
   };
 }
 
-const SENTENCES = {
-  operators:
-    'Games are processes of the machine itself here, so only operators may have servers of this type, which run ' +
-    'code of their owners. Choose the type sandbox, or ask the operator for the Docker engine.',
-  nobody:
-    'Games would run with all rights of the machine here, so only the type sandbox is offered. The operator can use ' +
-    'the Docker engine, install bubblewrap, or run the service as a user of its own.',
-};
+const OPERATORS_ONLY =
+  'Games are processes of the machine itself here, so only operators may have servers of this type, which run ' +
+  'code of their owners. Choose the type sandbox, or ask the operator for the Docker engine.';
+const SANDBOX_ONLY = 'Only the type sandbox is offered here. The operator finds the fix in the log of the service.';

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import type { AddressInfo, BlockList } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
+import { listenAt } from '../../proxy/listen.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import { type Link, createHttpServer } from './http-server.ts';
 
@@ -29,8 +29,7 @@ export async function listenHttp(
       links.add(socket);
       socket.once('close', () => links.delete(socket));
     });
-  server.listen(port, host);
-  await once(server, 'listening');
+  const address = await listenAt(server, { host, port });
   onClose(
     () =>
       new Promise<void>((resolve) => {
@@ -39,5 +38,5 @@ export async function listenHttp(
         for (const socket of links) socket.destroy();
       }),
   );
-  return server.address() as AddressInfo;
+  return address;
 }

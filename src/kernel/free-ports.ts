@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { listenAt } from '../../proxy/listen.ts';
 
 /** A TCP port of this machine; 0 stands for any free one. */
 export interface Port {
@@ -18,8 +18,7 @@ export async function requireFreePorts(ports: readonly Port[]): Promise<void> {
     if (port === 0) continue;
     const server = createServer();
     try {
-      server.listen({ host, port, exclusive: true });
-      await once(server, 'listening');
+      await listenAt(server, { host, port, exclusive: true });
     } catch (error) {
       if (NOT_TO_BE_HAD.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
     } finally {

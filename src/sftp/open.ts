@@ -2,7 +2,7 @@
  * The same files over SFTP, by the same rules.
  * Never: a shell, a forwarded port, or a file outside of the server's folder.
  */
-import type { BlockList } from 'node:net';
+import type { AddressInfo, BlockList } from 'node:net';
 import type { DiskQuota } from '../disk/quota.ts';
 import type { Files } from '../files/files.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -61,7 +61,7 @@ export async function openSftp(options: OpenSftpOptions): Promise<{ sftp: Sftp; 
   };
 }
 
-/** Lets SFTP clients in. Rejects where the port cannot be had. */
+/** Opens the door for SFTP clients and resolves with its address. Rejects if the port cannot be opened. */
 export async function listenSftp(
   sftp: Sftp,
   {
@@ -73,8 +73,8 @@ export async function listenSftp(
     log: Log;
     onClose: OnClose;
   },
-): Promise<void> {
+): Promise<AddressInfo> {
   warnWithoutNativeCrypto(log);
   onClose(() => sftp.close());
-  await sftp.listen(settings.sftpHost, settings.sftpPort);
+  return await sftp.listen(settings.sftpHost, settings.sftpPort);
 }

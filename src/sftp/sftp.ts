@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { statfs } from 'node:fs/promises';
 import { type AddressInfo, BlockList, type Socket, createServer } from 'node:net';
 import ssh2 from 'ssh2';
+import { listenAt } from '../../proxy/listen.ts';
 import type { Files } from '../files/files.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Disk } from '../jail/space.ts';
@@ -42,8 +42,8 @@ export interface SftpOptions {
 
 /** Servers' files over SFTP, whether the servers are awake or asleep. */
 export interface Sftp {
-  /** Begins to take clients. Rejects where the port cannot be had. */
-  listen(host: string, port: number): Promise<void>;
+  /** Begins to accept clients and resolves with its address. Rejects if the port cannot be opened. */
+  listen(host: string, port: number): Promise<AddressInfo>;
   /** Where it listens; 0 while it does not. */
   readonly port: number;
   /** Of the host key, `SHA256:…`. */
@@ -121,9 +121,8 @@ class SftpServer implements Sftp {
     );
   }
 
-  async listen(host: string, port: number): Promise<void> {
-    this.#listener.listen(port, host);
-    await once(this.#listener, 'listening');
+  listen(host: string, port: number): Promise<AddressInfo> {
+    return listenAt(this.#listener, { host, port });
   }
 
   get port(): number {

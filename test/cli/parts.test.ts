@@ -16,6 +16,7 @@ import {
 } from '../support/property.ts';
 import { commands, SECTIONS } from '../../src/cli/commands.ts';
 import { completion } from '../../src/cli/commands/completion.ts';
+import { credentialsFile, loadCredentials } from '../../src/cli/credentials.ts';
 import { duration, memory, relative } from '../../src/cli/format.ts';
 import { secretLine } from '../../src/cli/input.ts';
 import { parseCommand } from '../../src/cli/parse.ts';
@@ -42,6 +43,13 @@ test('instants as people say them', (t) => {
   t.is(relative('nonsense', now), '');
   t.is(duration(0), '0 s');
   t.deepEqual([memory(512), memory(1024), memory(1536), memory(20_000)], ['512 MB', '1 GB', '1.5 GB', '19.5 GB']);
+});
+
+test('a user without a name and a home folder reads no keys, and the command goes on', async (t) => {
+  const file = credentialsFile({}, () => {
+    throw new Error('uv_os_homedir returned ENOENT');
+  });
+  t.deepEqual(await loadCredentials(file), { current: '', keys: {} });
 });
 
 test('columns line up whatever the letters and colours, and empty ones are left out', (t) => {

@@ -1,12 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { fastDir } from '../support/fast-dir.ts';
-import { freePort } from '../support/service.ts';
+import { freePort, trust } from '../support/service.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PRELUDE = join(import.meta.dirname, 'session.sh');
@@ -169,6 +169,8 @@ function pathOfReaders(): string {
 async function freshFolder(t: ExecutionContext): Promise<string> {
   const folder = await mkdtemp(join(await fastDir(), 'dormouse-paper-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  // The user of games, who is another one where root starts the service, enters a reader's folder as well.
+  await chmod(folder, 0o755);
   await mkdir(join(folder, 'home'));
   for (const name of readdirSync(ROOT).filter((each) => !NOT_FRESH.has(each)))
     await symlink(join(ROOT, name), join(folder, name));
@@ -185,6 +187,7 @@ async function settingsOfOne(): Promise<Record<string, string>> {
     SFTP_PORT: String(sftp),
     EXTRA_PORTS: `${extra}-${extra + 19}`,
     ENGINE: 'process',
+    ...(await trust()),
     FABRIC_META_URL: 'http://127.0.0.1:9/',
     VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
     MOJANG_API_URL: 'http://127.0.0.1:9/',

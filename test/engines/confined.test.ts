@@ -52,16 +52,25 @@ test('without bubblewrap, root gives games a user who comes to their folders and
   t.false(await asGame('ls', join(dataDir, 'servers')));
 });
 
-test('where that user could not come to the folders, uploaded code is not run at all', async (t) => {
+test('a folder that keeps the games’ user out is named in the log and in the refusal, with the command that opens it', async (t) => {
   if (!isRoot) {
     t.pass('only root may change users');
     return;
   }
   const { above, dataDir } = await dataDirectory(t);
   await chmod(above, 0o700);
-  const open = (trust: boolean) => openConfinement({ ...around(dataDir, trust), programs: [] }, withoutBubblewrap);
-  t.deepEqual(await open(false), { confinement: {}, trusted: 'nobody' });
+  const warnings: string[] = [];
+  const heard = pino({ level: 'warn' }, { write: (line) => void warnings.push(JSON.parse(line).msg) });
+  const open = (trust: boolean) =>
+    openConfinement({ ...around(dataDir, trust), programs: [], log: heard }, withoutBubblewrap);
+  const { confinement, trusted } = await open(false);
+  t.deepEqual(confinement, {});
+  const refusal = `Games run as root here, because their own user cannot enter ${above}, so only sandbox servers are offered. Install bubblewrap, or run "chmod o+x ${above}", then restart Dormouse.`;
+  t.deepEqual(trusted, { refusal });
+  t.deepEqual(warnings, [refusal]);
   t.deepEqual(await open(true), { confinement: {}, trusted: 'everybody' });
+  await chmod(above, 0o701);
+  t.is((await open(false)).trusted, 'operators');
 });
 
 test('a folder is handed over with all in it, but for what may be somebody else’s, and only once', async (t) => {

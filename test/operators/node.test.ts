@@ -456,6 +456,17 @@ test('M-01: while the engine is out of reach a running server is not said to sle
   t.deepEqual([...it.engine.boots], ['awake', 'asleep']);
 });
 
+test('a machine that cannot confine games refuses uploaded code, and only operators read which folder to open', async (t) => {
+  const it = await node(t, { trusted: { refusal: 'Games run as root: run chmod o+x /root.' } });
+  const body = { name: 'Mine', ramMb: 2_048, type: 'paper', version: '1.21.8' };
+  const own = await it.call('POST', '/v1/servers', { body });
+  t.like(own, { status: 403, reason: 'UPLOADED_CODE_NOT_ALLOWED' });
+  t.is(own.json['message'], 'Games run as root: run chmod o+x /root.');
+  const others = await it.call('POST', '/v1/servers', { key: await it.stranger(), body });
+  t.like(others, { status: 403, reason: 'UPLOADED_CODE_NOT_ALLOWED' });
+  t.regex(String(others.json['message']), /^Only the type sandbox is offered here\. The operator finds the fix/);
+});
+
 test('where games are processes, code that is uploaded is run for operators alone', async (t) => {
   const it = await node(t, { trusted: 'operators' });
   const stranger = await it.stranger();

@@ -437,7 +437,7 @@ test('an address that connects too often, or holds too many sockets, is turned a
   await until(() => proxy.stats().unrouted === 0);
   const fifth = await RawClient.open(t, port);
   await fifth.gone();
-  const other = await RawClient.open(t, port, '::1');
+  const other = await RawClient.open(t, port, '127.0.0.1', '127.0.0.2');
   other.send(handshake(767, 'status'), statusRequest, statusPing);
   t.is((await other.packet()).id, 0);
 });

@@ -61,9 +61,12 @@ test('a server becomes a template in its settings; one of one’s own is deleted
   t.notRegex((await it.get('/servers/new')).text, /tpl_/);
 });
 
-test('only what may run here is offered', async (t) => {
-  const it = await openPanel(t, { trusted: 'nobody' });
+test('only what may run here is offered, and an operator reads where the fix is', async (t) => {
+  const it = await openPanel(t, { trusted: { refusal: 'Games run as root.' } });
+  t.notRegex((await it.get('/servers/new')).text, /names the fix/);
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
   const { text } = await it.get('/servers/new');
+  t.regex(text, /Other software can't run on this machine yet\. The log of the service names the fix\./);
   t.regex(text, /software=sandbox#make"[^>]*>Sandbox<\/a\s*>\s*<small>[^<]*no download/);
   t.notRegex(text, /software=paper|template=survival/);
   const first = (await it.get('/servers')).text;

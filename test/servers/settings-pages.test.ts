@@ -144,7 +144,7 @@ test('a change is offered to what may run here, each with the versions that ther
   t.deepEqual(versionsIn(sandbox), sandboxVersions());
   t.notRegex(sandbox.text, /version\/change/, 'no version was chosen yet');
 
-  const alone = await openPanel(t, { trusted: 'nobody' });
+  const alone = await openPanel(t, { trusted: { refusal: 'Games run as root.' } });
   await alone.create('castle', { type: 'paper', version: '1.21.7' });
   const bare = await alone.get(`${TOP}/version`);
   t.deepEqual(

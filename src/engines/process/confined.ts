@@ -5,8 +5,8 @@ import { openBubblewrap } from './bubblewrap.ts';
 import type { Confinement } from './confinement.ts';
 import { closedAbove, gameUser } from './game-user.ts';
 
-/** Whose servers may run uploaded code. `nobody`: it would run as root. */
-export type TrustedWithCode = 'everybody' | 'operators' | 'nobody';
+/** Whose servers may run uploaded code. `refusal`: no server may, because it would run as root; says why and names the fix, for operators. */
+export type TrustedWithCode = 'everybody' | 'operators' | { refusal: string };
 
 /** How game processes are confined, and so whose code they may run. */
 export interface Confined {
@@ -54,10 +54,10 @@ export async function openConfinement(
     log.warn({ uid: user.uid }, 'all games run as one user and could read the files of each other: install bubblewrap');
     return { confinement: { user }, trusted };
   }
-  log.warn(
-    `games run as root, as no other user may pass ${closed}: install bubblewrap, or run the service as a user of its own`,
-  );
-  return { confinement: {}, trusted: trustTenants ? 'everybody' : 'nobody' };
+  const scope = trustTenants ? '' : ', so only sandbox servers are offered';
+  const sentence = `Games run as root here, because their own user cannot enter ${closed}${scope}. Install bubblewrap, or run "chmod o+x ${closed}", then restart Dormouse.`;
+  log.warn(sentence);
+  return { confinement: {}, trusted: trustTenants ? 'everybody' : { refusal: sentence } };
 }
 
 /** Lets the games' user reach the servers' folders, and nothing else of the data directory. */

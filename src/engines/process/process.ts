@@ -108,8 +108,6 @@ class ProcessEngine implements Engine {
     this.#input = new ProcessInput(runDir);
     this.#runs.sweep().catch((err: unknown) => log.warn({ err }, 'drafts of an earlier process could not be removed'));
     this.#games = new ProcessGames(this.#runs, this.#files, clock, log);
-    const isRoot = process.getuid?.() === 0;
-    if (isRoot && !confinement.user) log.warn('games run as root: run the service as a user of its own');
   }
 
   readonly boot: Engine['boot'] = (spec, signal) =>

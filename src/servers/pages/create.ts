@@ -85,6 +85,11 @@ async function createPage(request: PanelRequest): Promise<Page> {
           })),
           'Software',
         )}
+        ${
+          request.principal.operator &&
+          cores.every(({ type }) => type === 'sandbox') &&
+          html`<p class="hint">Other software can't run on this machine yet. The log of the service names the fix.</p>`
+        }
       </details>
     </section>
     <section class="card" id="make">
