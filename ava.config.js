@@ -21,7 +21,12 @@ export default {
   extensions: ['ts'],
   files: named
     ? ['test/**/*.test.ts']
-    : ['test/suites/*.ts', 'test/flows/*.test.ts', 'test/**/*.alone.test.ts', `${real ? '' : '!'}test/**/*.real.test.ts`],
+    : [
+        'test/suites/*.ts',
+        'test/flows/*.test.ts',
+        'test/**/*.alone.test.ts',
+        `${real ? '' : '!'}test/**/*.real.test.ts`,
+      ],
   require: ['./test/support/before-each-file.ts'],
   sortTestFiles: (one, other) => durationOf(other) - durationOf(one),
   // Longer than any test waits for an event (test/support/until.ts), so that the test itself fails and names the event.

@@ -126,6 +126,8 @@ const TOP_LEVEL = [
   'test',
   'tsconfig.json',
 ];
+/** In `test/`: the list of packages that only checks and tests with real parts use. */
+const PACKAGES_OF_TESTS = new Set(['node_modules', 'package-lock.json', 'package.json']);
 const IGNORED = /^(?:\..*|node_modules|data|coverage|.*\.log)$/;
 
 interface Import {
@@ -149,6 +151,7 @@ function filesBelow(directory: string, ends = ['.ts']): string[] {
   return readdirSync(join(ROOT, directory), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && ends.some((end) => entry.name.endsWith(end)))
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
+    .filter((file) => !file.startsWith('test/node_modules/'))
     .sort();
 }
 
@@ -329,6 +332,7 @@ test('a test lies in the folder of what it tests', (t) => {
   none(
     t,
     readdirSync(join(ROOT, 'test'), { withFileTypes: true })
+      .filter(({ name }) => !PACKAGES_OF_TESTS.has(name))
       .filter((entry) => (entry.isDirectory() ? !folders.has(entry.name) : !ofTop(entry.name)))
       .map(({ name }) => `test/${name} belongs in the folder of a room, or in one of: ${TEST_FOLDERS.join(', ')}`),
   );
@@ -341,7 +345,7 @@ test('each test file runs once: in the suite of its room, or alone', (t) => {
   const shared = suites.flatMap((text) =>
     [...text.matchAll(/^suite\('([\w.]+)'/gm)].flatMap(([, room]) => filesOf(room!)),
   );
-  const all = globSync('**/*.test.ts', { cwd: join(ROOT, 'test') });
+  const all = globSync('**/*.test.ts', { cwd: join(ROOT, 'test'), exclude: ['node_modules/**'] });
   t.deepEqual(shared.toSorted(), all.filter((file) => !RUNS_ALONE.test(file)).toSorted());
 });
 
@@ -364,7 +368,7 @@ test('what runs in production is a dependency of its program, and each dependenc
 
 test('a package is of one version in all lists, so that it is installed once', (t) => {
   const versions = new Map<string, Set<string>>();
-  for (const { dependencies, devDependencies } of MANIFESTS.map(manifest)) {
+  for (const { dependencies, devDependencies } of [...MANIFESTS, 'test/package.json'].map(manifest)) {
     for (const [name, version] of [...Object.entries(dependencies), ...Object.entries(devDependencies)])
       versions.set(name, (versions.get(name) ?? new Set()).add(version));
   }

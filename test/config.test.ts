@@ -284,4 +284,10 @@ test('log: a terminal gets one line an entry, and no control characters of other
   t.is(read(), 'info  lobby wakes up: Steve joined\n', 'the sentence says it all');
   log.info({ server: 'lobby', err: new StatusError('NOT_FOUND', 'GONE', 'It is gone.') }, 'refused');
   t.is(read(), 'info  [server=lobby] refused\n    It is gone.\n', 'a refusal has no stack');
+  log.info({ room: 'proxy' }, 'players can connect');
+  t.deepEqual(lines, [], 'the ready line sums it up');
+  log.info({ http: 8080, players: 25565, sftp: 2022, sftpKey: 'SHA256:x', engine: 'process' }, 'ready');
+  t.is(read(), 'info  ready http=8080 players=25565 sftp=2022\n');
+  log.info({ room: 'proxy' }, 'players can connect');
+  t.is(read(), 'info  players can connect room=proxy\n');
 });

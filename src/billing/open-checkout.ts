@@ -4,6 +4,7 @@ import { createTestCheckout } from './test-checkout.ts';
 
 /** How wallets are funded. */
 export interface CheckoutSettings {
+  publicHost: string;
   checkout: 'test' | 'stripe' | 'off';
   stripeSecretKey: string;
   stripeWebhookSecret: string;
@@ -14,7 +15,8 @@ export interface CheckoutSettings {
 export async function openCheckout(settings: CheckoutSettings, log: Log): Promise<Checkout | undefined> {
   if (settings.checkout === 'off') return undefined;
   if (settings.checkout === 'test') {
-    log.warn('wallets are funded by test payments, without money: set CHECKOUT to stripe or off for real customers');
+    if (settings.publicHost !== 'localhost')
+      log.warn('wallets are funded by test payments, without money: set CHECKOUT to stripe or off for real customers');
     return createTestCheckout();
   }
   // Only here, so that nobody else pays for it.

@@ -22,22 +22,35 @@ const SAID: readonly (readonly [kind: readonly string[], said: readonly string[]
     ['host', 'player', 'rule'],
     ['host', 'player', 'room', 'rule'],
   ],
+  [
+    ['http', 'players', 'sftp'],
+    ['sftpKey', 'engine'],
+  ],
 ];
 /** A text of several lines, shown as it is below the rest. */
 const LETTER = 'letter';
 
-/** Turns pino's JSON lines into `12:34:56.789 info  [server=amber] message key=value`, an error's stack below. */
+/**
+ * Turns pino's JSON lines into `12:34:56.789 info  [server=amber] message key=value`, an error's stack below. Leaves out the progress of
+ * the proxy before the first `ready`, which sums it up.
+ */
 export function prettyStream(sink: DestinationStream): DestinationStream {
-  return { write: (line) => sink.write(prettyLine(line)) };
+  let isReady = false;
+  return {
+    write(line) {
+      let entry: Record<string, unknown>;
+      try {
+        entry = JSON.parse(line) as Record<string, unknown>;
+      } catch {
+        return sink.write(line);
+      }
+      isReady ||= entry['msg'] === 'ready';
+      if (isReady || entry['room'] !== 'proxy' || entry['level'] !== 'info') sink.write(prettyLine(entry));
+    },
+  };
 }
 
-function prettyLine(line: string): string {
-  let entry: Record<string, unknown>;
-  try {
-    entry = JSON.parse(line) as Record<string, unknown>;
-  } catch {
-    return line;
-  }
+function prettyLine(entry: Record<string, unknown>): string {
   const { time, level, msg, err, [LETTER]: letter, ...rest } = entry;
   const said = SAID.find(([kind]) => kind.every((name) => name in rest))?.[1] ?? [];
   const about = BINDINGS.filter((name) => name in rest && !said.includes(name)).map(

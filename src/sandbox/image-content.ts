@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
-import { createRequire, stripTypeScriptTypes } from 'node:module';
+import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
-import { findVersion, sandboxVersions } from './versions.ts';
+import { sandboxVersions } from './versions.ts';
 
 const sourceDirectory = import.meta.dirname;
-const require = createRequire(import.meta.url);
 
 const NEEDLESS_FILE =
   /(\.(md|markdown|d\.ts|d\.mts|d\.cts|map)|(^|\/)(test|tests|example|examples|docs?|bench)(\/.*)?)$/i;
@@ -60,12 +59,11 @@ export function writeRootfs(root: string): void {
   for (const library of sharedLibraries(process.execPath)) cpSync(realpathSync(library), join(root, library));
   // Stripping the types at each start instead would cost 60 ms and 25 MB.
   for (const name of programFiles()) put(join('app/src/sandbox', javaScriptName(name)), javaScript(name));
-  const keepData = neededData();
   for (const directory of packageDirectories()) {
     const inside = relative(projectDirectory(), directory);
     cpSync(directory, join(root, 'app', inside), {
       recursive: true,
-      filter: (path) => isNeeded(relative(directory, path).split(sep).join('/'), keepData),
+      filter: (path) => isNeeded(relative(directory, path).split(sep).join('/')),
     });
   }
 }
@@ -118,28 +116,9 @@ function findPackage(name: string, from: string): string | undefined {
   return undefined;
 }
 
-function isNeeded(path: string, keepData: ReadonlySet<string>): boolean {
+function isNeeded(path: string): boolean {
   // Packages inside this one are visited by themselves.
-  if (path === 'node_modules' || NEEDLESS_FILE.test(path)) return false;
-  const folder = /^minecraft-data\/data\/((?:pc|bedrock)\/[^/]+)$/.exec(path)?.[1];
-  return folder === undefined || keepData.has(folder);
-}
-
-/** Folders of minecraft-data with something about an offered version. The rest is nine tenths of it. */
-function neededData(): Set<string> {
-  const data = join(findPackage('minecraft-data', sourceDirectory)!, 'minecraft-data/data');
-  const paths = require(join(data, 'dataPaths.json')) as { pc: Record<string, Record<string, string>> };
-  const releases = require(join(data, 'pc/common/protocolVersions.json')) as {
-    version: number;
-    minecraftVersion: string;
-    majorVersion: string;
-  }[];
-  const offered = new Set(sandboxVersions().map((name) => findVersion(name)?.protocol));
-  const names = releases
-    .filter(({ version }) => offered.has(version))
-    .flatMap(({ minecraftVersion, majorVersion }) => [minecraftVersion, majorVersion]);
-  const folders = names.flatMap((name) => Object.values(paths.pc[name] ?? {}));
-  return new Set(['pc/common', 'bedrock/common', 'pc/latest', ...folders]);
+  return path !== 'node_modules' && !NEEDLESS_FILE.test(path);
 }
 
 /** Paths of the shared libraries and the loader a program is linked against. */

@@ -7,6 +7,7 @@ import { listUnbalanced } from '../../src/billing/wallet-rows.ts';
 import type { Checkout } from '../../src/billing/payments.ts';
 import type { CheckoutEntry } from '../../src/billing/settlement.ts';
 import { createStripeCheckout } from '../../src/billing/stripe-checkout.ts';
+import { openCheckout } from '../../src/billing/open-checkout.ts';
 import { createTestCheckout } from '../../src/billing/test-checkout.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
@@ -336,4 +337,14 @@ test('no checkout at all, and too many of them', async (t) => {
   t.is((await store.query('SELECT 1 FROM "checkouts"')).length, 30);
   await clock.advance(HOUR_MS + 1);
   await t.notThrowsAsync(open());
+});
+
+test('test payments are a warning once players from elsewhere can join', async (t) => {
+  const warnings: string[] = [];
+  const log = createLog({ level: 'warn', pretty: false, destination: { write: (line) => void warnings.push(line) } });
+  const settings = { checkout: 'test' as const, stripeSecretKey: '', stripeWebhookSecret: '', stripeApiUrl: '' };
+  await openCheckout({ ...settings, publicHost: 'localhost' }, log);
+  t.deepEqual(warnings, []);
+  await openCheckout({ ...settings, publicHost: 'play.example.org' }, log);
+  t.regex(warnings.join(''), /wallets are funded by test payments/);
 });

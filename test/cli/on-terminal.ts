@@ -13,6 +13,15 @@ export async function onTerminal(
   env: Record<string, string>,
   ...args: string[]
 ): Promise<Running | undefined> {
+  return await nodeOnTerminal(t, env, MAIN, ...args);
+}
+
+/** The same for any program of Node. */
+export async function nodeOnTerminal(
+  t: ExecutionContext,
+  env: Record<string, string>,
+  ...words: string[]
+): Promise<Running | undefined> {
   const there = await access('/usr/bin/script').then(
     () => true,
     () => false,
@@ -22,7 +31,7 @@ export async function onTerminal(
     t.pass();
     return undefined;
   }
-  const line = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ');
+  const line = [process.execPath, ...words].map((word) => `'${word}'`).join(' ');
   const child = spawn('/usr/bin/script', ['-qec', `stty cols 70; ${line}`, '/dev/null'], {
     env: { PATH: process.env['PATH'], TERM: 'xterm', ...COMPILE_CACHE, ...env },
   });

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { appendFile, cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { appendFile, cp, link, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 
@@ -48,4 +48,32 @@ test('the bundle runs while no file has changed, and the files themselves otherw
   t.true(version(folder).isBundle);
   await rm(join(folder, 'node_modules/.package-lock.json'));
   t.deepEqual(version(folder), { said, isBundle: false }, 'packages have changed');
+});
+
+test('the end of npm ci removes only the parts of packages that no program reads', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'dormouse-installed-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const DATA = 'minecraft-data/minecraft-data/data';
+  const kept = [`${DATA}/bedrock/common/versions.json`, `${DATA}/pc/1.8/blocks.json`, '.cache/other/page.js.map'];
+  const removed = [`${DATA}/bedrock/1.19.1/blocks.json`, 'typeorm/browser/index.js', 'ws/lib/index.js.map'];
+  // An SQLite that is not compiled yet.
+  const unfinished = 'sqlite3/build/Release/obj/sqlite3.o';
+  for (const name of [...kept, ...removed, unfinished]) {
+    const file = join(folder, 'node_modules', name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, '{\n  "a": 1\n}\n');
+  }
+  const blocks = join(folder, 'node_modules', kept[1]!);
+  await link(blocks, join(folder, 'of-another-copy.json'));
+  await mkdir(join(folder, 'src'));
+  await cp(join(ROOT, 'src/after-install.js'), join(folder, 'src/after-install.js'));
+  await writeFile(join(folder, 'src/bundle.js'), '');
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  const { status, stderr } = spawnSync(process.execPath, ['src/after-install.js'], { cwd: folder, encoding: 'utf8' });
+  t.deepEqual([status, stderr], [0, '']);
+  const left = await readdir(join(folder, 'node_modules'), { recursive: true, withFileTypes: true });
+  const files = left.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  t.deepEqual(files.toSorted(), [...kept, unfinished].map((name) => join(folder, 'node_modules', name)).toSorted());
+  t.is(await readFile(blocks, 'utf8'), '{"a":1}');
+  t.is(await readFile(join(folder, 'of-another-copy.json'), 'utf8'), '{\n  "a": 1\n}\n');
 });

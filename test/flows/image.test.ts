@@ -59,6 +59,12 @@ test('everything that the image is made of is there, and is sent to the engine',
   }
 });
 
+/** A program of plain JavaScript, and the files of ours that it imports. */
+function withImports(program: string): string[] {
+  const imported = [...read(program).matchAll(/^(?:import .* from |await import\()'(\.\.?\/.*)'/gm)];
+  return [program, ...imported.flatMap(([, name = '']) => withImports(join(dirname(program), name)))];
+}
+
 test('all that npm reads and runs is copied before it installs', async (t) => {
   const steps = STAGES[0] ?? [];
   const install = steps.findIndex(({ rest }) => rest.includes('npm ci'));
@@ -68,7 +74,7 @@ test('all that npm reads and runs is copied before it installs', async (t) => {
     workspaces: string[];
     scripts: Record<string, string>;
   };
-  const programs = scripts['postinstall']!.split(' && ').map((line) => line.replace('node ', ''));
+  const programs = withImports(scripts['postinstall']!.replace('node ', ''));
   const needed = ['package.json', 'package-lock.json', '.npmrc', ...programs];
   for (const folder of workspaces) {
     const { bin = {} } = JSON.parse(read(join(folder, 'package.json'))) as { bin?: Record<string, string> };

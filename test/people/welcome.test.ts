@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import test from 'ava';
 import type { FirstRun } from '../../src/people/first-run.ts';
 import { welcomeText } from '../../src/people/welcome.ts';
+import { nodeOnTerminal } from '../cli/on-terminal.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -40,6 +42,32 @@ test('a first start whose output is no terminal says where the credentials are, 
   const { apiKey, email, password } = JSON.parse(await readFile(file, 'utf8')) as FirstRun;
   t.true(said.includes(`Your e-mail, password and API key are in ${file}.`), said);
   for (const secret of [apiKey, email, password]) t.false(said.includes(secret), secret);
+});
+
+test('at a terminal a first start shows the welcome and at most three short lines before it', async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-first-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
+  const running = await nodeOnTerminal(
+    t,
+    {
+      DATA_DIR: dataDir,
+      HTTP_PORT: '0',
+      PROXY_PORT: '0',
+      SFTP_PORT: '0',
+      PROXY_HOST: '127.0.0.1',
+      DOCKER_HOST: `unix://${join(dataDir, 'no-engine.sock')}`,
+    },
+    join(ROOT, 'src/start.js'),
+  );
+  if (running === undefined) return;
+  await running.says('until you have signed in');
+  running.child.stdin.write('\x03');
+  const { out } = await running.ended;
+  const [before = '', after = ''] = stripVTControlCharacters(out).split('Welcome to Dormouse.');
+  const lines = before.split('\n').filter((line) => line.trim() !== '');
+  t.true(lines.length > 0 && lines.length <= 3, before);
+  for (const line of lines) t.true(line.length <= 200 && !line.includes('{'), line);
+  t.true(after.includes('password'), out);
 });
 
 test('at a terminal a start shows the credentials, ready to be used, and the addresses as they are set', (t) => {

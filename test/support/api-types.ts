@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import openapiTS, { astToString } from 'openapi-typescript';
 import { describeApi } from '../../src/reference.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 
@@ -11,6 +10,7 @@ const HEAD = '// Generated from the API description by `npm run client`; not to 
 
 /** The API's paths and messages as TypeScript, from the description as it is now. */
 export async function apiTypes(): Promise<string> {
+  const { astToString, default: openapiTS } = await import('openapi-typescript');
   const document = openapiDocument({ baseUrl: 'http://localhost:8080' }, describeApi());
   // A field with a default may be left out of a request.
   const ast = await openapiTS(JSON.stringify(document), { defaultNonNullable: false, silent: true });

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
-import { type Browser, type BrowserContext, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { fewAtATime } from './few.ts';
 import { CHROMIUM } from './needs.ts';
 
@@ -67,6 +67,7 @@ export async function closeBrowser(): Promise<void> {
 }
 
 async function launch(): Promise<{ browser: Browser; home: string }> {
+  const { chromium } = await import('playwright-core');
   const home = await mkdtemp(join(tmpdir(), 'dormouse-chromium-'));
   const browser = await chromium.launch({
     executablePath: CHROMIUM,

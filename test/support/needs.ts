@@ -21,7 +21,8 @@ export type Need =
   | 'promtool'
   | 'systemd'
   | 'caddy'
-  | 's3';
+  | 's3'
+  | 'tools';
 
 /** What `npm run client-tools` installs. */
 export const S3_SERVER = join(import.meta.dirname, '../../node_modules/.cache/client-tools/bin/versitygw');
@@ -47,7 +48,8 @@ const probes: Record<Need, () => Promise<unknown>> = {
   promtool: () => firstThatRuns(['promtool']),
   s3: () => firstThatRuns([S3_SERVER, 'versitygw']),
   openssh: () => firstThatRuns(['ssh'], '-V'),
-  chromium: () => firstThatRuns([CHROMIUM]),
+  chromium: () => Promise.all([firstThatRuns([CHROMIUM]), probes.tools()]),
+  tools: () => access(join(import.meta.dirname, '../node_modules/.package-lock.json')),
 };
 /** What `ava.config.js` found on this machine; empty for `npm test`, which uses embedded parts alone. */
 const PRESENT = new Set(process.env.TEST_PARTS?.split(' '));

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import type { BrowserContextOptions } from 'playwright-core';
 import { type Answer, type ApiTestOptions, type ApiUnderTest, type BrowserUnderTest, api } from './api-harness.ts';
@@ -18,7 +18,6 @@ export interface PanelUnderTest extends ApiUnderTest {
 
 export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const INSPECT = readFileSync(join(import.meta.dirname, '../web/inspect.js'), 'utf8');
 
 export async function openPanel(t: ExecutionContext, options: ApiTestOptions = {}): Promise<PanelUnderTest> {
@@ -51,7 +50,7 @@ export async function openPanel(t: ExecutionContext, options: ApiTestOptions = {
  * is big enough.
  */
 export async function accessible(t: ExecutionContext, page: Page): Promise<void> {
-  await page.evaluate(AXE);
+  await page.evaluate(readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
   await keepsAxesRules(t, page);
   const found = await page.evaluate<Record<string, unknown>>(INSPECT);
   const { small, tooWide, headings, sameIds, danglingIds, formsWithoutToken } = found;
