@@ -23,7 +23,7 @@ export interface DataSources {
   /** A connection of `writer`. */
   session(): Promise<DatabaseSession>;
   /** Asks on a new connection what came of a transaction of a session. Absent: a session's own COMMIT always says so. */
-  outcome?(transaction: string): Promise<Outcome>;
+  outcome?: (transaction: string) => Promise<Outcome>;
   /** For changes of tables, which take as long as they take: a way to the database that waits without end. */
   patiently<T>(work: (source: DataSource) => Promise<T>): Promise<T>;
   close(): Promise<void>;

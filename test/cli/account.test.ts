@@ -119,10 +119,7 @@ test('operators: invitations, accounts, nodes, machines; any operation by its ad
     ['accounts', 'show', 'acc_test'],
     /^account +acc_test\ne-mail +owner@example\.com, operator\nsecond factor +no\nbalance +2\.50 USD\nmay have +.* together\n\nSERVER.*\ncastle +hibernated /,
   );
-  await says(
-    ['accounts', 'limit', 'acc_test', '--servers', '3', '--ram', '4096'],
-    /may have 3 servers, 4 GB together/,
-  );
+  await says(['accounts', 'limit', 'acc_test', '--servers', '3', '--ram', '4096'], /may have 3 servers, 4 GB together/);
   await says(['accounts', 'limit', 'acc_test', '--servers=0'], /any number of servers, 4 GB/);
   await says(['accounts', 'limit', 'acc_test', '--ram=default'], /any number of servers, (?!4 GB)/);
   await it.refuses(['accounts', 'limit', 'acc_test'], /--servers or --ram/, 2);

@@ -216,7 +216,8 @@ test('more RAM than an account may have is a used-up quota', async (t) => {
 
 test('servers of an account have no more RAM together than its limit, which the refusal names: created, from a template or grown', async (t) => {
   const { ok, call, reach } = await api(t, { config: { maxRamMb: 1_200 } });
-  const create = (id: string, ramMb: number) => call('POST', '/v1/servers', { body: { ...SMALL, id, name: id, ramMb } });
+  const create = (id: string, ramMb: number) =>
+    call('POST', '/v1/servers', { body: { ...SMALL, id, name: id, ramMb } });
   const refused = async (answer: ReturnType<typeof call>) => {
     const { status, reason, json } = await answer;
     t.deepEqual([status, reason], [429, 'MAX_RAM']);

@@ -29,8 +29,8 @@ export async function silentLine(t: ExecutionContext, databaseUrl: string): Prom
   const server = createServer((near) => {
     made++;
     ends.add(near.on('error', () => {}));
-    if (isRefusing) return void near.destroy();
-    if (isDeaf) return;
+    if (isRefusing) near.destroy();
+    if (isRefusing || isDeaf) return;
     const far = createConnection(path);
     ends.add(far.on('error', () => {}));
     near.on('data', (sent: Buffer) => {
