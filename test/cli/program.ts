@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
+import { runHere } from './in-process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'src/cli/main.ts');
@@ -32,7 +33,7 @@ export interface Program {
   home: string;
   credentials: string;
   start(args: string[], options?: { env?: Record<string, string>; argv?: string[] }): Running;
-  /** Starts it, gives it `input` and the end of it, and waits until it is done. */
+  /** Runs it with `input` and waits for its end: within this process, or as a process of `argv`. */
   run(args: string[], options?: { input?: string; env?: Record<string, string>; argv?: string[] }): Promise<Ended>;
   /** Runs it with `--json`; its only document. Fails unless the exit code is 0 and nothing is on standard error. */
   json<Reply>(...args: string[]): Promise<Reply>;
@@ -48,25 +49,26 @@ export async function newProgram(t: ExecutionContext, url?: string): Promise<Pro
     await rm(home, { recursive: true, force: true });
   });
 
+  const environment = (more: Record<string, string>) => ({
+    HOME: home,
+    XDG_CONFIG_HOME: join(home, 'config'),
+    ...(url === undefined ? {} : { DORMOUSE_URL: url }),
+    ...more,
+  });
+
   const program: Program = {
     home,
     credentials: join(home, 'config', 'dormouse', 'credentials.json'),
     start(args, { env = {}, argv = [MAIN] } = {}) {
       const child = spawn(process.execPath, [...argv, ...args], {
-        env: {
-          PATH: process.env['PATH'],
-          HOME: home,
-          XDG_CONFIG_HOME: join(home, 'config'),
-          ...COMPILE_CACHE,
-          ...(url === undefined ? {} : { DORMOUSE_URL: url }),
-          ...env,
-        },
+        env: { PATH: process.env['PATH'], ...COMPILE_CACHE, ...environment(env) },
       });
       running.add(child);
       return follow(child, () => running.delete(child));
     },
-    async run(args, { input = '', ...options } = {}) {
-      const { child, ended } = program.start(args, options);
+    async run(args, { input = '', env = {}, argv } = {}) {
+      if (argv === undefined) return runHere(args, environment(env), input);
+      const { child, ended } = program.start(args, { env, argv });
       child.stdin.end(input);
       return ended;
     },
