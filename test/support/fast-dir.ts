@@ -1,4 +1,4 @@
-import { statfs } from 'node:fs/promises';
+import { access, constants, statfs } from 'node:fs/promises';
 import { freemem, tmpdir } from 'node:os';
 
 const GIB = 2 ** 30;
@@ -8,6 +8,8 @@ export const ROOM_FOR_ENGINES = 8 * GIB;
 /** A folder in memory where there is so much room: what is synced to a disk waits for everybody else who does so. */
 export async function fastDir(room = 2 * GIB): Promise<string> {
   const memory = '/dev/shm';
-  const found = await statfs(memory).catch(() => undefined);
+  const found = await access(memory, constants.W_OK)
+    .then(() => statfs(memory))
+    .catch(() => undefined);
   return found && Math.min(found.bavail * found.bsize, freemem()) > room ? memory : tmpdir();
 }
