@@ -126,6 +126,16 @@ export async function listDueSchedules(db: Sql, at: number, limit: number): Prom
   return (await db.query<Stored>(sql, [at, limit])).map(asRow);
 }
 
+/** Schedules that are due later than `at`. */
+export async function listSchedulesAfter(db: Sql, at: number): Promise<ScheduleRow[]> {
+  return (await db.query<Stored>('SELECT * FROM "schedules" WHERE "nextRunAt" > $1', [at])).map(asRow);
+}
+
+/** Has it come due at another time, unless that was changed meanwhile. */
+export async function moveRun(tx: Tx, { id, nextRunAt: dueAt }: ScheduleRow, nextRunAt: number): Promise<void> {
+  await tx.run('UPDATE "schedules" SET "nextRunAt" = $1 WHERE "id" = $2 AND "nextRunAt" = $3', [nextRunAt, id, dueAt]);
+}
+
 /** When the next one is due; null where none is. */
 export async function nextScheduleAt(db: Sql): Promise<number | null> {
   const [row] = await db.query<{ at: number | string | null }>('SELECT MIN("nextRunAt") AS "at" FROM "schedules"');

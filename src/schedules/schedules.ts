@@ -5,7 +5,7 @@ import { createMutex } from '../kernel/mutex.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
-import { MINUTE_MS } from '../kernel/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { refusedAuthor, stopSchedule } from './authors.ts';
 import { nextRun } from './cron.ts';
@@ -17,6 +17,8 @@ import {
   endRun,
   getSchedule,
   listDueSchedules,
+  listSchedulesAfter,
+  moveRun,
   nextScheduleAt,
   skipRun,
   takeRun,
@@ -34,6 +36,10 @@ export interface SchedulesOptions {
 
 /** What is later than this is not run any more: at night somebody chose the hour. */
 const TOLERANCE_MS = MINUTE_MS;
+/** The longest timer. Setting the clock or suspending the machine moves the hour, but no timer. */
+const LOOK_MS = 10_000;
+/** A clock set back by less than this runs nothing a second time. */
+const SAME_RUN_MS = 3 * HOUR_MS;
 /** So many begin together; of the others, those due longest go first. */
 const TOGETHER = 16;
 const PATIENCE_MS = 10_000;
@@ -49,6 +55,8 @@ export class Schedules {
   readonly #withLock = createMutex();
   readonly #closing = new AbortController();
   #cancel = () => {};
+  /** The time of the last look. */
+  #seenAt = -Infinity;
 
   private constructor(options: SchedulesOptions) {
     this.#options = options;
@@ -58,6 +66,8 @@ export class Schedules {
   static async open(options: SchedulesOptions): Promise<Schedules> {
     const schedules = new Schedules(options);
     await options.store.write((tx) => endInterruptedRuns(tx, INTERRUPTED));
+    // What is due within a day comes due soon enough, even if the clock was wrong when that was stored.
+    await schedules.#bringForward(options.clock.now() + DAY_MS);
     schedules.changed();
     return schedules;
   }
@@ -102,17 +112,40 @@ export class Schedules {
 
   #wakeAt(at: number | null): void {
     this.#cancel();
+    const { clock } = this.#options;
     const isOver = at === null || this.#closing.signal.aborted;
-    this.#cancel = isOver ? () => {} : this.#options.clock.at(at, () => this.changed());
+    this.#cancel = isOver ? () => {} : clock.at(Math.min(at, clock.now() + LOOK_MS), () => this.#waited(at));
+  }
+
+  #waited(at: number): void {
+    const now = this.#options.clock.now();
+    if (now >= at || now < this.#seenAt) return this.changed();
+    this.#seenAt = now;
+    this.#wakeAt(at);
   }
 
   async #look(): Promise<void> {
     const { store, clock } = this.#options;
     if (this.#closing.signal.aborted) return;
+    const now = clock.now();
+    if (now < this.#seenAt) await this.#bringForward(now);
+    this.#seenAt = now;
     const due = await listDueSchedules(store, clock.now(), TOGETHER);
     await Promise.all(due.map((schedule) => this.#runDue(schedule)));
     if (due.length < TOGETHER) return this.#wakeAt(await nextScheduleAt(store));
     this.#wakeAt(clock.now());
+  }
+
+  /** Corrects times beyond `after` that were reckoned by a clock that ran ahead and was then set back. */
+  async #bringForward(after: number): Promise<void> {
+    const { store, clock } = this.#options;
+    const now = clock.now();
+    for (const schedule of await listSchedulesAfter(store, after)) {
+      const { cronExpr, lastRunAt, nextRunAt } = schedule;
+      const ranAt = lastRunAt ?? now;
+      const next = nextRun(cronExpr, ranAt > now && ranAt - now < SAME_RUN_MS ? ranAt : now);
+      if (next !== null && next < (nextRunAt ?? 0)) await store.write((tx) => moveRun(tx, schedule, next));
+    }
   }
 
   async #runDue(schedule: ScheduleRow): Promise<void> {
@@ -124,7 +157,9 @@ export class Schedules {
     const refused = await refusedAuthor(store, schedule);
     if (refused !== undefined) return store.write((tx) => stopSchedule(tx, schedule, refused, now));
     if (now - dueAt > TOLERANCE_MS) {
-      return skip(`Dormouse was not running at ${new Date(dueAt).toISOString()}, when it was due.`);
+      return skip(
+        `It was due at ${new Date(dueAt).toISOString()}. Dormouse was not running then, the machine was suspended, or its clock was set ahead.`,
+      );
     }
     if (!(await store.write((tx) => takeRun(tx, schedule, now, next)))) {
       return skip('The run before it had not ended.');

@@ -4,13 +4,14 @@ import type { Scope } from '../../src/http/scopes.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { nextRun } from '../../src/schedules/cron.ts';
-import { getSchedule, insertSchedule } from '../../src/schedules/rows.ts';
-import { Schedules } from '../../src/schedules/schedules.ts';
+import { type ScheduleRow, getSchedule, insertSchedule } from '../../src/schedules/rows.ts';
+import { type ScheduleAction, Schedules } from '../../src/schedules/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
-import { world } from '../support/world.ts';
+import { type World, world } from '../support/world.ts';
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 1_440 * MINUTE_MS;
 const PATH = '/v1/servers/abc/schedules';
 
 interface Shown {
@@ -30,6 +31,27 @@ async function shown({ ok }: Pick<ApiUnderTest, 'ok'>, id: string): Promise<Show
   const found = schedules.find((each) => each.id === id);
   if (found === undefined) throw new Error(`no schedule ${id}`);
   return found;
+}
+
+const everyKind = (acts: ScheduleAction) => ({ command: acts, start: acts, stop: acts, restart: acts, backup: acts });
+
+/** Stores a schedule of the server `abc` that has never run. */
+async function storeSchedule({ store, clock }: World, fields: Partial<ScheduleRow> & { cronExpr: string }) {
+  const createdAt = clock.now();
+  const nextRunAt = nextRun(fields.cronExpr, createdAt) ?? createdAt;
+  const kind = {
+    id: 'sch_1',
+    serverId: 'abc',
+    kind: 'start',
+    command: '',
+    enabled: true,
+    userId: '',
+    keyId: '',
+  } as const;
+  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null } as const;
+  const row = { ...kind, ...never, createdAt, nextRunAt, ...fields };
+  await store.write((tx) => insertSchedule(tx, row));
+  return row;
 }
 
 /** Moves on to a minute past the next full one, and waits until the schedule's run has ended. */
@@ -126,19 +148,7 @@ test('the end of a run that could not be stored is stored later, so that the sch
   const it = await world(t);
   const { store, clock } = it;
   await it.create('abc');
-  const at = clock.now();
-  const due = {
-    id: 'sch_1',
-    serverId: 'abc',
-    kind: 'start',
-    command: '',
-    cronExpr: '* * * * *',
-    enabled: true,
-  } as const;
-  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null, userId: '', keyId: '' } as const;
-  await store.write((tx) =>
-    insertSchedule(tx, { ...due, ...never, createdAt: at, nextRunAt: nextRun('* * * * *', at) }),
-  );
+  await storeSchedule(it, { cronExpr: '* * * * *' });
   let failing = false;
   let failed = 0;
   const write: typeof store.write = async (work) => {
@@ -152,7 +162,7 @@ test('the end of a run that could not be stored is stored later, so that the sch
     runs++;
     failing = runs === 1;
   };
-  const actions = { command: acts, start: acts, stop: acts, restart: acts, backup: acts };
+  const actions = everyKind(acts);
   const schedules = await Schedules.open({ store: flaky, clock, log: createLog({ level: 'silent' }), actions });
   t.teardown(() => schedules.close());
   await clock.advance(MINUTE_MS);
@@ -199,29 +209,73 @@ test('what came due while Dormouse was down is skipped with the reason, and goes
   t.is((await it.servers.get('abc'))?.state, 'hibernated');
 });
 
+test('a schedule runs at its hour on a machine that was suspended until shortly before', async (t) => {
+  const it = await world(t);
+  const { store, clock } = it;
+  await it.create('abc');
+  const { nextRunAt } = await storeSchedule(it, { cronExpr: '0 4 * * *' });
+  let looks = 0;
+  const query: typeof store.query = async (sql, values) => {
+    const rows = await store.query(sql, values);
+    if (sql.includes('MIN("nextRunAt")')) looks++;
+    return rows as never;
+  };
+  let runs = 0;
+  const options = { clock, log: createLog({ level: 'silent' }), actions: everyKind(async () => runs++) };
+  const schedules = await Schedules.open({ ...options, store: Object.create(store, { query: { value: query } }) });
+  t.teardown(() => schedules.close());
+  await it.until(() => looks > 0);
+  await clock.set(nextRunAt! - 20_000);
+  await clock.advance(50_000);
+  await it.until(() => runs > 0);
+  t.is(runs, 1);
+});
+
+test('a schedule runs at its hour again after the clock was a year ahead, and once where it was minutes ahead', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const truth = it.clock.now();
+  await it.clock.set(truth + 365 * DAY_MS);
+  const { id, nextRunAt } = await make(it, 'start', '0 4 * * *');
+  await it.clock.set(Date.parse(nextRunAt) - MINUTE_MS);
+  t.is((await minute(it, id)).lastStatus, 'ok');
+  const ahead = Date.parse((await shown(it, id)).nextRunAt);
+  await it.clock.set(it.clock.now() - 5 * MINUTE_MS);
+  await it.clock.advance(10 * MINUTE_MS);
+  t.is(Date.parse((await shown(it, id)).nextRunAt), ahead, 'not the same hour again');
+
+  await it.clock.set(truth);
+  const isSoon = (at: string) => Date.parse(at) - truth <= DAY_MS;
+  await it.passUntil(async () => isSoon((await shown(it, id)).nextRunAt), 10_000);
+  const { nextRunAt: soon } = await shown(it, id);
+  await it.clock.set(Date.parse(soon) - MINUTE_MS);
+  await it.passUntil(async () => isSoon((await shown(it, id)).lastRunAt), 10_000);
+});
+
+test('a schedule stored under a clock a year ahead comes due by the right one after a restart', async (t) => {
+  const it = await world(t);
+  const { store, clock } = it;
+  await it.create('abc');
+  const cronExpr = '0 4 * * *';
+  await storeSchedule(it, { cronExpr, nextRunAt: nextRun(cronExpr, clock.now() + 365 * DAY_MS)! });
+  const actions = everyKind(async () => t.fail());
+  const schedules = await Schedules.open({ store, clock, log: createLog({ level: 'silent' }), actions });
+  t.teardown(() => schedules.close());
+  t.is((await getSchedule(store, 'abc', 'sch_1'))?.nextRunAt, nextRun(cronExpr, clock.now()));
+});
+
 test('a run is taken once, and one that a crash interrupted is said to be so, not run again', async (t) => {
   const it = await world(t);
   const { store, clock } = it;
   await it.create('abc');
-  const due = {
-    id: 'sch_1',
-    serverId: 'abc',
-    kind: 'backup',
-    command: '',
-    cronExpr: '* * * * *',
-    enabled: true,
-  } as const;
-  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null, userId: '', keyId: '' } as const;
-  const at = clock.now();
-  const row = { ...due, ...never, createdAt: at, nextRunAt: nextRun('* * * * *', at) };
-  await store.write((tx) => insertSchedule(tx, row));
+  const row = await storeSchedule(it, { kind: 'backup', cronExpr: '* * * * *' });
   const kept = async () => (await getSchedule(store, 'abc', 'sch_1')) ?? row;
   let begun = 0;
   const hangs = async (): Promise<never> => {
     begun++;
     return new Promise(() => {});
   };
-  const actions = { command: hangs, start: hangs, stop: hangs, restart: hangs, backup: hangs };
+  const actions = everyKind(hangs);
   const options = { store, clock, log: createLog({ level: 'silent' }), actions };
   // Two that look at the same store, as no two ever should.
   const twins = [await Schedules.open(options), await Schedules.open(options)];
