@@ -41,6 +41,8 @@ export interface LiveActor<T extends ActorTypes> {
   /** How many decide about it right now: it stays for them. */
   users: number;
   usedAt: number;
+  /** The creation of its row, until the write of its first step takes it over. */
+  creation?: StoredStep<T> | undefined;
   /** What the event being given implies, until the write that stores it takes it over. */
   implied: ((tx: Tx, snapshot: T['snapshot']) => Promise<void>) | undefined;
 }

@@ -2,6 +2,7 @@ import type { AnyMachineSnapshot, EventObject, InspectionEvent } from 'xstate';
 import { type Cache, createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
+import { StatusError } from '../kernel/status.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type ActorKind, type ActorTypes, type LiveActor, Outdated, type StoredStep } from './actor-kind.ts';
 import { type StepFeed, createStepFeed } from './machine-step.ts';
@@ -107,6 +108,25 @@ export class DurableActors<T extends ActorTypes> {
       this.#write(live, this.#step(live, live.snapshot, event) ?? { save: async () => {} });
     await live.stored;
     return value;
+  }
+
+  /**
+   * Makes one whose life begins with an event: `creation`, which inserts its row, and the step that the event leads to are one
+   * write. `allow` runs in the turn of the event. Resolves with the state it begins in; undefined if the id is taken.
+   */
+  async make(
+    row: T['row'],
+    event: T['event'],
+    { creation, allow }: { creation: StoredStep<T>; allow: () => void },
+  ): Promise<T['now'] | undefined> {
+    if ((await this.#load(row.id)) !== undefined || this.#live.has(row.id)) return undefined;
+    allow();
+    const live = this.#revive(row);
+    live.creation = creation;
+    const given = this.give(live, event);
+    const now = this.show(live);
+    await given;
+    return now;
   }
 
   /** Resolves once all that it shows is stored. Outdated where it is not, or where it has moved on meanwhile. */
@@ -233,7 +253,8 @@ export class DurableActors<T extends ActorTypes> {
       loading.isOutdated = false;
       row = await this.#kind.read(id);
     } while (loading.isOutdated);
-    return row === undefined || this.#closed ? undefined : this.#revive(row);
+    // One that is being made has its actor before its row can be read.
+    return this.#live.get(id) ?? (row === undefined || this.#closed ? undefined : this.#revive(row));
   }
 
   #revive(row: T['row']): LiveActor<T> {
@@ -276,12 +297,14 @@ export class DurableActors<T extends ActorTypes> {
   }
 
   #write(live: LiveActor<T>, { fields, save, told }: StoredStep<T>): void {
-    const { snapshot, implied } = live;
+    const { snapshot, implied, creation } = live;
     live.implied = undefined;
+    live.creation = undefined;
     live.row = { ...live.row, ...fields };
     const write = this.#store.write(async (tx) => {
       if (live.phase !== 'storing') throw new Outdated('a change before this one could not be stored');
       try {
+        await creation?.save(tx);
         await save(tx);
         await implied?.(tx, snapshot);
       } catch (error) {
@@ -293,7 +316,7 @@ export class DurableActors<T extends ActorTypes> {
     begin(live, write);
     write.then(
       () => {
-        if (told !== undefined) this.feed.tell(told);
+        for (const each of [creation?.told, told]) if (each !== undefined) this.feed.tell(each);
         this.#settle(live, write);
       },
       (error: unknown) => this.#undo(live, error, 'a change could not be stored; going back to the stored state'),
@@ -346,7 +369,8 @@ export class DurableActors<T extends ActorTypes> {
     // An actor that is only kept for a while does nothing by itself: whoever asks for it next reads it back.
     if (this.#closed || this.#kind.keep !== undefined) return;
     const { id } = live.row;
-    this.#log.error({ [this.#kind.name]: id, err: error }, what);
+    const isTaken = error instanceof StatusError && error.code === 'ALREADY_EXISTS';
+    if (!isTaken) this.#log.error({ [this.#kind.name]: id, err: error }, what);
     this.#undone.add(id);
     this.#readBack(id);
   }

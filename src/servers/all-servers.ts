@@ -1,11 +1,13 @@
 import type { Cause } from '../../machines/server-types.ts';
+import type { MachineStep } from '../actors/machine-step.ts';
 import { recordStep } from '../people/audit/audit.ts';
+import type { Tx } from '../store/store.ts';
 import { type ServerActors, changeRow, createServerActors } from './actors.ts';
 import { createServerCommands } from './commands.ts';
 import { dormant, untouched } from './dormant.ts';
 import { inMachineTime } from './machine-time.ts';
 import { createServerReading } from './reading.ts';
-import { type ServerRow, countServersOfAccount, insertServer, listServersById } from './rows.ts';
+import { type ServerRow, countServersOfAccount, insertServer, listServersById, serverExists } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 import type { ServerParts, Servers, ServersOptions } from './servers.ts';
 import { listServersNotAtRest } from './transition-rows.ts';
@@ -18,7 +20,7 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
   const actors = createServerActors({ ...options, audit, parts: parts.get });
   const wakeChecks = createWakeChecks();
   const commands = createServerCommands({ store, clock, steady, actors, wakeChecks, onRefusal });
-  const creation = { store, clock, limits, audit, actors, wakeChecks, send: commands.send };
+  const creation = { store, steady, limits, audit, actors, wakeChecks };
   const { listByAccount, pagesByAccount, inspect, until } = createServerReading({ store, clock, steady, actors, get });
 
   async function get(id: string): Promise<ServerNow | undefined> {
@@ -68,34 +70,41 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
   };
 }
 
-interface CreateOptions extends Required<Pick<ServersOptions, 'store' | 'clock' | 'limits' | 'audit'>> {
+interface CreateOptions extends Required<Pick<ServersOptions, 'store' | 'steady' | 'limits' | 'audit'>> {
   actors: ServerActors;
   wakeChecks: Pick<WakeChecks, 'before'>;
-  send: Servers['send'];
 }
 
-/** Stores a server, tells of it, and has its mod pack installed; see `Servers`. */
+/** Stores a server; one with a mod pack begins its life with the installation. See `Servers`. */
 async function createServer(options: CreateOptions, row: ServerRow, cause: Cause): Promise<ServerNow> {
-  const { store, clock, limits, audit, actors, wakeChecks, send } = options;
+  const { store, steady, limits, audit, actors, wakeChecks } = options;
   const stored = { ...row, snapshot: JSON.stringify(untouched(row, limits, cause)), state: 'hibernated' };
-  const withPack = row.modpackPlatform !== '';
-  if (withPack) for (const check of wakeChecks.before('CREATE', 'hibernated')) (await check(row))(dormant(stored));
-  await store.write(async (tx) => {
-    await insertServer(tx, stored);
-    await audit(tx, stored, { at: row.createdAt, event: 'CREATE', from: '', to: stored.state, cause });
-  });
   const now = dormant(stored);
-  actors.announce(row.id, now);
-  const step = { id: row.id, kind: 'server', at: row.createdAt, event: 'CREATE', cause } as const;
-  actors.feed.tell(() => ({ ...step, from: '', to: now.state, fromPath: '', toPath: now.state }));
-  if (!withPack) return now;
-  try {
-    return await send(row.id, { type: 'REINSTALL', at: row.createdAt, cause });
-  } catch (error) {
-    // The last place was taken while it was stored.
-    await send(row.id, { type: 'DELETE', at: clock.now(), cause });
-    throw error;
+  const { id, createdAt: at } = row;
+  const creation = {
+    save: async (tx: Tx) => {
+      await insertServer(tx, stored);
+      await audit(tx, stored, { at, event: 'CREATE', from: '', to: stored.state, cause });
+    },
+    told: (): MachineStep => {
+      const paths = { from: '', to: now.state, fromPath: '', toPath: now.state };
+      return { id, kind: 'server', at, event: 'CREATE', cause, ...paths };
+    },
+  };
+  if (row.modpackPlatform === '') {
+    await store.write(creation.save);
+    actors.announce(id, now);
+    actors.feed.tell(creation.told);
+    return now;
   }
+  const checks = await Promise.all(wakeChecks.before('CREATE', 'hibernated').map((check) => check(row)));
+  const allow = () => {
+    for (const check of checks) check(now);
+  };
+  const event = inMachineTime({ type: 'REINSTALL' as const, at, cause }, steady);
+  const made = await actors.make(stored, event, { creation, allow });
+  if (made === undefined) throw serverExists(row);
+  return made;
 }
 
 /** What is provided once, after the rooms that it is made of are open. */

@@ -1,17 +1,18 @@
 import test from 'ava';
 import type { ServerState } from '../../machines/server-types.ts';
+import { StatusError } from '../../src/kernel/status.ts';
 import type { Store } from '../../src/store/store.ts';
 import { KEY, type World, world } from '../support/world.ts';
 import { codeOf, running } from './servers-parts.ts';
 
 /** A store whose writes can be held back or made to fail, its readings too. */
 function stoppable(base: Store) {
-  const state = { hold: Promise.resolve(), fail: false, unreadable: false };
+  const state = { hold: Promise.resolve(), fail: false, failAfter: Infinity, unreadable: false };
   const store: Store = {
     ...base,
     write: async (work) => {
       await state.hold;
-      if (state.fail) throw new Error('disk full');
+      if (state.fail || state.failAfter-- <= 0) throw new Error('disk full');
       return base.write(work);
     },
     query: async (sql, parameters) => {
@@ -68,6 +69,48 @@ test('what could not be stored has not happened', async (t) => {
   t.deepEqual(w.engine.boots, []);
   await w.command('lobby', 'START');
   await w.reach('lobby', 'running');
+});
+
+for (const writes of [0, 1]) {
+  test(`killed after ${writes} of the writes of a creation: no server is left whose mod pack is never installed`, async (t) => {
+    let database!: ReturnType<typeof stoppable>['state'];
+    const w = await world(t, {
+      store: (base) => {
+        const { store, state } = stoppable(base);
+        database = state;
+        return store;
+      },
+    });
+    database.failAfter = writes;
+    const pack = { modpackPlatform: 'modrinth', modpackRef: 'AANobbMI', modpackVersion: 'abcdefgh', type: 'fabric' };
+    w.engine.script('lobby', { exitCode: 0 });
+    await w.create('lobby', pack).catch(() => {});
+    database.failAfter = Infinity;
+    await w.killAndRestart();
+    const now = await w.servers.get('lobby');
+    t.is(now?.state, writes === 0 ? undefined : 'installing');
+    if (now !== undefined) await w.reach('lobby', 'hibernated');
+  });
+}
+
+test('a server with a mod pack that is refused, by its name or by a rule, leaves nothing behind', async (t) => {
+  const w = await world(t);
+  const pack = { modpackPlatform: 'modrinth', modpackRef: 'AANobbMI', modpackVersion: 'abcdefgh', type: 'fabric' };
+  await w.create('lobby');
+  const told: [string, ServerState | undefined][] = [];
+  t.teardown(w.servers.observe((id, now) => void told.push([id, now?.state])));
+  t.is(codeOf(await t.throwsAsync(w.create('lobby', pack))), 'ALREADY_EXISTS SERVER_EXISTS');
+  t.deepEqual(told, []);
+  t.is(codeOf(await t.throwsAsync(w.create('other', { ...pack, hostname: 'lobby' }))), 'ALREADY_EXISTS SERVER_EXISTS');
+  await w.clock.advance(2_000);
+  await w.until(() => told.at(-1)?.[1] === undefined);
+  const refusal = async () => () => {
+    throw new StatusError('RESOURCE_EXHAUSTED', 'NODE_CAPACITY', 'There is no room.');
+  };
+  t.teardown(w.servers.checkWakes(refusal, ['CREATE']));
+  t.is(codeOf(await t.throwsAsync(w.create('third', pack))), 'RESOURCE_EXHAUSTED NODE_CAPACITY');
+  t.deepEqual(await w.store.query('SELECT "id" FROM "servers"'), [{ id: 'lobby' }]);
+  t.is((await w.servers.get('lobby'))?.state, 'hibernated');
 });
 
 test('a command behind one whose write is refused, in the same commit, has not happened either', async (t) => {
