@@ -21,13 +21,14 @@ import {
   writeOff,
 } from './awake-session-rows.ts';
 import type { AwakeSessions } from './awake-sessions.ts';
+import { keepOffset } from './steady-clock.ts';
 import { chargeNext, purgeTicks } from './tick-rows.ts';
 import { GAP_MS, type RecordWriteOff, SILENT, recordWriteOff } from './write-off.ts';
 
 export interface MeterOptions {
   store: Store;
   clock: Clock;
-  steady: Pick<SteadyClock, 'now' | 'ofPast'>;
+  steady: Pick<SteadyClock, 'now' | 'ofPast' | 'offsetMs'>;
   engine: Pick<Engine, 'list' | 'inspect' | 'nodes'>;
   servers: Pick<LiveServers, 'live'>;
   sessions: AwakeSessions;
@@ -67,6 +68,8 @@ export class Meter {
   #cancel = () => {};
   #closed = false;
   #rounds = 0;
+  /** The offset of the wall that is stored; undefined before the first round. */
+  #keptOffset: number | undefined;
   /** Games that did not answer at the last round, and since when. */
   #wasSilent: ReadonlyMap<string, number> = new Map();
 
@@ -119,13 +122,16 @@ export class Meter {
     const gap = until - this.#provenAt > GAP_MS;
     const doubts = up && gap ? await this.#doubtful(up, until) : [];
     const silent = new Map([...lost, ...this.#sinceIn(until, ({ context }) => context.live.silentSince)]);
+    const offset = steady.offsetMs();
     let unpaid = await store.write(async (tx) => {
+      if (offset !== this.#keptOffset) await keepOffset(tx, offset);
       if (up && gap) await this.#bridge(tx, doubts, until);
       else if (up) await proveAwakeSessions(tx, until, [...missing, ...silent.keys()]);
       if (up && !gap) await this.#leaveOut(tx, silent, until);
       await this.#tellRecovered(tx, silent, until);
       return await this.#charge(tx);
     });
+    this.#keptOffset = offset;
     if (up) this.#provenAt = until;
     this.#wasSilent = silent;
     while (unpaid === undefined) {

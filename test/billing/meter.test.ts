@@ -104,6 +104,26 @@ for (const boot of ['this boot', '']) {
   });
 }
 
+test('an hour by which the clock was set ahead is not charged when another machine takes over', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.minutes(3);
+  await it.setClock(3_600_000);
+  await it.minutes(2);
+  await it.restartMeter(60_000, 'another machine');
+  await it.minutes(2);
+  t.is(CREDIT - (await it.balance()), cost(8));
+  await it.setClock(-3_600_000);
+  await it.minutes(1);
+  await it.restartMeter(60_000, 'a third one');
+  await it.minutes(2);
+  const charged = CREDIT - (await it.balance());
+  t.true(
+    charged >= cost(11) && charged <= cost(12),
+    `${charged} for the 12 minutes, of which one was seen by no machine`,
+  );
+});
+
 for (const seed of [1, 2, 7, 8]) {
   test(`B-02: whatever happens while the clock is set back again and again, what ran is charged (seed ${seed})`, async (t) => {
     const it = await metered(t);

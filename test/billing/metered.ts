@@ -43,8 +43,8 @@ export interface Metered extends Omit<World, 'servers'> {
   unprovenMs(): number;
   /** The process dies and comes back after so long; games ran on. */
   restart(awayMs?: number): Promise<void>;
-  /** The meter alone stops and starts again. */
-  restartMeter(awayMs?: number): Promise<void>;
+  /** The meter alone stops and starts again, in this boot or another one. */
+  restartMeter(awayMs?: number, inBoot?: string): Promise<void>;
 }
 
 export async function metered(
@@ -90,9 +90,9 @@ export async function metered(
   await store.write((tx) => openWallet(tx, ACCOUNT, clock.now(), creditMicros));
   t.teardown(() => meter.close());
 
-  async function startAll(): Promise<Pick<Meter, keyof Meter>> {
+  async function startAll(epoch = boot): Promise<Pick<Meter, keyof Meter>> {
     const monotonicMs = () => clock.now() - setBy;
-    const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: boot });
+    const steady = await openSteadyClock(store, { clock, monotonicMs, epoch });
     const record = (tx: Tx, entry: AuditEntry) => recordAudit(tx, { userId: '', through: 'system' }, entry);
     sessions = new AwakeSessions({ clock, steady, prices, record });
     const rconPassword = () => 'secret';
@@ -181,11 +181,11 @@ export async function metered(
       watch();
       meter = await startAll();
     },
-    async restartMeter(awayMs = 0) {
+    async restartMeter(awayMs = 0, inBoot = boot) {
       unproven += awayMs * since.size;
       await meter.close();
       await clock.advance(awayMs);
-      meter = await startAll();
+      meter = await startAll(inBoot);
     },
   };
 }
