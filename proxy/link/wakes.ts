@@ -19,14 +19,12 @@ interface WaitingWake {
   place: number | null;
   /** Epoch ms. */
   askedAt: number;
-  /** Epoch ms; set when the service is first missed. */
-  patientUntil: number | undefined;
   /** Ends the patience, which runs while the service is away. */
   cancel: (() => void) | undefined;
   settle(outcome: Address | Error): void;
 }
 
-/** How long a player waits for a service that is away. */
+/** How long a player waits for a service that is away, each time that it is. */
 const PATIENCE_MS = 10 * 60_000;
 
 /** The wakes that players of this proxy wait for, over as many connections to the service as that takes. */
@@ -60,7 +58,6 @@ export class Wakes {
         inLine,
         place: null,
         askedAt: now() - (inLine?.waitedMs ?? 0),
-        patientUntil: undefined,
         cancel: undefined,
         settle: (outcome) => {
           wake.cancel?.();
@@ -106,10 +103,7 @@ export class Wakes {
   }
 
   #beginPatience(wake: WaitingWake): void {
-    const { now, after } = this.#options;
-    wake.patientUntil ??= now() + PATIENCE_MS;
-    const giveUp = (): void => wake.settle(new JoinRefused(TEXTS.away));
-    wake.cancel ??= after(Math.max(0, wake.patientUntil - now()), giveUp);
+    wake.cancel ??= this.#options.after(PATIENCE_MS, () => wake.settle(new JoinRefused(TEXTS.away)));
     if (wake.place !== null) tell(wake, 0);
   }
 }

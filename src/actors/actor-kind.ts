@@ -47,6 +47,15 @@ export interface LiveActor<T extends ActorTypes> {
   implied: ((tx: Tx, snapshot: T['snapshot']) => Promise<void>) | undefined;
 }
 
+/** Throws Outdated if the actor has changed since it was looked at. */
+export function requireSame<T extends ActorTypes>(
+  live: LiveActor<T>,
+  was: Pick<LiveActor<T>, 'stored' | 'snapshot'>,
+): void {
+  if (live.phase === 'gone' || live.stored !== was.stored || live.snapshot !== was.snapshot)
+    throw new Outdated('the actor is not where it was');
+}
+
 /** One step of one actor, to be stored. */
 export interface TakenStep<T extends ActorTypes> {
   row: T['row'];

@@ -4,7 +4,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { type ActorKind, type ActorTypes, type LiveActor, Outdated, type StoredStep } from './actor-kind.ts';
+import { type ActorKind, type ActorTypes, type LiveActor, Outdated, type StoredStep, requireSame } from './actor-kind.ts';
 import { type StepFeed, createStepFeed } from './machine-step.ts';
 
 export interface DurableActorsOptions<T extends ActorTypes> {
@@ -37,10 +37,9 @@ const READ_BACK_MS = 1_000;
  *    `committed`, the feed is told.
  * 5. Passivation: an actor that invokes nothing, of which all is stored and about which nobody decides, goes.
  *
- * A write fails: its step and all behind it have never happened. Their givers are told, the actor is stopped and with it the
- * effects, none of which had begun; a second later the row is read back and observers are shown what is. The process dies
- * before the commit: the same, but for the telling. It dies after: the restored actor starts the effects. It dies while an
- * effect runs, or before the effect's result is stored: the effect runs again, so each means "make it so".
+ * A failed write undoes its step and all behind it: their callers get the error, the actor stops with its effects, none of
+ * which had begun, and a second later the row is read back. A process that dies before the commit leaves the same. If it dies
+ * later, the restored actor starts the effects, perhaps again: so each means "make it so".
  */
 export class DurableActors<T extends ActorTypes> {
   /** Every step, once it is stored. */
@@ -388,15 +387,6 @@ export class DurableActors<T extends ActorTypes> {
       );
     });
   }
-}
-
-/** Throws Outdated if the actor has changed since it was looked at. */
-export function requireSame<T extends ActorTypes>(
-  live: LiveActor<T>,
-  was: Pick<LiveActor<T>, 'stored' | 'snapshot'>,
-): void {
-  if (live.phase === 'gone' || live.stored !== was.stored || live.snapshot !== was.snapshot)
-    throw new Outdated('the actor is not where it was');
 }
 
 function begin<T extends ActorTypes>(live: LiveActor<T>, write: Promise<unknown>): void {

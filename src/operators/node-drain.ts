@@ -4,7 +4,7 @@ import { regionState, regionsOf } from '../engines/regions.ts';
 import { StatusError } from '../kernel/status.ts';
 import { WAKES_AND_INSTALLS, type WakeCheck, type WakeRule } from '../servers/wake-checks.ts';
 import { deleteMeta, getMeta, setMeta } from '../store/meta.ts';
-import type { Store, Tx } from '../store/store.ts';
+import type { Sql, Store, Tx } from '../store/store.ts';
 
 /** Why and since when a node takes no new starts. */
 export interface Drained {
@@ -76,7 +76,8 @@ async function openDrainOfNodes({
   nodes,
   settings,
 }: NodeDrainOptions & { nodes: EngineNodes }): Promise<NodeDrain> {
-  let drains = JSON.parse((await getMeta(store, KEY_OF_NODES)) ?? '{}') as Record<string, Drained>;
+  const read = async (db: Sql) => JSON.parse((await getMeta(db, KEY_OF_NODES)) ?? '{}') as Record<string, Drained>;
+  let drains = await read(store);
 
   function reasonIn(region: string): string {
     const drained = nodes.list().filter((node) => node.region === region && node.drained);
@@ -108,15 +109,15 @@ async function openDrainOfNodes({
     },
     of: (nodeId = '') => drains[nodeId],
     async set(nodeId = '', drained, also) {
-      const { [nodeId]: _, ...others } = drains;
-      const known = new Set(nodes.list().map(({ id }) => id));
-      const kept = Object.fromEntries(Object.entries(others).filter(([id]) => known.has(id)));
-      const next = drained === undefined ? kept : { ...kept, [nodeId]: drained };
-      await store.write(async (tx) => {
+      drains = await store.write(async (tx) => {
+        const { [nodeId]: _, ...others } = await read(tx);
+        const known = new Set(nodes.list().map(({ id }) => id));
+        const kept = Object.fromEntries(Object.entries(others).filter(([id]) => known.has(id)));
+        const next = drained === undefined ? kept : { ...kept, [nodeId]: drained };
         await setMeta(tx, KEY_OF_NODES, JSON.stringify(next));
         await also(tx);
+        return next;
       });
-      drains = next;
       await nodes.setStarts(nodeId, drained === undefined);
     },
   };

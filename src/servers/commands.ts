@@ -1,6 +1,6 @@
 import type { ServerCommand } from '../../machines/server-types.ts';
 import { type ServerSnapshot, serverState } from '../../machines/server.ts';
-import { requireSame } from '../actors/durable-actors.ts';
+import { requireSame } from '../actors/actor-kind.ts';
 import { StatusError } from '../kernel/status.ts';
 import { serverNotFound } from '../people/members/owned-servers.ts';
 import { type ServerActors, changeRow } from './actors.ts';

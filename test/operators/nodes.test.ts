@@ -126,6 +126,21 @@ test('a drained node starts nothing new: others do, until all of a region are dr
   ]);
 });
 
+test('two nodes that are drained in the same instant each keep their own reason', async (t) => {
+  const it = await site(t);
+  const drains = [
+    it.operate('nodes:drain', { node: 'one', reason: 'new disks' }),
+    it.operate('nodes:drain', { node: 'two', reason: 'new memory' }),
+  ];
+  for (const { status } of await Promise.all(drains)) t.is(status, 200);
+  const reasons = listed((await it.operate('nodes')).json).map((node) => [node['node'], node['drainReason']]);
+  t.deepEqual(reasons, [
+    ['far', ''],
+    ['one', 'new disks'],
+    ['two', 'new memory'],
+  ]);
+});
+
 test('an operator says in which region a node stands: servers of it start there from then on', async (t) => {
   const it = await site(t);
   await it.create('far', { region: 'eu' });
