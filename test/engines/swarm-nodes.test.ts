@@ -104,6 +104,21 @@ test('a fence is about the tasks that were there, by nobody’s clock', async (t
   t.is(nodes.list()[0]?.games, 1);
 });
 
+test('a node that is silent for seconds does not count as off because a clock was set ahead', async (t) => {
+  const swarm = standIn();
+  let passedMs = 0;
+  const nodes = await opened({ ...swarm, lostAfterMs: 1, countMs: () => passedMs });
+  await nodes.look();
+  const begunAt = Date.now();
+  while (Date.now() - begunAt < 2) await new Promise((resolve) => setImmediate(resolve));
+  t.false(await nodes.look());
+  t.is(nodes.offAt(swarm.tasks[0]!), undefined);
+  t.is(nodes.list()[0]?.games, 1);
+  passedMs = 1;
+  t.true(await nodes.look());
+  t.not(nodes.offAt(swarm.tasks[0]!), undefined);
+});
+
 test('what still runs on a node that comes back from a fence is a stray, and never taken to be off', async (t) => {
   const swarm = standIn();
   const stored: NodeNotes[] = [{}];

@@ -46,8 +46,8 @@ export function dockerContainers({ docker, home, network, ensureImage, beforeDis
   async function discard(id: string): Promise<void> {
     // 409: it is being removed already.
     await unless([404, 409], within(CALL_MS, docker.getContainer(id).remove({ force: true, v: true })));
-    const deadline = Date.now() + CALL_MS;
-    while ((await inspect(id)) && Date.now() < deadline) await sleep(50);
+    const deadline = performance.now() + CALL_MS;
+    while ((await inspect(id)) && performance.now() < deadline) await sleep(50);
   }
 
   /** False where another instance has just made one, or an earlier one is not quite gone. */

@@ -51,7 +51,7 @@ export function createAdmission({
     { ID: id, Description: { Hostname: name } }: NodeInfo,
     trouble: string | undefined,
   ): Promise<void> {
-    checked.set(id, trouble === undefined ? Infinity : Date.now());
+    checked.set(id, trouble === undefined ? Infinity : performance.now());
     if (trouble === undefined) unshared.delete(id);
     else {
       unshared.set(id, trouble);
@@ -68,7 +68,8 @@ export function createAdmission({
       const free = nodes.filter((node) => !isKeptFree(node));
       // Swarm starts no check on a node that is drained.
       const due = free.filter(
-        ({ ID: id, Spec }) => Spec.Availability === 'active' && Date.now() - (checked.get(id) ?? 0) > RECHECK_MS,
+        ({ ID: id, Spec }) =>
+          Spec.Availability === 'active' && performance.now() - (checked.get(id) ?? -Infinity) > RECHECK_MS,
       );
       const asked = which === 'all' ? due : due.filter((node) => !isLabelled(node));
       if (checking || asked.length === 0) return;

@@ -71,7 +71,7 @@ export function swarmAgents(options: AgentsOptions): Agents {
   const tls = preShared(secret);
   const engines = new Map<string, Docker>();
 
-  const addresses = () => listed.get('', Date.now(), () => list());
+  const addresses = () => listed.get('', performance.now(), () => list());
 
   async function list(): Promise<Map<string, Address>> {
     const overlay = (await networks.ensure())?.nodes;

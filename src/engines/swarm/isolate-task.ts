@@ -27,7 +27,7 @@ export async function isolateTask(
 ): Promise<void> {
   const container = containerOf(task);
   if (container === undefined || task.NodeID === undefined || isOver(task)) return;
-  const deadline = Date.now() + agentMs;
+  const deadline = performance.now() + agentMs;
   for (;;) {
     try {
       return await agents.isolate(task.NodeID, container);
@@ -35,7 +35,7 @@ export async function isolateTask(
       const now = await manager.task(task.ID);
       if (now === undefined || isOver(now)) return;
       if (error instanceof NotIsolatedError) throw notApart(node, error.message, error);
-      if (Date.now() > deadline) throw notApart(node, 'what the service runs there does not answer', error);
+      if (performance.now() > deadline) throw notApart(node, 'what the service runs there does not answer', error);
       await sleep(PAUSE_MS);
     }
   }

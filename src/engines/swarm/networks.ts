@@ -78,7 +78,7 @@ export function swarmNetworks(docker: Docker, manager: Manager, name: string | u
   return {
     ensure,
     async peers() {
-      const others = await peers.get('', Date.now(), () => ofTasks());
+      const others = await peers.get('', performance.now(), () => ofTasks());
       return [...new Set([...ownAddresses(), ...others])];
     },
   };

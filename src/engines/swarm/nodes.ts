@@ -20,6 +20,8 @@ export interface SwarmNodesOptions {
   fenceNode?: FenceNode | undefined;
   /** A node that has been down for so long counts as off; 0: never. */
   lostAfterMs: number;
+  /** Counts ms, whatever the machine's clock is set to. Default: `performance.now`. */
+  countMs?: () => number;
   log: Logger;
 }
 
@@ -60,6 +62,7 @@ const FENCE_EVERY_MS = 10_000;
  */
 export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmNodes> {
   const { manager, installation, region, notes, checkFiles, fenceNode, lostAfterMs, log } = options;
+  const { countMs = () => performance.now() } = options;
   const fences = await openFences({ notes, log });
   const admission = createAdmission({ manager, installation, checkFiles, log });
   let nodes = new Map<string, NodeInfo>();
@@ -67,7 +70,8 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
   let isNews = false;
   /** What `list` and `whereIs` say; made anew when they are asked after something has changed. */
   let seen: Seen | undefined;
-  const downSince = new Map<string, number>();
+  /** Since when nodes do not answer: epoch ms, and by the count of time. */
+  const downSince = new Map<string, { at: number; countedMs: number }>();
   const lastTry = new Map<string, number>();
   /** Fencing commands that run, by node. */
   const fencing = new Map<string, AbortController>();
@@ -125,21 +129,21 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
     }
     // A manager that has just begun has not heard of its nodes yet.
     if (nodes.get(id)?.Status.State === 'unknown') return;
-    const since = downSince.get(id) ?? Date.now();
+    const since = downSince.get(id) ?? { at: Date.now(), countedMs: countMs() };
     const games = lostOn(id).length;
     if (!downSince.has(id))
       log.error({ node: nodeName(id), games }, 'a node does not answer; its games wait until it is surely off');
     downSince.set(id, since);
     if (games === 0) return;
-    if (lostAfterMs > 0 && Date.now() - since >= lostAfterMs) await fence(id, 'SWARM_LOST_AFTER_S has passed');
+    if (lostAfterMs > 0 && countMs() - since.countedMs >= lostAfterMs) await fence(id, 'SWARM_LOST_AFTER_S has passed');
     else void command(id);
   }
 
   async function command(id: string): Promise<void> {
-    if (!fenceNode || fencing.has(id) || Date.now() - (lastTry.get(id) ?? 0) < FENCE_EVERY_MS) return;
+    if (!fenceNode || fencing.has(id) || countMs() - (lastTry.get(id) ?? -Infinity) < FENCE_EVERY_MS) return;
     const back = new AbortController();
     fencing.set(id, back);
-    lastTry.set(id, Date.now());
+    lastTry.set(id, countMs());
     try {
       const { name, address } = fences.known(id) ?? { name: '', address: '' };
       if (name === '')
@@ -199,7 +203,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
       ramMb: Math.floor((node?.Description.Resources.MemoryBytes ?? 0) / MIB),
       usedRamMb: Math.ceil(bytes / MIB),
       games: ours.length,
-      waitsSince: lostOn(id).length > 0 ? (downSince.get(id) ?? null) : null,
+      waitsSince: lostOn(id).length > 0 ? (downSince.get(id)?.at ?? null) : null,
       fencedAt: isReady(id) || lostOn(id).length > 0 ? null : fences.fencedAt(id),
     };
   }

@@ -95,10 +95,11 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
 
   /** The task once it runs, or has run. Its service is then bound to the node it came to. */
   async function up({ service, task: first }: Found, signal: AbortSignal): Promise<Task> {
-    const deadline = Date.now() + UNPLACED_MS;
+    const deadline = performance.now() + UNPLACED_MS;
     for (let task = first; task !== undefined; task = await manager.task(task.ID)) {
       signal.throwIfAborted();
-      const refused = refusedTask(task, nodes.nameOf(task)) ?? (Date.now() > deadline ? unplaced(task) : undefined);
+      const refused =
+        refusedTask(task, nodes.nameOf(task)) ?? (performance.now() > deadline ? unplaced(task) : undefined);
       if (refused) {
         await discard({ service, task });
         throw refused;

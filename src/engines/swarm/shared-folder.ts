@@ -76,13 +76,13 @@ async function endings(
   name: string,
   nodeIds: readonly string[],
 ): Promise<{ ended: Map<string, Task>; present: string[] }> {
-  const deadline = Date.now() + CHECK_MS;
+  const deadline = performance.now() + CHECK_MS;
   for (;;) {
     const tasks = await manager.tasksOf(name);
     const ended = new Map(tasks.flatMap((task) => (isOver(task) && task.NodeID ? [[task.NodeID, task] as const] : [])));
     const ready = new Set((await manager.nodes()).flatMap(({ ID, Status }) => (Status.State === 'ready' ? [ID] : [])));
     const present = nodeIds.filter((id) => ready.has(id));
-    if (present.every((id) => ended.has(id)) || Date.now() > deadline) return { ended, present };
+    if (present.every((id) => ended.has(id)) || performance.now() > deadline) return { ended, present };
     await sleep(PAUSE_MS);
   }
 }

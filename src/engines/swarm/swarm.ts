@@ -142,12 +142,12 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
 
   /** The server's game once the swarm knows of what its node has told. */
   async function noted(serverId: string, id: string, over: boolean): Promise<Task | undefined> {
-    const deadline = Date.now() + NOTED_MS;
+    const deadline = performance.now() + NOTED_MS;
     for (;;) {
       const { task } = (await services.find(serverId)) ?? {};
       if (task === undefined || (containerOf(task) ?? id) !== id) return undefined;
       if (over ? isOver(task) : isUp(task) || isOver(task)) return task;
-      if (Date.now() > deadline) throw new Error('the swarm has not noted it');
+      if (performance.now() > deadline) throw new Error('the swarm has not noted it');
       await sleep(50);
     }
   }
@@ -312,12 +312,12 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
 
 /** A node that cannot run the agent, for want of its image say, keeps nobody from starting for longer. */
 async function untilThere(answering: () => Promise<string[]>, wanted: string[], log: Logger): Promise<void> {
-  const deadline = Date.now() + AGENTS_MS;
+  const deadline = performance.now() + AGENTS_MS;
   for (;;) {
     const there = new Set(await answering());
     const missing = wanted.filter((id) => !there.has(id));
     if (missing.length === 0) return;
-    if (Date.now() > deadline)
+    if (performance.now() > deadline)
       return log.error({ nodes: missing }, 'these nodes do not run what this service needs there');
     await sleep(AGENTS_LOOK_MS);
   }

@@ -37,7 +37,7 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
   const stop = new AbortController();
   const streams = new Map<string, { docker: Docker; end: () => void; isOpen: boolean }>();
   const withLock = createKeyedMutex();
-  const began = Date.now();
+  const began = performance.now();
   let isAway: boolean | undefined;
   let hasBegun = false;
 
@@ -93,7 +93,7 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
     }
     for (const id of present) if (ready.includes(id)) await follow(id);
     const all = ready.every((id) => streams.get(id)?.isOpen);
-    const begins = !hasBegun && (all || Date.now() - began > FIRST_MS);
+    const begins = !hasBegun && (all || performance.now() - began > FIRST_MS);
     hasBegun ||= begins;
     if (hasBegun && (begins || isAway || news)) emit({ type: 'resync' });
     isAway = false;
