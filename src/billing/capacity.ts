@@ -125,7 +125,7 @@ export async function createCapacity({
     cpusFor,
     rooms,
     async read(region) {
-      if (clock.now() - probedAt >= PROBE_MS) await refresh();
+      if (Math.abs(clock.now() - probedAt) >= PROBE_MS) await refresh();
       return now(region);
     },
     close: cancel,

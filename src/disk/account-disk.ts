@@ -110,7 +110,7 @@ export class AccountDisk {
     const { clock } = this.#options;
     const account = this.#accounts.get(accountId);
     // Backups that were deleted since show when somebody looks again.
-    if (account !== undefined && this.#full.has(accountId) && clock.now() - account.readAt > READ_MS) {
+    if (account !== undefined && this.#full.has(accountId) && Math.abs(clock.now() - account.readAt) > READ_MS) {
       account.readAt = clock.now();
       void this.#read(accountId).catch(() => {});
     }
@@ -168,7 +168,7 @@ export class AccountDisk {
 
   async #known(accountId: string): Promise<Account> {
     const account = this.#accounts.get(accountId);
-    const isRecent = account !== undefined && this.#options.clock.now() - account.readAt <= READ_MS;
+    const isRecent = account !== undefined && Math.abs(this.#options.clock.now() - account.readAt) <= READ_MS;
     return isRecent ? account : await this.#read(accountId);
   }
 

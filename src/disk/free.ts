@@ -60,7 +60,7 @@ export function createFreeDisk(options: FreeDiskOptions): FreeDisk {
   /** Looked at anew where the last look is old, or has not so many bytes left. */
   async function diskOf(path: string, bytes: number): Promise<FileSystem> {
     const last = seen.get(path);
-    if (last && bytes <= last.disk.left && clock.now() - last.at <= LOOK_MS) return last.disk;
+    if (last && bytes <= last.disk.left && Math.abs(clock.now() - last.at) <= LOOK_MS) return last.disk;
     const before = new Map(
       Array.from(disks, ([device, { outstanding, granted }]) => [device, { outstanding, granted }]),
     );

@@ -38,7 +38,7 @@ export function createReservations({ clock, usage, find, limitMb }: Reservations
     const { id } = server;
     if (!fits(server, bytes)) {
       const at = usage.of(id)?.measuredAt ?? -Infinity;
-      if (!usage.isFresh(id) || clock.now() - at >= AGAIN_MS) await measured(usage, id);
+      if (!usage.isFresh(id) || Math.abs(clock.now() - at) >= AGAIN_MS) await measured(usage, id);
       if (!fits(server, bytes)) throw noRoom(id, usage.of(id)?.bytes ?? 0, limitMb(server));
     }
     reserved.add(id, bytes);

@@ -82,7 +82,7 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
     if (looking.has(serverId)) return false;
     const last = looks.get(serverId);
     if (last === undefined) return true;
-    const since = clock.now() - last.at;
+    const since = Math.abs(clock.now() - last.at);
     const grown = taken - last.taken >= Math.max(LEAST_BYTES, leftBytes / 2);
     const longestMs = seldom ? UNLIMITED_MS : LONGEST_MS;
     return since >= (grown ? REST_GROWING * last.tookMs : Math.max(longestMs, REST * last.tookMs));

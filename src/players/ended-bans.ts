@@ -41,7 +41,7 @@ export function liftEndedBans(options: EndedBansOptions): () => void {
     for (const command of commands) {
       const key = `${id} ${command}`;
       const last = told.get(key) ?? -Infinity;
-      const isDue = clock.now() - last >= AGAIN_MS;
+      const isDue = Math.abs(clock.now() - last) >= AGAIN_MS;
       now.set(key, isDue ? clock.now() : last);
       if (isDue) await runOnGame(options, server, command);
     }

@@ -411,6 +411,16 @@ test('nothing is set aside that the machine has no room for; one look holds for 
   (await disk.reserve('a', 0)).settle(0);
 });
 
+test('a disk that fills up is seen although the clock was set back', async (t) => {
+  const clock = fakeClock();
+  const disk = { device: 1, freeBytes: 1_000 };
+  const free = createFreeDisk({ clock, leastFreeBytes: 0, look: async () => ({ ...disk }) });
+  (await free.hold('/servers', 100)).release();
+  await clock.set(clock.now() - 3_600_000);
+  disk.freeBytes = 10;
+  await t.throwsAsync(free.hold('/servers', 100), { instanceOf: StatusError });
+});
+
 test('E-05: whatever is written at the same time, however slowly, never takes what is left for games', async (t) => {
   const clock = fakeClock();
   const dice = chance(t);
