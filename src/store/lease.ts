@@ -15,7 +15,7 @@
  * Not covered: a machine that is paused as a whole by its hypervisor knows of no time that has passed. There the database's
  * refusal comes first for all that is stored before it is done, which is every start and stop of a game.
  */
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
@@ -66,6 +66,8 @@ export interface LeaseOptions {
   self?: ProcessIdentity;
   /** Waits in real time, which no clock changes. */
   pause?: (ms: number) => Promise<unknown>;
+  /** Calls `fire` once, in so much real time; returns the cancellation. Default: a timer that keeps no process alive. */
+  after?: (ms: number, fire: () => void) => () => void;
   /** What ends this process when it is late. Default: the thread that does. */
   deadlineOf?: typeof startDeadline;
 }
@@ -80,6 +82,8 @@ const NAME = 'control';
 const LONG: Span = { heldMs: 30_000, renewMs: 10_000 };
 /** Where another one waits to take over within 10 s, its start included. */
 const SHORT: Span = { heldMs: 8_000, renewMs: 1_000 };
+/** Between a renewal that failed and the next one. */
+const RETRY_MS = 1_000;
 /** So long before others may take it, its holder ends itself. */
 const MARGIN_MS = 1_000;
 const LOOK_MS = 500;
@@ -94,7 +98,7 @@ const PATIENCE_MS = 3_000;
  * stopped counts as one look. FAILED_PRECONDITION LEASE_HELD where the other one lives, unless this one is `waiting`.
  */
 export async function acquireLease(store: Store, options: LeaseOptions): Promise<Lease> {
-  const { waiting, pause = setTimeout } = options;
+  const { waiting, pause = wait } = options;
   const self = options.self ?? (await thisProcess());
   const look = createLook(store, self, options);
   for (;;) {
@@ -162,7 +166,7 @@ interface Taken {
 }
 
 function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): Lease {
-  const { clock, log, onLost, deadlineOf = startDeadline } = options;
+  const { clock, log, onLost, after = inRealTime, deadlineOf = startDeadline } = options;
   const sureMs = span.heldMs - MARGIN_MS;
   // A file has nobody but processes of this machine, who see that this one lives.
   const isShared = store.dialect === 'postgres';
@@ -172,7 +176,7 @@ function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): 
   const lose = () => {
     if (lost) return;
     lost = true;
-    clearInterval(timer);
+    cancel();
     log.error({}, 'another process has taken over this installation');
     onLost();
   };
@@ -188,15 +192,19 @@ function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): 
     deadline?.extend(renewedAt);
   };
   const isSure = () => !lost && sinceBootMs() - renewedAt < sureMs;
-  let isRenewing = false;
+  const beat = async () => {
+    const renewed = renew().then(
+      () => true,
+      (error: unknown) => {
+        log.warn({ err: error }, 'could not renew the lease; trying again');
+        return false;
+      },
+    );
+    const waitMs = (await renewed) ? span.renewMs : RETRY_MS;
+    if (!lost) cancel = after(waitMs, beat);
+  };
   // Real time, whatever the clock that is handed in: other processes' patience runs out in it.
-  const timer = setInterval(() => {
-    if (isRenewing) return;
-    isRenewing = true;
-    renew()
-      .catch((error: unknown) => log.warn({ err: error }, 'could not renew the lease'))
-      .finally(() => (isRenewing = false));
-  }, span.renewMs).unref();
+  let cancel = after(span.renewMs, beat);
   return {
     renew,
     isSure,
@@ -208,13 +216,18 @@ function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): 
       });
     },
     async release() {
-      clearInterval(timer);
+      cancel();
       if (lost) return;
       lost = true;
       await store.write((tx) => releaseLease(tx, NAME, token));
       await deadline?.stop();
     },
   };
+}
+
+function inRealTime(ms: number, fire: () => void): () => void {
+  const timer = setTimeout(fire, ms).unref();
+  return () => clearTimeout(timer);
 }
 
 function isAway(error: unknown): boolean {

@@ -14,6 +14,7 @@ import { fakeClock } from '../fakes/clock.ts';
 import { postgresUrl, startPostgres } from './postgres.ts';
 import { isHere } from '../support/needs.ts';
 import { chance } from '../support/random.ts';
+import { until } from '../support/until.ts';
 import { log, directory, emptyStore, refused } from './support.ts';
 
 /** A control process of its own that holds the lease and writes. */
@@ -289,6 +290,34 @@ test('lease: a process that could not do its work takes none', async (t) => {
   await north.store.write((tx) => setMeta(tx, 'mine', ''));
   t.deepEqual(lost, []);
   await first.release();
+});
+
+test('lease: a holder whose database was away renews the lease within a second after it is back', async (t) => {
+  const store = await emptyStore(t);
+  let isAway = false;
+  const leaving: Store = {
+    ...store,
+    write: (work) => (isAway ? Promise.reject(new Error('connection refused')) : store.write(work)),
+  };
+  const timers: { ms: number; fire: () => void }[] = [];
+  const after = (ms: number, fire: () => void) => {
+    timers.push({ ms, fire });
+    return () => {};
+  };
+  const renewed = async () => {
+    const { length } = timers;
+    timers.at(-1)!.fire();
+    await until(() => timers.length > length);
+    return timers.at(-1)!.ms;
+  };
+  const lease = await acquireLease(leaving, { clock: systemClock, log, onLost: () => t.fail(), after });
+  t.is(timers[0]?.ms, 10_000);
+  isAway = true;
+  t.is(await renewed(), 1_000);
+  t.is(await renewed(), 1_000);
+  isAway = false;
+  t.is(await renewed(), 10_000);
+  await lease.release();
 });
 
 test("lease: one that was taken is its taker's, although the database was gone before it could say so", async (t) => {
