@@ -170,10 +170,10 @@ export function sampled(context: ServerContext, reading: Reading) {
   };
 }
 
-/** Where nobody can tell, what was known stays. */
+/** What was known stays if nothing can tell. A silence keeps its beginning while it lasts, across restarts too. */
 export function silentSince(live: Pick<Live, 'silentSince'>, { at, silentMs }: Reading): number | null {
   if (silentMs === undefined) return live.silentSince ?? null;
-  return silentMs === null ? null : at - silentMs;
+  return silentMs === null ? null : Math.min(live.silentSince ?? Infinity, at - silentMs);
 }
 
 /** The retries of a failed start that still count. */

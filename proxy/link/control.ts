@@ -67,7 +67,7 @@ export class Control implements Routes, Wake, Presence {
   readonly #options: ControlOptions;
   readonly #now: () => number;
   readonly #later: (run: () => void) => void;
-  readonly #mirror = new Mirror();
+  readonly #mirror: Mirror;
   readonly #joined = new Map<string, Joined>();
   /** When somebody was last inside, epoch ms: whoever has left before it could be told was there all the same. */
   readonly #insideAt: ExpiringMap<number>;
@@ -86,6 +86,7 @@ export class Control implements Routes, Wake, Presence {
   constructor(options: ControlOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
+    this.#mirror = new Mirror(this.#now);
     this.#insideAt = new ExpiringMap(MOST_REMEMBERED, this.#now);
     this.#wakes = new Wakes({
       now: this.#now,

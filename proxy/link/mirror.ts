@@ -19,6 +19,14 @@ export class Mirror implements Routes {
   #next: Known | undefined;
   #isCurrent = false;
   readonly #away = new WeakMap<Route, Route>();
+  readonly #now: () => number;
+  /** By host, of games that are ready: since when, by the service's clock and by this one. */
+  readonly #ready = new Map<string, { said: number; at: number }>();
+
+  /** `now`: epoch ms. */
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
 
   /** The service is there and has said all. */
   get isCurrent(): boolean {
@@ -48,8 +56,9 @@ export class Mirror implements Routes {
   take({ list, nameless }: Omit<FromService & { type: 'routes' }, 'type'>): void {
     const { routes } = this.#next ?? this.#known;
     for (const [host, linked] of list) {
+      const readyAt = this.#readyAt(host, linked?.readyAt ?? null);
       if (linked === null) routes.delete(host);
-      else routes.set(host, complete(linked, routes.get(host), this.#known.routes.get(host)));
+      else routes.set(host, complete({ ...linked, readyAt }, routes.get(host), this.#known.routes.get(host)));
     }
     if (nameless !== undefined) (this.#next ?? this.#known).nameless = nameless;
   }
@@ -64,11 +73,23 @@ export class Mirror implements Routes {
     this.#known = this.#next ?? this.#known;
     this.#next = undefined;
     this.#isCurrent = true;
+    for (const host of this.#ready.keys()) if (!this.#known.routes.has(host)) this.#ready.delete(host);
   }
 
   leave(): void {
     this.#next = undefined;
     this.#isCurrent = false;
+  }
+
+  /** By this machine's clock: that of the service may differ. Between two wholes, a game becomes ready when that is said. */
+  #readyAt(host: string, said: number | null): number | null {
+    const known = this.#ready.get(host);
+    if (said !== null && said === known?.said) return known.at;
+    this.#ready.delete(host);
+    if (said === null) return null;
+    const at = this.#next === undefined ? this.#now() : Math.min(said, this.#now());
+    this.#ready.set(host, { said, at });
+    return at;
   }
 
   /** Always one object for one route: answers are kept by it. */

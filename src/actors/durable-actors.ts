@@ -4,14 +4,8 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Store, Tx } from '../store/store.ts';
-import {
-  type ActorKind,
-  type ActorTypes,
-  type LiveActor,
-  Outdated,
-  type StoredStep,
-  requireSame,
-} from './actor-kind.ts';
+import type { ActorKind, ActorTypes, LiveActor, StoredStep } from './actor-kind.ts';
+import { Outdated, requireSame } from './actor-kind.ts';
 import { type StepFeed, createStepFeed } from './machine-step.ts';
 
 export interface DurableActorsOptions<T extends ActorTypes> {

@@ -120,14 +120,15 @@ export class Meter {
     if (up) sessions.inSight(missing, lost);
     else sessions.outOfSight();
     const gap = until - this.#provenAt > GAP_MS;
-    const doubts = up && gap ? await this.#doubtful(up, until) : [];
     const silent = new Map([...lost, ...this.#sinceIn(until, ({ context }) => context.live.silentSince)]);
+    const answering = up && new Map([...up].filter(([id]) => !silent.has(id)));
+    const doubts = answering && gap ? await this.#doubtful(answering, until) : [];
     const offset = steady.offsetMs();
     let unpaid = await store.write(async (tx) => {
       if (offset !== this.#keptOffset) await keepOffset(tx, offset);
       if (up && gap) await this.#bridge(tx, doubts, until);
       else if (up) await proveAwakeSessions(tx, until, [...missing, ...silent.keys()]);
-      if (up && !gap) await this.#leaveOut(tx, silent, until);
+      if (up) await this.#leaveOut(tx, silent, until);
       await this.#tellRecovered(tx, silent, until);
       return await this.#charge(tx);
     });
@@ -232,7 +233,11 @@ export class Meter {
 
   async #hourly(): Promise<void> {
     const { store, clock, log } = this.#options;
-    for (const account of await listUnbalanced(store)) logUnbalanced(log, account);
+    const unbalanced = await listUnbalanced(store).catch((error: unknown) => {
+      log.error({ err: error }, 'the wallets could not be compared with the ledger');
+      return [];
+    });
+    for (const account of unbalanced) logUnbalanced(log, account);
     const before = clock.now() - DAY_MS;
     while ((await store.write((tx) => purgeTicks(tx, before, PURGED_AT_ONCE))) === PURGED_AT_ONCE);
   }

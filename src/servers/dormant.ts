@@ -1,6 +1,6 @@
 import { type Snapshot, createActor } from 'xstate';
 import { GAINED } from '../../machines/server-context.ts';
-import type { Cause, ServerContext, ServerLimits, ServerState } from '../../machines/server-types.ts';
+import type { Cause, Live, ServerContext, ServerLimits, ServerState } from '../../machines/server-types.ts';
 import { type ServerSnapshot, isTagged, serverMachine } from '../../machines/server.ts';
 import type { Log } from '../kernel/log.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
@@ -63,12 +63,15 @@ export function sameValue(a: ServerSnapshot, b: ServerSnapshot): boolean {
   return JSON.stringify(a.value) === JSON.stringify(b.value);
 }
 
-/** Readings (`live`) alone are not worth a write; see ServerContext. */
+/** Readings (`live`) alone are not worth a write, except that a game falls silent or answers again; see ServerContext. */
 export function worthStoring(before: ServerSnapshot, after: ServerSnapshot): boolean {
   if (before.context === after.context) return !sameValue(before, after);
-  const { live: _before, ...a } = before.context;
-  const { live: _after, ...b } = after.context;
+  const { live: wasLive, ...a } = before.context;
+  const { live, ...b } = after.context;
+  const isSilent = ({ silentSince = null }: Live) => silentSince !== null;
   return (
-    !sameValue(before, after) || Object.keys(b).some((key) => a[key as keyof typeof a] !== b[key as keyof typeof b])
+    !sameValue(before, after) ||
+    isSilent(wasLive) !== isSilent(live) ||
+    Object.keys(b).some((key) => a[key as keyof typeof a] !== b[key as keyof typeof b])
   );
 }

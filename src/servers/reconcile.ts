@@ -24,8 +24,10 @@ export interface ReconcileOptions {
   onLook?: (serverId: string, game: Game | undefined) => void;
 }
 
-/** What the outside does to a process ends with these codes: the runner's own kill, SIGKILL, SIGTERM. */
-const KILLED = new Set([255, 137, 143]);
+/** What the outside does to a process ends with these codes: the runner's own kill, SIGKILL. */
+const KILLED = new Set([255, 137]);
+/** By SIGTERM, which this service sends to no game that is to run: the machine is shutting down, say. */
+const TERMINATED = 143;
 /** What a game answers to `stop`, from its console or from somebody in charge. Chat begins with `<name>`. */
 const TOLD_TO_STOP = /\]:? (?:\[[^\]]{1,64}: )?Stopping the server\]?$/;
 const RETRY_MS = 5_000;
@@ -194,6 +196,6 @@ export async function removeGame(engine: Pick<Engine, 'kill' | 'erase'>, serverI
 function endingOf(exit: Exit | null, missed: boolean, lines: string[]): Ending {
   const code = exit?.code ?? null;
   if (code === 0 && lines.slice(-200).some((line) => TOLD_TO_STOP.test(line))) return 'stopped';
-  if (code === null || code === 0) return missed ? 'lost' : 'ended';
+  if (code === null || code === 0 || code === TERMINATED) return missed ? 'lost' : 'ended';
   return missed && !exit?.oomKilled && KILLED.has(code) ? 'lost' : 'crashed';
 }

@@ -56,6 +56,36 @@ test('a game whose console hangs delays neither the charges of others nor its ow
   t.is((await it.servers.get('abc'))?.state, 'hibernated');
 });
 
+test('a game that is silent when the service stops costs nothing for the time until the service is back', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.minutes(3);
+  it.games.silent.add('abc');
+  await it.minutes(2);
+  const [seen] = await it.sessions();
+  await it.restart(600_000);
+  const [after] = await it.sessions();
+  t.is(after?.endedAt, null);
+  t.is(after?.awakeMs, seen?.awakeMs);
+});
+
+test('old ticks are removed also in an hour in which the wallets cannot be held against the ledger', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.minutes(3);
+  await it.command('abc', 'STOP');
+  await it.reach('abc', 'hibernated');
+  const query = it.store.query.bind(it.store);
+  t.teardown(() => (it.store.query = query));
+  it.store.query = (sql, values) =>
+    sql.includes('"ledgerMicros"') ? Promise.reject(new Error('statement timeout')) : query(sql, values);
+  const ticks = async () => (await query('SELECT "n" FROM "ticks"')).length;
+  t.true((await ticks()) > 0);
+  await it.restartMeter(2 * 24 * 3_600_000);
+  await it.until(async () => (await ticks()) === 0);
+  t.pass();
+});
+
 test('B-02: each minute is charged once, whatever restarts and however the clock is set', async (t) => {
   const it = await metered(t);
   await awake(it);

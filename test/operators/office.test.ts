@@ -70,12 +70,19 @@ test('an account is found, credited with a note, and given limits of its own', a
   const credit = { amount: '2.50', kind: 'credit', note: 'Sorry for the outage' };
   t.regex(await sent(it, `${ACCOUNT}/credit`, credit), /It is booked[^]*2\.50 USD/);
   t.regex(await sent(it, `${ACCOUNT}/credit`, { ...credit, amount: '-0.5', kind: 'adjustment' }), /2\.00 USD/);
+  const ref = /name="ref" value="(\w+)"/.exec((await it.get(ACCOUNT)).text)?.[1] ?? '';
+  for (const _ of [1, 2])
+    t.regex(
+      await sent(it, `${ACCOUNT}/credit`, { ...credit, amount: '1', ref }),
+      /3\.00 USD/,
+      'sent again, booked once',
+    );
   for (const amount of ['', '0', 'five', '--5']) {
     const refused = await sent(it, `${ACCOUNT}/credit`, { ...credit, amount });
     t.regex(refused, /id="credit-amount-wrong"[^]*value="Sorry for the outage"/, amount);
   }
   t.regex(await sent(it, `${ACCOUNT}/credit`, { ...credit, note: ' ' }), /id="credit-note-wrong">is required/);
-  t.is(await balance(it.store, 'acc_other'), 2_000_000);
+  t.is(await balance(it.store, 'acc_other'), 3_000_000);
 
   t.regex(
     await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '2048', maxServers: '', reason: 'Small machine' }),

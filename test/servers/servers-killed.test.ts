@@ -231,6 +231,17 @@ for (const [state, act, expected, boots] of CUTS) {
   });
 }
 
+test('a young game that the machine ends as it shuts down has not failed: it runs again after the reboot', async (t) => {
+  const w = await world(t);
+  await running(w, 'lobby');
+  await w.clock.advance(5_000);
+  // SIGTERM reaches the game before the service.
+  w.engine.crash('lobby', { code: 143 });
+  await w.until(async () => (await w.servers.get('lobby'))?.state !== 'running');
+  await w.killAndRestart({ rebooted: true });
+  t.is((await w.reach('lobby', 'running'))?.context.startFailure, null);
+});
+
 test('killed while running, and the game died meanwhile: it is started again', async (t) => {
   const w = await world(t);
   await w.create('lobby');

@@ -24,6 +24,9 @@ const KILL_MS = 30_000;
 const ROTATE_EVERY_MS = 1_000;
 const FORGOTTEN_POLL_MS = 100;
 
+/** Ended runs that are remembered; a run file that was read before the end is looked at within moments. */
+const MOST_ENDED = 1_000;
+
 /** How long another instance's intent may stand without a process before it counts as one that was cut off. */
 const INTENT_MS = 3_000;
 const INTENT_POLL_MS = 50;
@@ -343,7 +346,10 @@ export class ProcessGames {
     await live.noted.catch(() => {});
     await this.#note(live.run);
     this.#live.delete(token);
+    this.#ended.delete(serverId);
     this.#ended.set(serverId, live.run);
+    const [oldest] = this.#ended.keys();
+    if (oldest !== undefined && this.#ended.size > MOST_ENDED) this.#ended.delete(oldest);
     this.#keepTime();
     this.events.emit('event', { type: 'down', game: gameOf(live.run) });
   }

@@ -1,5 +1,6 @@
 import { badAmount } from '../../billing/pages/amount.ts';
 import type { ReplyOf } from '../../http/calls.ts';
+import { randomBase62 } from '../../kernel/ids.ts';
 import { microsOf, usdText } from '../../kernel/money.ts';
 import type { People } from '../../people/people.ts';
 import { confirmed, hidden } from '../../web/form.ts';
@@ -135,6 +136,7 @@ function creditCard(request: PanelRequest): Html {
       ${choiceField(filled, { name: 'kind', label: 'As', options: KINDS })}
     </div>
     ${lineField(filled, { name: 'note', label: 'Note', hint: 'The owner reads it in the ledger.', maxlength: 256 })}
+    ${hidden('ref', filled.value('ref', randomBase62(22)))}
     <button type="submit">Book it</button>`;
   return html`<section class="card">
     <h2>Credit, refund, correct</h2>
@@ -182,7 +184,11 @@ async function credit({ call, params: { accountId = '' } }: PanelRequest, form: 
     throw badAmount('amount', 'Say it in US dollars, such as 5, 2.50 or -2.50.');
   const kind = KINDS.find(([each]) => each === form.get('kind'))?.[0] ?? 'credit';
   const amountMicros = String(sign === '' ? micros : -micros);
-  await call('CreditAccount', { accountId }, { amountMicros, kind, note: form.get('note') ?? '', ref: '' });
+  await call(
+    'CreditAccount',
+    { accountId },
+    { amountMicros, kind, note: form.get('note') ?? '', ref: form.get('ref') ?? '' },
+  );
   return 'credited';
 }
 
