@@ -28,7 +28,7 @@ export const settings = {
   dataDir: setting('DATA_DIR', kind.directory, './data', 'Where everything is kept: servers, backups, database, keys.'),
   httpHost: setting('HTTP_HOST', kind.host, '127.0.0.1', 'Address the API and the pages listen on.'),
   httpPort: setting('HTTP_PORT', kind.port, '8080', 'Port of the API and the pages; 0: any free one.'),
-  baseUrl: setting('BASE_URL', kind.optional(kind.webUrl), '', 'Address of pages. Empty: http://localhost:HTTP_PORT.'),
+  baseUrl: setting('BASE_URL', kind.optional(kind.siteUrl), '', 'Address of pages. Empty: http://localhost:HTTP_PORT.'),
   proxy: setting(
     'PROXY',
     kind.oneOf('child', 'embedded', 'external'),

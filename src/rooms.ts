@@ -208,6 +208,7 @@ export async function openRooms(base: Foundation) {
     cores,
     addresses,
     wakePolicies,
+    worlds,
     testAlert,
     owner,
     settings,
@@ -240,7 +241,7 @@ export async function openRooms(base: Foundation) {
     features.files,
     features.sftp,
     features.mods,
-    { operations: modpackOperations({ ...shown, mods, mayRun, backups, worlds }) },
+    { operations: modpackOperations({ ...shown, mods, mayRun, worlds }) },
     features.backups,
     features.worlds,
     openPlayers({

@@ -75,6 +75,7 @@ test(wrong, { ENGINE: 'nomad' }, 'ENGINE', 'nomad', 'auto, docker, swarm, proces
 test(wrong, { BASE_URL: 'ftp://example.org' }, 'BASE_URL', 'https://');
 test(wrong, { BASE_URL: 'https://example.org/?a=1' }, 'BASE_URL');
 test(wrong, { BASE_URL: 'localhost:8080' }, 'BASE_URL');
+test(wrong, { BASE_URL: 'https://example.org/dormouse' }, 'BASE_URL', 'without a path');
 test(wrong, { PROXY_PROTOCOL_FROM: '10.0.0.0/33' }, 'PROXY_PROTOCOL_FROM', '10.0.0.0/33');
 test(wrong, { TRUSTED_PROXIES: '10.0.0.0/33' }, 'TRUSTED_PROXIES', '10.0.0.0/33');
 test(wrong, { TRUSTED_PROXIES: '10.0.0.0/8/8' }, 'TRUSTED_PROXIES');

@@ -404,7 +404,7 @@ export interface paths {
         put?: never;
         /**
          * Change core type or Minecraft version
-         * @description Only while the server is stopped; applied at the next start. What is absent stays as it is. A server keeps the build of its core that it first ran; naming the type or version that it has already brings the newest build. A newer version upgrades the world for good, and an older one may not be able to read it: take a backup first. The audit log marks a downgrade.
+         * @description Only while the server is stopped; applied at the next start. What is absent stays as it is. A server keeps the build of its core that it first ran; naming the type or version that it has already brings the newest build. A newer version upgrades the world for good, and an older one may not be able to read it. If the type or version changes and there is a world, a backup is made first, and this answers when it is ready. The audit log marks a downgrade.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -4206,10 +4206,7 @@ export interface components {
              * @default
              */
             motd?: string;
-            /**
-             * @description Subset of server.properties.
-             * @default {}
-             */
+            /** @description Subset of server.properties. */
             properties?: {
                 [key: string]: string;
             };

@@ -18,8 +18,12 @@ const FOLDERS = ['plugins', 'mods'] as const;
 const CORES: ReadonlySet<string> = new Set(
   'paper purpur pufferfish leaf folia spigot fabric quilt forge neoforge mohist magma arclight ketting'.split(' '),
 );
-/** ViaVersion and its kin (ViaFabric, ViaProxy …), ProtocolSupport. What is named otherwise is said by `clientVersions`. */
-const TRANSLATES = /via|protocol-?support/i;
+/**
+ * The jars of ViaVersion, the mods that bring it, and ProtocolSupport; not of others whose names only contain `via`, and not a
+ * jar that is switched off by another ending. An owner whose jar has another name sets `clientVersions`.
+ */
+const TRANSLATES =
+  /^(?:.*[^a-z])?(?:via[-_ ]?(?:version|backwards|rewind|fabric|forge|neoforge|proxy|sponge)|protocol[-_ ]?support).*\.jar$/i;
 const MOST_NAMES = 2_000;
 
 export function createTranslators(dataDir: string): Translators {

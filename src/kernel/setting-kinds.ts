@@ -73,6 +73,11 @@ export const flag = z
 
 export const webUrl = url('http', 'https');
 
+/** Pages and the API are at the root of their host: links, cookies and the API's paths begin there. */
+export const siteUrl = webUrl
+  .refine((value) => URL.parse(value)?.pathname === '/')
+  .describe('the http:// or https:// address of a whole host, without a path behind it');
+
 export const dockerUrl = url('unix', 'tcp', 'http', 'https', 'ssh', 'npipe');
 
 export const mysqlUrl = optional(url('mysql', 'mariadb'));

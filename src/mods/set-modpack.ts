@@ -21,18 +21,13 @@ import type { Mods } from './mods.ts';
 /** What these operations work with. */
 interface Needs {
   serverView: ServerView;
-  /** Makes the backup of the world before a pack is installed. */
-  backups: {
-    create(server: ServerRow, wanted: { kind: 'install'; actor: AuditActor }): Promise<{ id: string }>;
-    finished(backup: { serverId: string; id: string }, signal: AbortSignal): Promise<{ state: string; error: string }>;
-  };
   clock: Clock;
   /** Rejects for a server that may not run what it is made of. */
   mayRun: (row: ServerRow) => Promise<void>;
   mods: Mods;
   serverOperation: ServerOperation;
   servers: Servers;
-  worlds: { list(serverId: string): Promise<readonly { sizeBytes: number }[]> };
+  worlds: { backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<void> };
 }
 
 const setModpack = (needs: Needs) =>
@@ -60,7 +55,7 @@ const setModpack = (needs: Needs) =>
     example: { platform: 'modrinth', ref: 'adrenaserver' },
     reply: Server,
     async run({ server, body, principal, signal }) {
-      const { servers, backups, clock, worlds, mods } = needs;
+      const { servers, clock, worlds, mods } = needs;
       const { row } = server;
       check(row, body);
       // Checked before the backup too, so that nobody waits for one in vain.
@@ -69,11 +64,7 @@ const setModpack = (needs: Needs) =>
       requireRest(server.state, row.id);
       const { platform: modpackPlatform, ref: modpackRef, version: modpackVersion } = body;
       const fields = await mods.pack(modpackPlatform, { modpackRef, modpackVersion, version: '' }, signal);
-      if ((await worlds.list(row.id)).some(({ sizeBytes }) => sizeBytes > 0)) {
-        const made = await backups.create(row, { kind: 'install', actor: auditActorOf(principal) });
-        const { state, error } = await backups.finished({ serverId: row.id, id: made.id }, signal);
-        if (state !== 'ready') throw noBackup(error);
-      }
+      await worlds.backUp(row, auditActorOf(principal), signal);
       const now = await servers.send(row.id, { type: 'REINSTALL', at: clock.now(), cause }, fields);
       return needs.serverView(now);
     },
@@ -102,11 +93,6 @@ function requireRest(state: string, server: string): void {
   if (isTagged(state, 'at-rest')) return;
   const sentence = 'Stop it first, then change what is installed.';
   throw wrongState(`SERVER_${state.toUpperCase()}`, sentence, { server, state });
-}
-
-function noBackup(error: string): StatusError {
-  const sentence = `No backup could be made, so nothing was installed: ${error}`;
-  return new StatusError('FAILED_PRECONDITION', 'BACKUP_FAILED', sentence);
 }
 
 export const modpackOperations = (needs: Needs): readonly Operation[] => [setModpack(needs)];

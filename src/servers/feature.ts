@@ -18,7 +18,7 @@ import { serverListOperations } from './api/list-servers.ts';
 import { serverOperations } from './api/servers.ts';
 import { settingOperations } from './api/settings.ts';
 import { updateOperations } from './api/update-server.ts';
-import { versionOperations } from './api/update-version.ts';
+import { type VersionNeeds, versionOperations } from './api/update-version.ts';
 import type { ServerView } from './api/view.ts';
 import { mountCreate } from './pages/create.ts';
 import { mountAudit } from './pages/audit.ts';
@@ -45,6 +45,7 @@ export interface ServerFeatureOptions extends StandingOptions {
   drain: CreationOptions['drain'];
   /** Who may wake a server by joining. */
   wakePolicies: { of(serverId: string): { mode: string; maintenanceText: string } };
+  worlds: VersionNeeds['worlds'];
   /** Puts a test alert down, to be sent to a server's webhook. */
   testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
   owner: FileOwner | undefined;
@@ -75,7 +76,11 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     ...serverOperations(needs),
     ...lifecycleOperations(needs),
     ...forcedOperations(needs),
-    ...versionOperations({ ...needs, forgetBuild: (id) => forgetBuild(dataRoot(dataDir, id), owner) }),
+    ...versionOperations({
+      ...needs,
+      worlds: options.worlds,
+      forgetBuild: (id) => forgetBuild(dataRoot(dataDir, id), owner),
+    }),
     ...settingOperations({ ...needs, testAlert }),
     ...updateOperations(needs),
     ...machineOperations({ ...needs, settings }),

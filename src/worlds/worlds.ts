@@ -27,7 +27,7 @@ import {
 
 export interface WorldsOptions {
   servers: Servers;
-  backups: Pick<Backups, 'maintain'>;
+  backups: Pick<Backups, 'create' | 'finished' | 'maintain'>;
   archives: Pick<Archives, 'withFilesLock'>;
   clock: Clock;
   dataDir: string;
@@ -107,6 +107,18 @@ export class Worlds {
     });
   }
 
+  /**
+   * Makes a backup of a server that has a world, before a change that the world may not survive, and resolves when it is ready.
+   * FAILED_PRECONDITION BACKUP_FAILED.
+   */
+  async backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<void> {
+    const { backups } = this.#options;
+    if ((await this.list(server.id)).every(({ sizeBytes }) => sizeBytes === 0)) return;
+    const { id } = await backups.create(server, { kind: 'install', actor });
+    const { state, error } = await backups.finished({ serverId: server.id, id }, signal);
+    if (state !== 'ready') throw noBackup(error);
+  }
+
   /** A backup is made, then the active world is removed, and the next start makes it anew. Stops and starts a running server. */
   async reset(id: string, { cause }: By, signal: AbortSignal): Promise<void> {
     const { backups, lock } = this.#options;
@@ -162,6 +174,11 @@ function worldActive(name: string): StatusError {
   const sentence =
     'The game has this world open, or will with its next start. Stop the server first, or choose another world.';
   return new StatusError('FAILED_PRECONDITION', 'WORLD_ACTIVE', sentence, { metadata: { name } });
+}
+
+function noBackup(error: string): StatusError {
+  const sentence = `No backup could be made, so nothing was changed: ${error}`;
+  return new StatusError('FAILED_PRECONDITION', 'BACKUP_FAILED', sentence);
 }
 
 function outside(): StatusError {

@@ -10,6 +10,7 @@ import { array, assert, asyncProperty, constantFrom, integer, record, string } f
 import { pino } from 'pino';
 import { logArchive } from '../../src/engines/docker/archive.ts';
 import { containerName } from '../../src/engines/docker/container.ts';
+import { refuseMappedUsers } from '../../src/engines/docker/containers.ts';
 import { createDockerEngine } from '../../src/engines/docker/docker.ts';
 import { linesAfter, logLines } from '../../src/engines/docker/log-lines.ts';
 import { cpuReading, gameStats } from '../../src/engines/docker/stats.ts';
@@ -93,6 +94,18 @@ holds(
     t.not(await dial('beta', alpha.game!.host), 0);
   },
 );
+
+test('a Docker that maps users is refused in one sentence; one that maps none, or says nothing, is used', async (t) => {
+  const refused = async (options: unknown) => {
+    const error = await refuseMappedUsers(async () => ({ SecurityOptions: options })).catch((thrown: Error) => thrown);
+    return error?.message ?? '';
+  };
+  t.regex(await refused(['name=seccomp,profile=builtin', 'name=rootless', 'name=cgroupns']), /^Docker runs rootless, /);
+  t.regex(await refused(['name=apparmor', 'name=userns']), /^Docker maps the users of containers \(userns-remap\), /);
+  for (const options of [['name=seccomp,profile=builtin', 'name=cgroupns'], [], undefined, 'x'])
+    t.is(await refused(options), '');
+  await t.notThrowsAsync(refuseMappedUsers(() => Promise.reject(new Error('no answer'))));
+});
 
 /** Runs a line of shell in a server's container, and gives what it prints. */
 async function shell({ docker, installation }: DockerBench, id: string, line: string): Promise<string> {

@@ -156,6 +156,15 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
     shows: ['world_locked world'],
     summary: 'World in use: Another process still has the world "world" open.',
   },
+  'fail-migration-paper.log': {
+    shows: ['world_migration world_nether'],
+    summary:
+      'World not migrated: Minecraft moves the dimension in world_nether/DIM-1 into world/dimensions/minecraft/the_nether, but both hold region files.',
+  },
+  'fail-migration-link.log': {
+    shows: ['world_migration world_the_end'],
+    summary: 'World not migrated: The folder world_the_end is a link or a mount: ',
+  },
   'fail-newer-paper.log': { shows: ['world_newer_version 1.21.1'], summary: 'World from a newer version: ' },
   'fail-newer-vanilla.log': { shows: ['world_newer_version 1.21.1'], summary: 'World from a newer version: ' },
   'fail-older-vanilla.log': { shows: ['wrong_minecraft_version world'], summary: 'World from a very old version: ' },

@@ -20,6 +20,9 @@ test('a sleeping server of mods or plugins is not woken in vain, unless it has w
   await w.create('mine', { type: 'custom', version: VERSION });
   const root = (id: string) => join(dataDir, 'servers', id);
   await plant(root('paper'), { 'plugins/ViaVersion-5.2.1.jar': '', 'plugins/LuckPerms.jar': '' });
+  // Their names contain the word, but they translate nothing.
+  for (const name of ['Trivia-1.4.jar', 'via_romana-2.0.jar', 'aviation.jar', 'Viaduct.jar'])
+    await plant(root('fabric'), { [`mods/${name}`]: '' });
   await plant(root('mine'), { 'server.jar': '' });
   const routing = createRouting({
     servers,
@@ -44,6 +47,7 @@ test('a sleeping server of mods or plugins is not woken in vain, unless it has w
   await plant(root('fabric'), { 'mods/viafabric-0.4.17.jar': '' });
   await becomes('fabric', null);
   await rm(join(root('paper'), 'plugins/ViaVersion-5.2.1.jar'));
+  await plant(root('paper'), { 'plugins/ViaVersion/config.yml': '', 'plugins/ViaVersion.jar.disabled': '' });
   await becomes('paper', PROTOCOL);
   await servers.patch('paper', { clientVersions: 'any' });
   t.is(only('paper'), null, 'what its owner says comes first');

@@ -114,6 +114,20 @@ test('SetServerAlertWebhook: a public https address, or none; the log says only 
   t.is((await set('setAlertWebhook', { url: '' }))['alertWebhookUrl'], '');
 });
 
+test('a change of version makes a backup of the world first', async (t) => {
+  const { set, ok, dataDir } = await settings(t, { type: 'paper', version: '1.21.8', ramMb: 1_024 });
+  const backups = async () => (await ok('GET', '/v1/servers/abc/backups'))['backups'] as Record<string, unknown>[];
+  await set('updateVersion', { version: '1.21.10' });
+  t.deepEqual(await backups(), [], 'there is no world yet');
+  const root = join(dataDir, 'servers/abc');
+  await mkdir(join(root, 'world'), { recursive: true });
+  await writeFile(join(root, 'world/level.dat'), 'level');
+  await set('updateVersion', { version: '26.1' });
+  t.like(await backups(), [{ kind: 'install', state: 'ready', version: '1.21.10' }]);
+  await set('updateVersion', { version: '26.1' });
+  t.is((await backups()).length, 1, 'the newest build of the same version upgrades no world');
+});
+
 test('UpdateServerVersion: only at rest, checked as at creation, and a downgrade is marked', async (t) => {
   const { set, refused, command, reach, detail, store } = await settings(t, {
     type: 'paper',

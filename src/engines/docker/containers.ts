@@ -50,8 +50,17 @@ export function dockerContainers({ docker, home, network, ensureImage, beforeDis
     while ((await inspect(id)) && performance.now() < deadline) await sleep(50);
   }
 
+  let isChecked = false;
+
+  async function requireOwnUsers(): Promise<void> {
+    if (isChecked) return;
+    await refuseMappedUsers(() => within(CALL_MS, docker.info()));
+    isChecked = true;
+  }
+
   /** False where another instance has just made one, or an earlier one is not quite gone. */
   async function create(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<boolean> {
+    await requireOwnUsers();
     await abortable(ensureImage(spec.image), signal);
     const networkId = await network.ensure();
     await handOver(spec.dataDir, home.user);
@@ -110,6 +119,20 @@ export function dockerContainers({ docker, home, network, ensureImage, beforeDis
       await unless([404, 409], within(CALL_MS, docker.getContainer(id).kill({ signal: 'SIGKILL' })));
     },
   };
+}
+
+/**
+ * Rejects with EngineError if Docker maps the users of containers to others: a game could not write the files of its server, and in
+ * rootless mode players could not reach it. An engine that says nothing of it is taken as it is.
+ */
+export async function refuseMappedUsers(info: () => Promise<unknown>): Promise<void> {
+  const { SecurityOptions: options } = ((await info().catch(() => undefined)) ?? {}) as { SecurityOptions?: unknown };
+  const names = Array.isArray(options) ? options.map((each) => String(each).split(',')[0]) : [];
+  const mode = names.includes('name=rootless') ? 'runs rootless' : 'maps the users of containers (userns-remap)';
+  if (!names.includes('name=rootless') && !names.includes('name=userns')) return;
+  throw new EngineError('engine_unavailable', `Docker ${mode}, so that games cannot use their files.`, {
+    suggestion: 'Ask the operator to use a Docker that maps no users, or ENGINE=process.',
+  });
 }
 
 async function start(docker: Docker, id: string): Promise<unknown> {

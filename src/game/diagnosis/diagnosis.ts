@@ -81,6 +81,7 @@ const PRECEDENCE = [
   'bad_config',
   'port_in_use',
   'world_newer_version',
+  'world_migration',
   'world_corrupt',
   'watchdog',
   'modpack_manual_download',

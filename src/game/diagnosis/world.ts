@@ -1,6 +1,6 @@
 /** What the game says of its licence, its worlds and its settings. */
 import { EULA_URL } from '../eula.ts';
-import type { Finding, Rule } from './rule.ts';
+import { type Finding, type Rule, nearby } from './rule.ts';
 
 function badConfig(file: string, detail: string, suggestion: string): Finding {
   return { code: 'bad_config', subject: file, title: 'Broken settings', detail, suggestion };
@@ -20,6 +20,34 @@ function namedFile(text: string): string {
     return path.slice(Math.max(0, end - MAX_PATH), end).replace(/^(?:\/data\/|\.\/)/, '');
   }
   return '';
+}
+
+const CLASH =
+  /^(?:Caused by: )?(?:[\w.$]{1,120}: )?(Refusing to overwrite existing migrated file \S{1,300} while moving \S{1,300})/;
+const CLASHING = /^Refusing to overwrite existing migrated file (\S{1,300}) while moving (\S{1,300})$/;
+const ACROSS_DISKS = /(AtomicMoveNotSupportedException)/;
+
+/** Since 26.1 a world holds the folders of all its dimensions; Paper moves the old ones there, and refuses where both hold files. */
+function migrationRefused(world: string, clash: string | undefined, isAcrossDisks: boolean): Finding {
+  const [, there = '', here = ''] = CLASHING.exec(clash ?? '') ?? [];
+  const [from, to] = [dimensionFolder(here), dimensionFolder(there)];
+  const about = { code: 'world_migration', subject: world, title: 'World not migrated' };
+  if (from !== '' && to !== '') {
+    const detail = `Minecraft moves the dimension in ${from} into ${to}, but both hold region files.`;
+    const suggestion = `Keep one: move ${to} away to play on with ${from}, or move ${from} away if the other is the newer. The backup from before the change of version has both.`;
+    return { ...about, detail, suggestion };
+  }
+  const across = `The folder ${world} is a link or a mount: Minecraft cannot move its dimensions to another disk.`;
+  const detail = isAcrossDisks ? across : `Minecraft could not move the dimensions of ${world} to their new folders.`;
+  const suggestion = isAcrossDisks
+    ? `Put ${world} itself into the server's folder in place of the link, or go back to the earlier version.`
+    : `Look at the folder ${world} and at the lines below, or restore the backup from before the change of version.`;
+  return { ...about, detail, suggestion };
+}
+
+/** The folder of the dimension that a region file belongs to. */
+function dimensionFolder(file: string): string {
+  return file.replace(/^(?:\.\/|\/data\/)/, '').replace(/\/(?:region|entities|poi|data)\/[^/]*$/, '');
 }
 
 export const WORLD_RULES: readonly Rule[] = [
@@ -79,6 +107,20 @@ export const WORLD_RULES: readonly Rule[] = [
       detail: "The world's level.dat cannot be read.",
       suggestion: 'Restore the last good backup.',
     }),
+  },
+  {
+    needle: 'Failed to migrate world storage for ',
+    pattern: /Failed to migrate world storage for (\S{1,120})/,
+    find: ([, world = ''], place) =>
+      migrationRefused(world, nearby(place, CLASH), nearby(place, ACROSS_DISKS) !== undefined),
+  },
+  {
+    needle: 'Refusing to overwrite existing migrated file ',
+    pattern: CLASH,
+    find: ([, clash = ''], place) => {
+      if (nearby(place, /(Failed to migrate world storage for )/) !== undefined) return undefined;
+      return migrationRefused(/ while moving (?:\.\/)?([^/]{1,120})/.exec(clash)?.[1] ?? '', clash, false);
+    },
   },
   {
     needle: 'Chunk file at ',

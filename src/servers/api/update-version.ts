@@ -5,7 +5,9 @@ import { message } from '../../http/fields.ts';
 import type { Operation } from '../../http/operation.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { type AuditActor, auditActorOf } from '../../people/audit/audit.ts';
 import type { Tx } from '../../store/store.ts';
+import { isStopped } from '../dormant.ts';
 import type { ServerRow } from '../rows.ts';
 import type { Servers } from '../servers.ts';
 import { CoreType, GameVersion, checkGame, leastRamMb } from './fields.ts';
@@ -15,7 +17,7 @@ import { recordOnServer } from './reach.ts';
 import type { ServerView } from './view.ts';
 
 /** What these operations work with. */
-interface Needs {
+export interface VersionNeeds {
   serverView: ServerView;
   clock: Clock;
   cores: CoreRules;
@@ -23,9 +25,11 @@ interface Needs {
   sandboxVersions: readonly string[];
   serverOperation: ServerOperation;
   servers: Servers;
+  /** Makes a backup before the world is upgraded. */
+  worlds: { backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<void> };
 }
 
-const updateServerVersion = (needs: Needs) =>
+const updateServerVersion = (needs: VersionNeeds) =>
   needs.serverOperation({
     id: 'UpdateServerVersion',
     method: 'post',
@@ -37,7 +41,8 @@ const updateServerVersion = (needs: Needs) =>
     description:
       'Only while the server is stopped; applied at the next start. What is absent stays as it is. A server keeps the build of its core that it ' +
       'first ran; naming the type or version that it has already brings the newest build. A newer version upgrades ' +
-      'the world for good, and an older one may not be able to read it: take a backup first. The audit log marks a downgrade.',
+      'the world for good, and an older one may not be able to read it. If the type or version changes and there is a world, a backup is made first, ' +
+      'and this answers when it is ready. The audit log marks a downgrade.',
     precondition: 'the server must be stopped, and not made from a mod pack.',
     params: ServerParams,
     body: message({
@@ -46,7 +51,7 @@ const updateServerVersion = (needs: Needs) =>
     }).meta({ id: 'UpdateServerVersionRequest' }),
     example: { version: '1.21.8' },
     reply: Server,
-    async run({ server: now, body, principal }) {
+    async run({ server: now, body, principal, signal }) {
       const { row } = now;
       const wanted = { ...row, type: body.type || row.type, version: body.version || row.version };
       const violations = [...checkGame(wanted, needs.sandboxVersions)];
@@ -55,6 +60,8 @@ const updateServerVersion = (needs: Needs) =>
       if (violations.length > 0) throw invalidFields(violations);
       if (row.modpackPlatform !== '') throw packDecides(row);
       await needs.cores.require(wanted);
+      const isOther = wanted.type !== row.type || wanted.version !== row.version;
+      if (isOther && isStopped(now)) await needs.worlds.backUp(row, auditActorOf(principal), signal);
       const entry = { action: 'server.version', detail: changeText(row, wanted), at: needs.clock.now() };
       const record = recordOnServer(principal, row, entry);
       const { type, version } = wanted;
@@ -83,4 +90,4 @@ function packDecides({ id, modpackPlatform, modpackRef }: ServerRow): StatusErro
   return new StatusError('FAILED_PRECONDITION', 'MODPACK_DECIDES', message, { metadata });
 }
 
-export const versionOperations = (needs: Needs): readonly Operation[] => [updateServerVersion(needs)];
+export const versionOperations = (needs: VersionNeeds): readonly Operation[] => [updateServerVersion(needs)];

@@ -33,6 +33,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   modpack_invalid: ['mods', 'Choose another pack'],
   world_corrupt: BACKUP,
   world_newer_version: BACKUP,
+  world_migration: FILES,
   broken_datapack: FILES,
   bad_config: FILES,
   permission_denied: FILES,

@@ -7,6 +7,7 @@ import { confirmed, hidden } from '../../../web/form.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { Page } from '../../../web/page-request.ts';
 import { choiceField, filling } from '../../../web/panel/fields.ts';
+import { inShort } from '../../../web/panel/in-short.ts';
 import { panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
 import { aboutSoftware, softwareName, softwareText } from '../software.ts';
@@ -20,11 +21,15 @@ export function mountVersionSettings(panel: Panel): void {
     show: versionPage,
     forms: {
       async change({ call, server: { id }, here }, form) {
-        await call('UpdateServerVersion', { id }, { type: form.get('type') ?? '', version: form.get('version') ?? '' });
-        return { to: `${here}?done=changed` };
+        const wanted = { type: form.get('type') ?? '', version: form.get('version') ?? '' };
+        const done = await inShort(call('UpdateServerVersion', { id }, wanted), 'changed', 'changing');
+        return { to: `${here}?done=${done}` };
       },
     },
-    done: { changed: 'Changed. The next start fetches it.' },
+    done: {
+      changed: 'Changed. The next start fetches it.',
+      changing: 'Your world is backed up first. Then the version changes.',
+    },
   });
 }
 
@@ -117,7 +122,7 @@ function changeCard(request: ServerRequest, wanted: Software, offered: readonly 
     ${
       missing === undefined &&
       confirmed(
-        'Have you made a backup? It is the only way back.',
+        'Change it? A backup of your world is made first: it is the only way back.',
         button,
         '',
         panelForm(
