@@ -312,3 +312,8 @@ function engineOn(world: World, options: Required<FakeEngineOptions>): FakeEngin
     },
   };
 }
+
+/** The answer of an engine that hangs: it never comes, and rejects once the caller gives up. */
+export function aborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+}

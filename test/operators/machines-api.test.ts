@@ -5,6 +5,7 @@ import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import { hashToken } from '../../src/kernel/ids.ts';
 import { redacted } from '../../src/operators/redact.ts';
 import { endBrowserSession } from '../../src/people/browser-sessions.ts';
+import { aborted } from '../fakes/engine.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 
 interface Listed {
@@ -44,7 +45,7 @@ const promote = (it: ApiUnderTest, operator: 0 | 1) =>
 /** From now on the engine takes a halt and never comes back from it, until it is healed. */
 function deafEngine({ engine }: ApiUnderTest): () => void {
   const halt = engine.halt.bind(engine);
-  engine.halt = () => new Promise<void>(() => {});
+  engine.halt = (_id, _graceMs, signal) => aborted(signal);
   return () => void (engine.halt = halt);
 }
 

@@ -95,7 +95,7 @@ test('an account is found, credited with a note, and given limits of its own', a
   });
   t.regex(
     await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '', maxServers: '0', reason: 'x' }),
-    /In force: 16384 MB[^]*value=""/,
+    /In force: 65536 MB[^]*value=""/,
   );
   t.regex(
     await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '1.5', maxServers: '', reason: 'x' }),

@@ -6,6 +6,7 @@ import { deviceGrantMachine } from '../../machines/device-grant.ts';
 import { serverMachine } from '../../machines/server.ts';
 import { type Box, layOut } from '../../src/web/statechart/chart-layout.ts';
 import { readChart } from '../../src/web/statechart/statechart.ts';
+import { aborted } from '../fakes/engine.ts';
 import { type Page, closeBrowser, openTab } from '../support/browser.ts';
 import { isHere } from '../support/needs.ts';
 import { type OperatorSite, openOperatorSite } from './operator-site.ts';
@@ -39,7 +40,10 @@ async function stuck(it: OperatorSite, id: string): Promise<() => void> {
   await it.reach(id, 'running');
   const halt = it.engine.halt.bind(it.engine);
   let halts = 0;
-  it.engine.halt = () => new Promise<void>(() => void halts++);
+  it.engine.halt = (_id, _graceMs, signal) => {
+    halts++;
+    return aborted(signal);
+  };
   await it.command(id, 'STOP', { kind: 'user', id: 'usr_test', note: 'asked in the dashboard' });
   // Its own alarm rings every two minutes, and asks the engine again.
   for (const asked of [1, 2, 3, 4]) {
