@@ -17,7 +17,11 @@ const durationOf = (file) => durations[file.slice(import.meta.dirname.length + 1
 export default {
   // Two cores have no time for more; with fewer, tests that wait for containers would leave the cores idle.
   concurrency: 4,
-  environmentVariables: { TEST_PARTS: present.join(' '), TEST_RUNS: process.env.TEST_RUNS ?? (real ? '1' : '0.25') },
+  environmentVariables: {
+    TEST_PARTS: present.join(' '),
+    TEST_THOROUGH: real ? 'yes' : 'no',
+    TEST_RUNS: process.env.TEST_RUNS ?? (real ? '1' : '0.25'),
+  },
   extensions: ['ts'],
   files: named
     ? ['test/**/*.test.ts']

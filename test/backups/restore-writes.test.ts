@@ -8,6 +8,7 @@ import { type Answer, type ApiUnderTest, api } from '../support/api-harness.ts';
 import { chance } from '../support/random.ts';
 import { plant } from '../support/tree.ts';
 import { turns } from '../support/turns.ts';
+import { isThorough } from '../support/needs.ts';
 
 const LOBBY = '/v1/servers/lobby';
 /** Of a restore; those of the backup before it are others. */
@@ -115,54 +116,57 @@ test('over SFTP as well: a session that is open changes nothing while a restore 
   t.deepEqual((await readdir(it.root)).sort(), ['in.tar', 'ops.json', 'second', 'world']);
 });
 
-test('whatever is said to be written around restores is in a tree: of the server, of what was put aside, or of a backup', async (t) => {
-  const dice = chance(t);
-  const it = await bench(t, () => turns(dice() * 20));
-  // The first has put something aside; the others come upon what has been changed since.
-  t.is((await it.restore()).status, 200);
-  const written = new Map<string, string>();
-  const enough = new AbortController();
-  let n = 0;
-  async function write(): Promise<void> {
-    while (!enough.signal.aborted) {
-      const name = `late-${n++}`;
-      const began = performance.now();
-      const upload = dice() < 0.5;
-      const { status, reason } = upload
-        ? await it.call('POST', `${LOBBY}/file:upload?path=${name}`, { raw: name })
-        : await it.call('POST', `${LOBBY}/file`, { body: { path: name, content: '' } });
-      if (status === 200) written.set(name, `${began} to ${performance.now()}`);
-      else if (reason !== 'OPERATION_IN_PROGRESS' && reason !== 'FILES_REPLACED')
-        throw new Error(`${status} ${reason}`);
-      // Others have the processor now and then, the restore among them.
-      else await turns(dice() * 20);
+test.runIf(isThorough)(
+  'whatever is said to be written around restores is in a tree: of the server, of what was put aside, or of a backup',
+  async (t) => {
+    const dice = chance(t);
+    const it = await bench(t, () => turns(dice() * 20));
+    // The first has put something aside; the others come upon what has been changed since.
+    t.is((await it.restore()).status, 200);
+    const written = new Map<string, string>();
+    const enough = new AbortController();
+    let n = 0;
+    async function write(): Promise<void> {
+      while (!enough.signal.aborted) {
+        const name = `late-${n++}`;
+        const began = performance.now();
+        const upload = dice() < 0.5;
+        const { status, reason } = upload
+          ? await it.call('POST', `${LOBBY}/file:upload?path=${name}`, { raw: name })
+          : await it.call('POST', `${LOBBY}/file`, { body: { path: name, content: '' } });
+        if (status === 200) written.set(name, `${began} to ${performance.now()}`);
+        else if (reason !== 'OPERATION_IN_PROGRESS' && reason !== 'FILES_REPLACED')
+          throw new Error(`${status} ${reason}`);
+        // Others have the processor now and then, the restore among them.
+        else await turns(dice() * 20);
+      }
     }
-  }
-  const writers = Array.from({ length: 3 }, write);
-  const kept = new Set<string>();
-  for (let round = 0; round < 4; round++) {
-    for (const least = written.size + 5; written.size < least;) await turns(1 + dice() * 50);
-    const answer = await it.restore();
-    if (answer.status !== 200) throw new Error(answer.text);
-  }
-  enough.abort();
-  await Promise.all(writers);
-  const see = async (root: string) => {
-    for (const name of await readdir(root).catch(() => [])) kept.add(name);
-  };
-  await see(it.root);
-  await see(`${it.root}.previous`);
-  // What the safety backups hold is seen by restoring each of them.
-  const { backups } = (await it.ok('GET', `${LOBBY}/backups`)) as { backups: { id: string; kind: string }[] };
-  for (const { id, kind } of backups) {
-    if (kind !== 'restore') continue;
-    t.is((await it.restore(id)).status, 200);
+    const writers = Array.from({ length: 3 }, write);
+    const kept = new Set<string>();
+    for (let round = 0; round < 4; round++) {
+      for (const least = written.size + 5; written.size < least;) await turns(1 + dice() * 50);
+      const answer = await it.restore();
+      if (answer.status !== 200) throw new Error(answer.text);
+    }
+    enough.abort();
+    await Promise.all(writers);
+    const see = async (root: string) => {
+      for (const name of await readdir(root).catch(() => [])) kept.add(name);
+    };
     await see(it.root);
-  }
-  const lost = [...written].filter(([name]) => !kept.has(name));
-  t.true(written.size >= 20, `only ${written.size} were written`);
-  t.deepEqual(lost, []);
-});
+    await see(`${it.root}.previous`);
+    // What the safety backups hold is seen by restoring each of them.
+    const { backups } = (await it.ok('GET', `${LOBBY}/backups`)) as { backups: { id: string; kind: string }[] };
+    for (const { id, kind } of backups) {
+      if (kind !== 'restore') continue;
+      t.is((await it.restore(id)).status, 200);
+      await see(it.root);
+    }
+    const lost = [...written].filter(([name]) => !kept.has(name));
+    t.true(written.size >= 20, `only ${written.size} were written`);
+    t.deepEqual(lost, []);
+  },
+);
 
 test('a change in flight when a restore is accepted is done before it, or refused whole', async (t) => {
   const it = await bench(t, async () => {});

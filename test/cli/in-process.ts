@@ -5,7 +5,14 @@ import { PassThrough } from 'node:stream';
 import type { ExecutionContext } from 'ava';
 import { run } from '../../src/cli/program.ts';
 import { type ApiTestOptions, type ApiUnderTest, api } from '../support/api-harness.ts';
-import type { Ended } from './program.ts';
+
+/** What a command said, and how it ended. */
+export interface Ended {
+  /** Null where a signal ended it. */
+  code: number | null;
+  out: string;
+  err: string;
+}
 
 /** The program within this process, at a service within this process: a command costs no more than its calls. */
 export interface Commands extends ApiUnderTest {

@@ -7,18 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
-import { runHere } from './in-process.ts';
+import { type Ended, runHere } from './in-process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'src/cli/main.ts');
-
-/** What a command said, and how it ended. */
-export interface Ended {
-  /** Null where a signal ended it. */
-  code: number | null;
-  out: string;
-  err: string;
-}
 
 /** A command that runs. */
 export interface Running {

@@ -30,7 +30,7 @@ const NOT_RUN: readonly { paper: string; begins: string; why: string }[] = [
   {
     paper: 'docs/upgrade-and-backup.md',
     begins: 'npm run backup-service move.tar.gz',
-    why: 'flows/service-backup.test.ts runs it with a PostgreSQL',
+    why: 'flows/service-backup.real.test.ts runs it with a PostgreSQL',
   },
   {
     paper: 'README.md',

@@ -22,6 +22,7 @@ import { type ProcessBench, processBench } from '../conformance/process-bench.ts
 import { freePort } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { writeProgram } from '../support/write-program.ts';
+import { isThorough } from '../support/needs.ts';
 
 const never = new AbortController().signal;
 
@@ -45,33 +46,36 @@ function service(t: ExecutionContext, bench: ProcessBench) {
   return started;
 }
 
-test('a service killed at any moment of a boot leaves one game or none, which the next one finds', async (t) => {
-  t.timeout(300_000);
-  const found = { none: 0, one: 0 };
-  for (const ms of [0, 5, 10, 15, 20, 30, 45, 70]) {
-    const bench = await processBench(t);
-    const started = service(t, bench);
-    await once(started.stdout, 'data');
-    await sleep(ms);
-    started.kill('SIGKILL');
-    await once(started, 'exit');
-    const dataDir = bench.spec('alpha').dataDir;
-    // Between fork and exec a process does not show its own environment yet.
-    const { running, listed } = await until(async () => {
-      const seen = { running: await gamesIn(dataDir), listed: await bench.engine.list() };
-      return seen.running.length === seen.listed.length && seen;
-    });
-    t.true(running.length <= 1);
-    t.true(listed.every((game) => game.up));
-    found[running.length === 1 ? 'one' : 'none'] += 1;
-    const game = await bench.engine.boot(bench.spec('alpha'), never);
-    if (running.length === 1) t.deepEqual(game, listed[0]);
-    t.is((await gamesIn(dataDir)).length, 1);
-    await bench.engine.kill('alpha');
-    t.deepEqual(await gamesIn(dataDir), []);
-  }
-  t.log(found);
-});
+test.runIf(isThorough)(
+  'a service killed at any moment of a boot leaves one game or none, which the next one finds',
+  async (t) => {
+    t.timeout(300_000);
+    const found = { none: 0, one: 0 };
+    for (const ms of [0, 5, 10, 15, 20, 30, 45, 70]) {
+      const bench = await processBench(t);
+      const started = service(t, bench);
+      await once(started.stdout, 'data');
+      await sleep(ms);
+      started.kill('SIGKILL');
+      await once(started, 'exit');
+      const dataDir = bench.spec('alpha').dataDir;
+      // Between fork and exec a process does not show its own environment yet.
+      const { running, listed } = await until(async () => {
+        const seen = { running: await gamesIn(dataDir), listed: await bench.engine.list() };
+        return seen.running.length === seen.listed.length && seen;
+      });
+      t.true(running.length <= 1);
+      t.true(listed.every((game) => game.up));
+      found[running.length === 1 ? 'one' : 'none'] += 1;
+      const game = await bench.engine.boot(bench.spec('alpha'), never);
+      if (running.length === 1) t.deepEqual(game, listed[0]);
+      t.is((await gamesIn(dataDir)).length, 1);
+      await bench.engine.kill('alpha');
+      t.deepEqual(await gamesIn(dataDir), []);
+    }
+    t.log(found);
+  },
+);
 
 test('a game outlives its service; the next one adopts it, hears of its end, and may stop it', async (t) => {
   const bench = await processBench(t);

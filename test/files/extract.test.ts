@@ -8,6 +8,7 @@ import { pack as tarPack } from 'tar-stream';
 import { unpack } from '../../src/files/archives/read.ts';
 import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { filesApi, tar, zip } from './files-api.ts';
+import { isThorough } from '../support/needs.ts';
 
 for (const ending of ['zip', 'tar', 'tar.gz', 'tgz', 'tar.zst'])
   test(`what is packed into .${ending} comes out of it the same`, async (t) => {
@@ -176,7 +177,7 @@ test('A04: zeros without end stop at what an archive may hold, or at the quota',
   t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), []);
 });
 
-test('A05: more than 100 000 entries are refused, and a zip that says so for nothing', async (t) => {
+test.runIf(isThorough)('A05: more than 100 000 entries are refused, and a zip that says so for nothing', async (t) => {
   const { put, post, tree, services } = await filesApi(t);
   const header = (await tar([{ name: 'd/', type: 'directory' }])).subarray(0, 512);
   put('many.tar', Buffer.concat([...Array.from({ length: 100_001 }, () => header), Buffer.alloc(1_024)]));

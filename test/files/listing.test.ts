@@ -8,6 +8,7 @@ import { createListing } from '../../src/files/listing.ts';
 import { openJail } from '../../src/jail/jail.ts';
 import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { filesApi } from './files-api.ts';
+import { isThorough } from '../support/needs.ts';
 
 test('a large directory is listed as a small one is, without what is the service’s', async (t) => {
   const { ok, put, root } = await filesApi(t);
@@ -120,7 +121,7 @@ test('large listings of one account wait for each other, and end with their call
   t.regex(errors[0] ?? '', /The caller went away\./);
 });
 
-test('200 000 entries are listed while others are served', async (t) => {
+test.runIf(isThorough)('200 000 entries are listed while others are served', async (t) => {
   const { ok, call, root } = await filesApi(t);
   t.timeout(300_000);
   mkdirSync(join(root, 'many'), { recursive: true });

@@ -11,7 +11,7 @@ import { DEFAULT_SANDBOX_IMAGE, buildSandboxImage } from '../../src/engines/dock
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { joinRaw, pingStatus } from '../support/bot.ts';
-import { isHere } from '../support/needs.ts';
+import { isHere, isThorough } from '../support/needs.ts';
 import { privateEngine } from '../support/private-engine.ts';
 import { runningGames } from '../support/running-games.ts';
 import { type Service, startService } from '../support/service.ts';
@@ -129,31 +129,34 @@ test('each start has a console password of its own, by which the next service st
   t.not(second, first);
 });
 
-test('killed at random, again and again: nothing that was acknowledged is lost, the database stays whole', async (t) => {
-  const dice = chance(t);
-  const service = await startService(t);
-  const ids = ['a1', 'a2', 'a3'];
-  for (const id of ids) await service.create(id, '1.20.4');
-  for (let round = 0; round < 6; round++) {
-    const wishes = new Map<string, string>();
-    const busy = ids.map(async (id, n) => {
-      const verb = (round + n) % 2 === 0 ? 'start' : 'stop';
-      await service.call('POST', `/v1/servers/${id}:${verb}`);
-      wishes.set(id, verb === 'start' ? 'running' : 'hibernated');
-    });
-    const settled = Promise.allSettled(busy);
-    await delay(dice() * 400);
-    await service.kill();
-    await settled;
-    await service.start();
-    for (const [id, state] of wishes) await service.reach(id, state);
-    t.is((await games(service)).length <= ids.length, true);
-  }
-  t.is(await service.stop(), 0);
-  const store = await openStore(`sqlite:${service.dataDir}/dormouse.db`, TABLES);
-  t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
-  await store.close();
-});
+test.runIf(isThorough)(
+  'killed at random, again and again: nothing that was acknowledged is lost, the database stays whole',
+  async (t) => {
+    const dice = chance(t);
+    const service = await startService(t);
+    const ids = ['a1', 'a2', 'a3'];
+    for (const id of ids) await service.create(id, '1.20.4');
+    for (let round = 0; round < 6; round++) {
+      const wishes = new Map<string, string>();
+      const busy = ids.map(async (id, n) => {
+        const verb = (round + n) % 2 === 0 ? 'start' : 'stop';
+        await service.call('POST', `/v1/servers/${id}:${verb}`);
+        wishes.set(id, verb === 'start' ? 'running' : 'hibernated');
+      });
+      const settled = Promise.allSettled(busy);
+      await delay(dice() * 400);
+      await service.kill();
+      await settled;
+      await service.start();
+      for (const [id, state] of wishes) await service.reach(id, state);
+      t.is((await games(service)).length <= ids.length, true);
+    }
+    t.is(await service.stop(), 0);
+    const store = await openStore(`sqlite:${service.dataDir}/dormouse.db`, TABLES);
+    t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
+    await store.close();
+  },
+);
 
 test('a second service on the same data is refused in a sentence', async (t) => {
   const service = await startService(t);

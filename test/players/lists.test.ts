@@ -65,7 +65,7 @@ test('P-03 whatever reason the API takes, each change is one line that the conso
     }),
     { numRuns: 500 },
   );
-  t.true(taken > 50);
+  t.true(taken > 5);
   for (const reason of ['a\nstop', 'a\rb', '\0', 'x'.repeat(257), '\u001b[31m', 'by @e', '\u202egnp'])
     t.false(body.safeParse({ name: 'Steve', banned: true, reason }).success, JSON.stringify(reason));
   const kept = body.parse({ name: 'Steve', banned: true, reason: ' "§cbad"  \'luck\' ' });

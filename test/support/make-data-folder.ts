@@ -1,5 +1,5 @@
 /**
- * Keeps a data folder as today's version leaves it, for `test/flows/update.test.ts`:
+ * Keeps a data folder as today's version leaves it, for `test/flows/update.real.test.ts`:
  * `node test/support/make-data-folder.ts <name>` writes `test/fixtures/data-folders/<name>.tar.gz` and beside it
  * `<name>.json`: what the API said of it, and how to get in. Its secrets are a test's.
  */

@@ -54,6 +54,9 @@ const probes: Record<Need, () => Promise<unknown>> = {
 /** What `ava.config.js` found on this machine; empty for `npm test`, which uses embedded parts alone. */
 const PRESENT = new Set(process.env.TEST_PARTS?.split(' '));
 
+/** Whether this run includes tests that take long on purpose: heavy inputs and kill loops. */
+export const isThorough = process.env.TEST_THOROUGH === 'yes';
+
 /** Whether this run uses real parts and has all of these: `test.runIf(isHere('docker'))('a title', …)`. */
 export function isHere(...needs: Need[]): boolean {
   return needs.every((need) => PRESENT.has(need));
