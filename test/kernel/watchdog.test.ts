@@ -20,9 +20,9 @@ test('a loop that is stuck is told of while it is, with what it does and where',
     stuck.at.some((frame) => /^spinUntilTold \(test\/kernel\/watched-child\.ts:\d+\)$/.test(frame)),
     stuck.at.join('\n'),
   );
-  const told = readFileSync(path, 'utf8');
-  t.regex(told, /^The event loop has been stuck for 200 ms: ListThings req-1 < .*spinUntilTold \(.*\n$/);
-  t.is(told.split('\n').length, 2, 'once, however long it lasts');
+  const told = readFileSync(path, 'utf8').split('\n').filter((line) => line.includes('ListThings'));
+  t.is(told.length, 1, 'once, however long it lasts');
+  t.regex(told[0]!, /^The event loop has been stuck for 200 ms: ListThings req-1 < .*spinUntilTold \(/);
   const { promise: ended, resolve } = Promise.withResolvers<number | null>();
   child.once('exit', resolve);
   t.is(await ended, 0, 'it keeps no process from ending');
