@@ -1,4 +1,4 @@
-import { createRowCache } from '../store/row-cache.ts';
+import { openRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { deleteAccountLimits, listAccountLimits, saveAccountLimits } from './limit-rows.ts';
 
@@ -25,8 +25,7 @@ const NONE: OwnLimits = { maxRamMb: null, maxServers: null };
 
 /** Reads what has been set. Only the accounts that have limits of their own take memory. */
 export async function openAccountLimits(store: Store, defaults: Limits): Promise<AccountLimits> {
-  const rows = await listAccountLimits(store);
-  const own = createRowCache(store, rows, ({ accountId, ...limits }) => [accountId, limits]);
+  const own = await openRowCache(store, listAccountLimits, ({ accountId, ...limits }) => [accountId, limits]);
   const ownOf = (accountId: string) => own.of(accountId) ?? NONE;
 
   return {

@@ -3,8 +3,8 @@ import type { Clock } from '../kernel/clock.ts';
 import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
-import { createRowCache } from '../store/row-cache.ts';
-import type { Store, Tx } from '../store/store.ts';
+import { openRowCache } from '../store/row-cache.ts';
+import type { Sql, Store, Tx } from '../store/store.ts';
 import { type Quoted, createReservations, mbOf, measured, standing } from './reservations.ts';
 import { listServerDisks, saveQuotaOverride } from './rows.ts';
 import type { DiskUsage, Usage } from './usage.ts';
@@ -63,8 +63,8 @@ const NEAR = 0.9;
 /** Reads the overrides. */
 export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuota> {
   const { store, usage, tiers } = options;
-  const rows = (await listServerDisks(store)).filter(({ quotaOverrideMb }) => quotaOverrideMb > 0);
-  const overrides = createRowCache(store, rows, ({ serverId, quotaOverrideMb }) => [serverId, quotaOverrideMb]);
+  const list = async (db: Sql) => (await listServerDisks(db)).filter(({ quotaOverrideMb }) => quotaOverrideMb > 0);
+  const overrides = await openRowCache(store, list, ({ serverId, quotaOverrideMb }) => [serverId, quotaOverrideMb]);
 
   function limitMb({ id, ramMb }: Quoted): number {
     return overrides.of(id) ?? (tiers.find((tier) => ramMb <= tier.ramMb) ?? tiers.at(-1))?.quotaMb ?? 0;

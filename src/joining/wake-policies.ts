@@ -1,4 +1,4 @@
-import { createRowCache } from '../store/row-cache.ts';
+import { openRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type WakePolicyRow, listWakePolicies, saveWakePolicy } from './rows.ts';
 
@@ -19,8 +19,7 @@ export interface WakePolicies {
 const ANYONE: WakePolicy = Object.freeze({ mode: 'anyone', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' });
 
 export async function openWakePolicies(store: Store): Promise<WakePolicies> {
-  const rows = await listWakePolicies(store);
-  const policies = createRowCache(store, rows, ({ serverId, ...policy }) => [serverId, policy]);
+  const policies = await openRowCache(store, listWakePolicies, ({ serverId, ...policy }) => [serverId, policy]);
   return {
     of: (serverId) => policies.of(serverId) ?? ANYONE,
     async set(serverId, { mode, maxWakesPerDay, asleepMotd, maintenanceText }, also) {

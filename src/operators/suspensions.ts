@@ -5,7 +5,7 @@ import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import { WAKES_AND_INSTALLS, type WakeRule } from '../servers/wake-checks.ts';
-import { createRowCache } from '../store/row-cache.ts';
+import { openRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type SuspensionRow, deleteSuspension, listSuspensions, saveSuspension } from './suspension-rows.ts';
 
@@ -30,7 +30,7 @@ export interface SuspensionsOptions {
 
 /** Stops suspended servers that run: the process may have died between the decision and the stop. */
 export async function openSuspensions({ store, clock, servers }: SuspensionsOptions): Promise<Suspensions> {
-  const suspended = createRowCache(store, await listSuspensions(store), (row) => [row.serverId, row]);
+  const suspended = await openRowCache(store, listSuspensions, (row) => [row.serverId, row]);
   const listeners = new Set<(serverId: string) => void>();
   const tell = (serverId: string) => listeners.forEach((listener) => listener(serverId));
   servers.observe((id, now) => {

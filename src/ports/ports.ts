@@ -1,7 +1,7 @@
 import { createMutex } from '../kernel/mutex.ts';
 import { StatusError, badRequest } from '../kernel/status.ts';
 import { requireServer } from '../servers/rows.ts';
-import { createRowCache } from '../store/row-cache.ts';
+import { openRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type ServerPortRow, deleteServerPort, insertServerPort, listServerPorts } from './rows.ts';
 
@@ -45,7 +45,7 @@ const MAX_PORTS = 8;
 /** Reads what has been given out. Only the servers that have ports take memory. */
 export async function openServerPorts(options: ServerPortsOptions): Promise<ServerPorts> {
   const { store, range, isFree, reserved = new Set(), offered = true } = options;
-  const given = createRowCache(store, await listServerPorts(store), (row) => [row.hostPort, row]);
+  const given = await openRowCache(store, listServerPorts, (row) => [row.hostPort, row]);
   const withLock = createMutex();
 
   const of = (serverId: string) =>

@@ -22,10 +22,15 @@ export interface DataSources {
   read(sql: string, parameters?: unknown[]): Promise<unknown[]>;
   /** A connection of `writer`. */
   session(): Promise<DatabaseSession>;
+  /** Asks on a new connection what came of a transaction of a session. Absent: a session's own COMMIT always says so. */
+  outcome?: (transaction: string) => Promise<Outcome>;
   /** For changes of tables, which take as long as they take: a way to the database that waits without end. */
   patiently<T>(work: (source: DataSource) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
+
+/** What came of a transaction; null: the database does not know any more. */
+export type Outcome = 'committed' | 'aborted' | 'in progress' | null;
 
 /** The tables of an installation, as their rooms describe them. */
 export type Tables = readonly EntitySchema<object>[];
@@ -55,6 +60,9 @@ const LIMITS = {
   writer: { statementMs: 10_000, idleInTransactionMs: 7_000 },
   reader: { statementMs: 20_000, idleInTransactionMs: 7_000 },
 } satisfies Record<string, PostgresLimits>;
+
+/** How long one question what came of a transaction may take. */
+const OUTCOME_MS = 3_000;
 
 /** Set on every SQLite connection and read back. https://www.sqlite.org/pragma.html */
 const PRAGMAS = {
@@ -166,6 +174,7 @@ async function openPostgres(url: string, described: Described, patient: boolean)
   );
   return {
     ...sources,
+    outcome: (transaction) => outcomeOf(url, transaction),
     async patiently(work) {
       const source = await connect({ ...options, ...described, poolSize: 1, extra: KEEP_ALIVE });
       try {
@@ -175,6 +184,25 @@ async function openPostgres(url: string, described: Described, patient: boolean)
       }
     },
   };
+}
+
+/** A connection that has just been made is not one that has gone silent. */
+async function outcomeOf(url: string, transaction: string): Promise<Outcome> {
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: OUTCOME_MS,
+    query_timeout: OUTCOME_MS,
+    application_name: 'dormouse',
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const sql = 'SELECT pg_xact_status($1::xid8) AS "outcome"';
+    return (await client.query<{ outcome: Outcome }>(sql, [transaction])).rows[0]?.outcome ?? null;
+  } finally {
+    void client.end().catch(() => {});
+  }
 }
 
 async function openBoth(

@@ -49,6 +49,12 @@ export async function untilStored<T>(write: () => Promise<T>, clock: Clock, sign
   }
 }
 
+/** A write that is stored or not: the database went away during its commit. */
+export function unconfirmed(cause: unknown): StatusError {
+  const sentence = 'The database did not confirm the change. Look whether it was made before you try again.';
+  return new StatusError('UNAVAILABLE', 'STORE_UNCONFIRMED', sentence, { cause });
+}
+
 /** Whether a row was refused because another one has its key. */
 export function isDuplicate(error: unknown): boolean {
   return error instanceof Error && (codeOf(error) === '23505' || error.message.includes('UNIQUE constraint failed'));

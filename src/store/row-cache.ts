@@ -1,4 +1,6 @@
-import type { Store, Tx } from './store.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { StatusError } from '../kernel/status.ts';
+import type { Sql, Store, Tx } from './store.ts';
 
 /** The rows of a small table, in memory, so that they can be asked for between two turns. Nobody else writes to that table. */
 export interface RowCache<Key, Row> {
@@ -12,24 +14,56 @@ export interface RowCache<Key, Row> {
   forget(key: Key): void;
 }
 
-/** Begins with the rows of the table as `entryOf` splits each. Only keys that have a row take memory. */
-export function createRowCache<Stored, Key, Row>(
-  store: Store,
-  rows: readonly Stored[],
+const READ_AGAIN_MS = 1_000;
+
+/**
+ * Begins with the rows that `list` reads, as `entryOf` splits each. Only keys that have a row take memory. After a write that
+ * was rejected the row is read again: it may be stored all the same.
+ */
+export async function openRowCache<Stored, Key, Row>(
+  store: Pick<Store, 'query' | 'write'>,
+  list: (db: Sql) => Promise<readonly Stored[]>,
   entryOf: (row: Stored) => readonly [Key, Row],
-): RowCache<Key, Row> {
-  const known = new Map(rows.map(entryOf));
+): Promise<RowCache<Key, Row>> {
+  const read = async () => new Map((await list(store)).map(entryOf));
+  const known = await read();
+  let changes = 0;
+
+  function note(key: Key, row: Row | undefined): void {
+    changes += 1;
+    if (row === undefined) known.delete(key);
+    else known.set(key, row);
+  }
+
+  async function write(key: Key, row: Row | undefined, work: (tx: Tx) => Promise<unknown>): Promise<void> {
+    try {
+      await store.write(work);
+    } catch (error) {
+      void readAgain(key);
+      throw error;
+    }
+    note(key, row);
+  }
+
+  /** Waits for a database that is away. Never rejects. */
+  async function readAgain(key: Key): Promise<void> {
+    for (;;) {
+      const before = changes;
+      try {
+        const stored = await read();
+        if (before === changes) return note(key, stored.get(key));
+      } catch (error) {
+        if (!(error instanceof StatusError)) return;
+        await pause(READ_AGAIN_MS, undefined, { ref: false });
+      }
+    }
+  }
+
   return {
     of: (key) => known.get(key),
     all: () => known.values(),
-    async set(key, row, save) {
-      await store.write(save);
-      known.set(key, row);
-    },
-    async delete(key, remove) {
-      await store.write(remove);
-      known.delete(key);
-    },
-    forget: (key) => void known.delete(key),
+    set: (key, row, save) => write(key, row, save),
+    delete: (key, remove) => write(key, undefined, remove),
+    forget: (key) => note(key, undefined),
   };
 }

@@ -6,12 +6,17 @@ import { exact } from './exact.ts';
  * TypeORM's way there costs more than most queries do.
  */
 export interface DatabaseSession {
+  /**
+   * Begins a transaction, and a savepoint in it. Returns the id by which another connection can ask what came of the
+   * transaction; undefined if a COMMIT that fails has surely committed nothing.
+   */
+  begin(savepoint?: string): Promise<string | undefined>;
   query(sql: string, parameters?: unknown[]): Promise<unknown[]>;
   /** An INSERT, UPDATE or DELETE; gives the number of rows it touched. */
   run(sql: string, parameters?: unknown[]): Promise<number>;
   /** Several statements in one go, of which nothing is asked. */
   script(sql: string): Promise<void>;
-  /** Rejects where nothing was committed. */
+  /** Rejects with QueryFailedError if no answer says what came of it, with another error if nothing was committed. */
   commit(): Promise<void>;
   /** Takes part in the transaction that has been begun. */
   readonly manager: EntityManager;
@@ -26,7 +31,13 @@ interface Sqlite {
 }
 
 interface PostgresClient {
-  query(sql: string, values?: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null; command: string }>;
+  query(sql: string, values?: unknown[]): Promise<PostgresResult>;
+}
+
+interface PostgresResult {
+  rows: unknown[];
+  rowCount: number | null;
+  command: string;
 }
 
 /** Asks a connection of SQLite. */
@@ -44,6 +55,11 @@ export function askSqlite(source: DataSource, sql: string, parameters: unknown[]
 export async function sqliteSession(source: DataSource): Promise<DatabaseSession> {
   let runner: QueryRunner | undefined;
   return {
+    async begin(savepoint) {
+      if (savepoint === undefined) await askSqlite(source, 'BEGIN IMMEDIATE');
+      else await scriptSqlite(source, `BEGIN IMMEDIATE; SAVEPOINT ${savepoint}`);
+      return undefined;
+    },
     query: (sql, parameters) => askSqlite(source, sql, parameters),
     run: (sql, parameters = []) => changeSqlite(source, sql, parameters),
     script: (sql) => scriptSqlite(source, sql),
@@ -64,6 +80,13 @@ export async function postgresSession(source: DataSource): Promise<DatabaseSessi
     return client.query(sql, parameters).catch((error: Error) => Promise.reject(failed(sql, error)));
   };
   return {
+    async begin(savepoint) {
+      const more = savepoint === undefined ? '' : `; SAVEPOINT ${savepoint}`;
+      const begun = await ask(`START TRANSACTION; SELECT pg_current_xact_id()::text AS "id"${more}`);
+      // Several statements in one text have a result each.
+      const [, { rows }] = begun as unknown as [PostgresResult, PostgresResult];
+      return (rows as { id: string }[])[0]?.id;
+    },
     query: async (sql, parameters) => (await ask(sql, parameters)).rows,
     run: async (sql, parameters) => (await ask(sql, parameters)).rowCount ?? 0,
     script: async (sql) => void (await ask(sql)),

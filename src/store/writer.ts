@@ -1,8 +1,9 @@
-import type { EntityManager } from 'typeorm';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type EntityManager, QueryFailedError } from 'typeorm';
 import { createMutex } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { Dialect } from './data-source.ts';
-import { storeError, unavailable } from './errors.ts';
+import type { DataSources } from './data-source.ts';
+import { storeError, unavailable, unconfirmed } from './errors.ts';
 import type { DatabaseSession } from './session.ts';
 
 /** Something that answers SQL with `$1`, `$2`, … in order of their first appearance: the store, or a transaction. */
@@ -26,8 +27,13 @@ interface Job {
 
 /** As many queued writes as share one commit, and with it one sync of the disk. */
 const GROUP = 100;
-const BEGIN = { sqlite: 'BEGIN IMMEDIATE', postgres: 'START TRANSACTION' };
-const SAVEPOINT = 'SAVEPOINT job';
+const SAVEPOINT = 'job';
+/**
+ * How long the database is asked what came of a commit. It is longer than a lease lasts that is not renewed, which is a write too:
+ * a process that holds the lease never sees a write that nobody can tell of.
+ */
+const ASK_MS = 30_000;
+const ASK_AGAIN_MS = 500;
 
 /**
  * The one line in which all changes wait. Each write is atomic: its own failure undoes itself alone and the line goes
@@ -36,7 +42,7 @@ const SAVEPOINT = 'SAVEPOINT job';
  */
 export class Writer {
   readonly #open: () => Promise<DatabaseSession>;
-  readonly #begin: string;
+  readonly #outcome: DataSources['outcome'];
   readonly #jobs: Job[] = [];
   #fence: (tx: Sql) => Promise<void> = async () => {};
   #busy: Promise<void> | undefined;
@@ -44,9 +50,9 @@ export class Writer {
   #closed = false;
   #waiting = 0;
 
-  constructor(open: () => Promise<DatabaseSession>, dialect: Dialect) {
+  constructor(open: () => Promise<DatabaseSession>, outcome: DataSources['outcome']) {
     this.#open = open;
-    this.#begin = BEGIN[dialect];
+    this.#outcome = outcome;
   }
 
   /** Writes that have been asked for, and of which nobody knows yet. */
@@ -106,8 +112,7 @@ export class Writer {
     const attempted: { job: Job; tell: () => void }[] = [];
     try {
       session = await this.#open();
-      if (isAlone) await session.query(this.#begin);
-      else await session.script(`${this.#begin}; ${SAVEPOINT}`);
+      const transaction = await session.begin(isAlone ? undefined : SAVEPOINT);
       await this.#fence(lend(session).tx);
       for (let job = waiting.shift(); job; job = waiting.shift()) {
         const entry = { job, tell: () => {} };
@@ -116,7 +121,7 @@ export class Writer {
           ? await attemptAlone(session, job)
           : await attemptBeside(session, job, waiting.length === 0);
       }
-      await session.commit();
+      await session.commit().catch((error: unknown) => this.#requireCommitted(transaction, error));
     } catch (error) {
       const undone = await session?.query('ROLLBACK').then(
         () => true,
@@ -133,6 +138,18 @@ export class Writer {
       await session?.release().catch(() => {});
     }
     for (const { tell } of attempted) tell();
+  }
+
+  /** Resolves if the transaction was committed although its COMMIT failed; rejects with that error if it was not. */
+  async #requireCommitted(transaction: string | undefined, error: unknown): Promise<void> {
+    if (transaction === undefined || this.#outcome === undefined || !(error instanceof QueryFailedError)) throw error;
+    for (const end = performance.now() + ASK_MS; performance.now() < end; await pause(ASK_AGAIN_MS)) {
+      // Out of reach as yet.
+      const outcome = await this.#outcome(transaction).catch(() => null);
+      if (outcome === 'committed') return;
+      if (outcome === 'aborted') throw error;
+    }
+    throw unconfirmed(error);
   }
 }
 
@@ -163,11 +180,11 @@ async function attemptBeside(session: DatabaseSession, job: Job, isLast: boolean
   const { tx, end } = lend(session);
   try {
     const tell = await job.attempt(tx);
-    if (!isLast) await session.script(`RELEASE ${SAVEPOINT}; ${SAVEPOINT}`);
+    if (!isLast) await session.script(`RELEASE SAVEPOINT ${SAVEPOINT}; SAVEPOINT ${SAVEPOINT}`);
     return tell;
   } catch (error) {
     // A full disk makes SQLite roll everything back by itself, and a lost connection does so too.
-    await session.query(`ROLLBACK TO ${SAVEPOINT}`).catch(() => Promise.reject(error));
+    await session.query(`ROLLBACK TO SAVEPOINT ${SAVEPOINT}`).catch(() => Promise.reject(error));
     return () => job.refuse(storeError(error));
   } finally {
     end();

@@ -9,6 +9,10 @@ export interface SilentLine {
   url: string;
   /** Connections that are open stay so and carry nothing; `also`: those that are made from now on too. */
   silence(also?: 'new ones'): void;
+  /** The next COMMIT breaks its connection: before the database gets it, or when the database has answered it. */
+  breakAtCommit(when: 'before' | 'after'): void;
+  /** New connections end at once, or no more. */
+  refuse(on: boolean): void;
   /** How many connections have been made. */
   made(): number;
 }
@@ -19,13 +23,27 @@ export async function silentLine(t: ExecutionContext, databaseUrl: string): Prom
   const path = join(decodeURIComponent(hostname), '.s.PGSQL.5432');
   const ends = new Set<Socket>();
   let isDeaf = false;
+  let isRefusing = false;
+  let breaksAt: 'before' | 'after' | undefined;
   let made = 0;
   const server = createServer((near) => {
     made++;
     ends.add(near.on('error', () => {}));
-    if (isDeaf) return;
+    if (isRefusing) near.destroy();
+    if (isRefusing || isDeaf) return;
     const far = createConnection(path);
     ends.add(far.on('error', () => {}));
+    near.on('data', (sent: Buffer) => {
+      if (breaksAt === undefined || !sent.includes('COMMIT')) return;
+      if (breaksAt === 'before') {
+        far.destroy();
+        near.destroy();
+      } else {
+        far.unpipe(near);
+        far.once('data', () => near.destroy());
+      }
+      breaksAt = undefined;
+    });
     near.pipe(far);
     far.pipe(near);
   });
@@ -42,6 +60,8 @@ export async function silentLine(t: ExecutionContext, databaseUrl: string): Prom
       isDeaf = also !== undefined;
       for (const end of ends) end.unpipe().pause();
     },
+    breakAtCommit: (when) => void (breaksAt = when),
+    refuse: (on) => void (isRefusing = on),
     made: () => made,
   };
 }
