@@ -63,9 +63,9 @@ export async function goingBy({ call, server: { id }, now }: ServerRequest, form
   const typed = retentionIn(form);
   if (typed.some(([, text]) => !/^\d{1,4}$/.test(text))) return 0;
   const { backups, retention } = await call('ListBackups', { id });
-  const rows = backups.map(({ id: backupId, kind, state, createdAt, locked, note, treeBytes }) => {
-    const [madeAt, bytes] = [Date.parse(createdAt ?? ''), Number(treeBytes)];
-    return { id: backupId, kind, state, locked, note, createdAt: madeAt, treeBytes: bytes } as Row;
+  const rows = backups.map(({ id: backupId, kind, state, locked, note, ...rest }) => {
+    const createdAt = Date.parse(rest.createdAt ?? '');
+    return { id: backupId, kind, state, createdAt, locked, note, treeBytes: Number(rest.treeBytes) } as Row;
   });
   const wanted = Object.fromEntries(typed.map(([name, text]) => [name, Number(text)])) as unknown as Retention;
   const already = new Set(expired(rows, retention, now));
