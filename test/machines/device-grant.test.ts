@@ -14,7 +14,11 @@ import {
 import { shortestWays } from './ways.ts';
 
 const input = { id: 'grant', clientId: 'app', scope: 'servers:list', at: 0 };
-const poll = (seconds: number, admitted = true): GrantEvent & { type: 'POLL' } => ({ type: 'POLL', at: seconds * 1_000, admitted });
+const poll = (seconds: number, admitted = true): GrantEvent & { type: 'POLL' } => ({
+  type: 'POLL',
+  at: seconds * 1_000,
+  admitted,
+});
 /** Of a grant whose token nobody has received. */
 const pollAgain = (seconds: number, admitted = true): GrantEvent & { type: 'POLL' } => ({
   type: 'POLL',
