@@ -17,6 +17,21 @@ export const GRANT_ANSWERS = [
 ] as const;
 export type GrantAnswer = (typeof GRANT_ANSWERS)[number];
 
+/** The states of a grant as operators see them, by the answer to its poll. */
+const STATES: Readonly<Record<GrantAnswer, string>> = {
+  authorization_pending: 'pending',
+  slow_down: 'pending',
+  approved: 'approved',
+  redeemed: 'redeemed',
+  access_denied: 'denied',
+  expired_token: 'expired',
+};
+
+/** The state of a grant whose answer this is: `pending`, `approved`, `denied`, `expired` or `redeemed`. */
+export function grantState(answer: string): string {
+  return STATES[answer as GrantAnswer] ?? answer;
+}
+
 export interface GrantInput {
   id: string;
   /** The registered app; null for the command-line client, whose grant yields an API key. */
@@ -69,14 +84,6 @@ export const deviceGrantMachine = setup({
     alive: ({ context, event }) => event.at < context.expiresAt,
     admitted: ({ event }) => event.type === 'APPROVE' && event.admitted,
     shutOut: ({ event }) => event.type === 'POLL' && !event.admitted,
-    // A poll that came no later than the one that redeemed was on its way beside it, and repeats nothing.
-    askedAgain: ({ context: { redeemedAt }, event }) =>
-      event.type === 'POLL' &&
-      event.admitted &&
-      event.lost === true &&
-      typeof redeemedAt === 'number' &&
-      event.at > redeemedAt &&
-      event.at - redeemedAt < ASK_AGAIN_MS,
     tooSoon: ({ context, event }) =>
       context.polledAt !== null && event.at - context.polledAt < context.intervalMs - TOLERANCE_MS,
   },
@@ -138,11 +145,23 @@ export const deviceGrantMachine = setup({
       tags: 'access_denied',
       on: { POLL: [{ guard: 'over', target: 'expired' }, { actions: 'stay' }] },
     },
-    /** The token is handed out once, until it is received. Any later poll learns that the code is of no more use. */
-    redeemed: { tags: 'redeemed', on: { POLL: [{ guard: 'askedAgain', actions: 'stay' }, { target: 'expired' }] } },
+    /** The token is handed out once, until it is received (`mayAskAgain`). To any other poll the code has expired. */
+    redeemed: { tags: 'redeemed', on: { POLL: { actions: 'stay' } } },
     expired: { tags: 'expired_token', on: { POLL: { actions: 'stay' } } },
   },
 });
+
+/**
+ * Whether a poll of a redeemed grant gets the token once more, because nobody received it. A poll that came no later than the one
+ * that redeemed was on its way beside it, and repeats nothing.
+ */
+export function mayAskAgain(
+  { redeemedAt }: Pick<GrantContext, 'redeemedAt'>,
+  { at, admitted, lost }: Pick<Extract<GrantEvent, { type: 'POLL' }>, 'at' | 'admitted' | 'lost'>,
+): boolean {
+  const sinceMs = typeof redeemedAt === 'number' ? at - redeemedAt : 0;
+  return admitted && lost === true && sinceMs > 0 && sinceMs < ASK_AGAIN_MS;
+}
 
 export type GrantSnapshot = SnapshotFrom<typeof deviceGrantMachine>;
 

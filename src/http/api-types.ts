@@ -4063,7 +4063,7 @@ export interface components {
             startupPhase: string;
             /**
              * Format: int32
-             * @description World generation; 100 when ready; else 0.
+             * @description While `starting`: of world generation; 100 while running; else 0.
              * @default 0
              */
             startupPercent: number;
@@ -4462,6 +4462,7 @@ export interface components {
             };
             /** @description While it starts; otherwise empty. */
             phase: string;
+            /** @description 100 while it runs. */
             percent: number;
             /** @description Null: not known. */
             players: number | null;
@@ -4499,6 +4500,7 @@ export interface components {
         ProgressEvent: {
             /** Format: date-time */
             at: string;
+            /** @description In the last one `ready`. */
             phase: string;
             percent: number;
         };
@@ -4669,7 +4671,10 @@ export interface components {
             transitions: {
                 /** Format: date-time */
                 at: string | null;
-                /** @default  */
+                /**
+                 * @description `BOOT_DONE` and `BOOT_FAILED`: an effect of the machine has ended.
+                 * @default
+                 */
                 event: string;
                 /** @default  */
                 from: string;
@@ -5902,7 +5907,10 @@ export interface components {
             transitions: {
                 /** Format: date-time */
                 at: string | null;
-                /** @default  */
+                /**
+                 * @description `BOOT_DONE` and `BOOT_FAILED`: an effect of the machine has ended.
+                 * @default
+                 */
                 event: string;
                 /** @default  */
                 from: string;

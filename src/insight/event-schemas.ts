@@ -18,7 +18,7 @@ export const SERVER_EVENTS = {
       state: z.string().describe('As in Server.'),
       cause: Cause,
       phase: z.string().describe('While it starts; otherwise empty.'),
-      percent: z.number(),
+      percent: z.number().describe('100 while it runs.'),
       players: z.number().nullable().describe('Null: not known.'),
       error: failure.nullable().describe('Set where it failed.'),
       waits: z
@@ -33,7 +33,9 @@ export const SERVER_EVENTS = {
       alert: z.object({ alert: z.string(), at }).nullish().describe('With the first: the open one.'),
     })
     .meta({ id: 'StateEvent' }),
-  progress: z.object({ at, phase: z.string(), percent: z.number() }).meta({ id: 'ProgressEvent' }),
+  progress: z
+    .object({ at, phase: z.string().describe('In the last one `ready`.'), percent: z.number() })
+    .meta({ id: 'ProgressEvent' }),
   players: z.object({ at, online: z.number() }).meta({ id: 'PlayersEvent' }),
   tick: z
     .object({

@@ -171,6 +171,8 @@ export class ServerEvents {
     history.now = now;
     const { phase, percent, players } = now.context.live;
     const seen = before?.context.live;
+    if (before?.state === 'starting' && now.state === 'running')
+      this.publish(id, 'progress', { phase: 'ready', percent: 100 });
     if (before?.state !== now.state || failureOf(before) !== failureOf(now))
       this.publish(id, 'state', this.#stateNow(now));
     else if (seen?.phase !== phase || seen.percent !== percent) this.publish(id, 'progress', { phase, percent });
@@ -206,7 +208,7 @@ function stateOf(now: ServerNow): object {
     state: now.state,
     cause,
     phase: now.state === 'starting' ? live.phase : '',
-    percent: now.state === 'starting' ? live.percent : 0,
+    percent: now.state === 'starting' ? live.percent : now.state === 'running' ? 100 : 0,
     players: now.state === 'running' ? live.players : null,
     error: failure && { code: failure.code, summary: failure.summary, suggestion: failure.suggestion },
   };

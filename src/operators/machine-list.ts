@@ -1,3 +1,4 @@
+import { GRANT_ANSWERS, grantState } from '../../machines/device-grant.ts';
 import { SERVER_STATES } from '../../machines/server-types.ts';
 import { isTagged, serverMachine } from '../../machines/server.ts';
 import { ENTERS } from '../servers/transition-rows.ts';
@@ -74,8 +75,10 @@ const SERVERS = `SELECT 'server' AS "kind", s."id", s."name", s."accountId",
     CASE WHEN s."state" = 'hibernated' AND NOT (${WORKED_ON}) THEN 0 ELSE ${SINCE} END AS "sortedBy"
   FROM "servers" s`;
 
+const GRANT_STATE = `CASE g."state" ${GRANT_ANSWERS.map((each) => `WHEN '${each}' THEN '${grantState(each)}'`).join(' ')} END`;
+
 const grantsAt = (now: string) => `SELECT 'grant' AS "kind", g."id", COALESCE(c."name", 'The command line') AS "name",
-    '' AS "accountId", g."state",
+    '' AS "accountId", ${GRANT_STATE} AS "state",
     CASE WHEN g."state" IN ('authorization_pending', 'slow_down', 'approved') AND g."expiresAt" > ${now}
       THEN 3 ELSE 5 END AS "urgency",
     CASE WHEN g."changedAt" = 0 THEN g."createdAt" ELSE g."changedAt" END AS "sortedBy"

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { eventName } from '../../machines/event-names.ts';
 import type { MachineStep } from '../actors/machine-step.ts';
 import { int32, message, pageLimit, queryFlag, reply, rfc3339, text } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
@@ -198,5 +199,6 @@ export const operatorMachineOperations = (needs: Needs): readonly Operation[] =>
 ];
 
 function stepFrame({ at, ...step }: MachineStep, nth: number): string {
-  return eventFrame({ id: String(nth), type: 'transition', data: { at: rfc3339(at), ...step } });
+  const data = { at: rfc3339(at), ...step, event: eventName(step.event) };
+  return eventFrame({ id: String(nth), type: 'transition', data });
 }

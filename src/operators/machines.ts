@@ -1,4 +1,5 @@
-import { deviceGrantMachine, isWaiting } from '../../machines/device-grant.ts';
+import { deviceGrantMachine, grantState } from '../../machines/device-grant.ts';
+import { eventName, statechartOf } from '../../machines/event-names.ts';
 import type { Cause } from '../../machines/server-types.ts';
 import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
 import { type MachineStep, type StepListener, pathOf } from '../actors/machine-step.ts';
@@ -104,8 +105,8 @@ export interface MachinesOptions {
 
 /** The most transitions of one machine in full; there are no further pages. */
 const KEPT_TRANSITIONS = 50;
-const SERVER_CHART = JSON.parse(JSON.stringify(serverMachine.definition)) as object;
-const GRANT_CHART = JSON.parse(JSON.stringify(deviceGrantMachine.definition)) as object;
+const SERVER_CHART = statechartOf(serverMachine);
+const GRANT_CHART = statechartOf(deviceGrantMachine);
 /** The urgencies (`MachineRow`) of passing states: servers on their way, waiting grants. */
 const PASSING = new Set([0, 3]);
 
@@ -187,7 +188,7 @@ function legalEvents(row: MachineRow, at: number): string[] {
     }
   }
   const { expiresAt = 0 } = (JSON.parse(row.snapshot) as StoredSnapshot).context;
-  return isWaiting(row.state) && expiresAt > at ? ['DENY'] : [];
+  return row.state === 'pending' && expiresAt > at ? ['DENY'] : [];
 }
 
 function keptAwakeUntil({ snapshot }: MachineRow): number {
@@ -195,9 +196,18 @@ function keptAwakeUntil({ snapshot }: MachineRow): number {
 }
 
 async function transitionsOf(store: Store, { kind, id, history }: MachineRow): Promise<MachineDetail['transitions']> {
-  if (kind === 'grant') return changesIn(history).toReversed();
+  if (kind === 'grant') {
+    const changes = changesIn(history).toReversed();
+    return changes.map((change) => ({ ...change, from: grantState(change.from), to: grantState(change.to) }));
+  }
   const rows = await listTransitions(store, id, KEPT_TRANSITIONS);
-  return rows.map(({ at, event, from, to, cause }) => ({ at, event, from, to, cause: JSON.parse(cause) as Cause }));
+  return rows.map(({ at, event, from, to, cause }) => ({
+    at,
+    event: eventName(event),
+    from,
+    to,
+    cause: JSON.parse(cause) as Cause,
+  }));
 }
 
 function cursorText({ urgency, sortedBy, id }: MachineCursor): string {

@@ -1,6 +1,5 @@
 import type { LostGame } from '../engines/lost-games.ts';
 import type { Job } from '../../machines/server-types.ts';
-import { isWaiting } from '../../machines/device-grant.ts';
 
 /** Something that a machine waits for. */
 export interface Wait {
@@ -56,7 +55,7 @@ export function serverWaits({ context, children = {} }: StoredSnapshot, lost?: L
 export function grantWaits(state: string, { context }: StoredSnapshot): Wait[] {
   const until = context.expiresAt ?? null;
   if (state === 'approved') return [{ name: 'POLL', what: 'the device to fetch its token', until }];
-  if (!isWaiting(state)) return [];
+  if (state !== 'pending') return [];
   return [{ name: 'APPROVE', what: 'somebody to approve or decline it', until }];
 }
 

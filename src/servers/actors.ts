@@ -1,4 +1,5 @@
 import { createActor } from 'xstate';
+import { eventName } from '../../machines/event-names.ts';
 import type { Cause, ServerEvent } from '../../machines/server-types.ts';
 import { type ServerSnapshot, serverMachine, serverState } from '../../machines/server.ts';
 import type { ActorKind, StoredStep, TakenStep } from '../actors/actor-kind.ts';
@@ -114,7 +115,14 @@ function storedStep(
     const { wokenAt, readyAt } = after.context;
     const startMs = wokenAt === null || readyAt === null ? undefined : readyAt - wokenAt;
     const said = stepWords({ id, from, to, event: event.type, cause: after.context.cause, failure, startMs });
-    const fields = { server: id, from, to, event: event.type, cause: after.context.cause, failure: failure?.code };
+    const fields = {
+      server: id,
+      from,
+      to,
+      event: eventName(event.type),
+      cause: after.context.cause,
+      failure: failure?.code,
+    };
     log.info(fields, said);
   }
 

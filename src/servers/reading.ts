@@ -1,3 +1,4 @@
+import { statechartOf } from '../../machines/event-names.ts';
 import type { ServerCommand } from '../../machines/server-types.ts';
 import { serverMachine } from '../../machines/server.ts';
 import { pathOf } from '../actors/machine-step.ts';
@@ -13,7 +14,7 @@ export interface ServerReadingOptions extends Pick<ServersOptions, 'store' | 'cl
   get: Servers['get'];
 }
 
-const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unknown;
+const STATECHART = statechartOf(serverMachine);
 /** As many rows as are made into servers in a few ms. */
 const PAGE = 250;
 const COMMANDS = [

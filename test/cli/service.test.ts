@@ -53,7 +53,7 @@ test("a server's life in the hands of a person", async (t) => {
   await says(['logs', 'lobby', '--tail', '5'], /\[Rcon\] -hello there\n/);
   await says(
     ['machine', 'lobby'],
-    /^state +running, since .*\nmay be told +.*STOP.*\n[^]*WHEN +EVENT +TRANSITION +CAUSE\n.*boot done +starting → running +key_\w+ .*\n.*START +hibernated → starting/,
+    /^state +running, since .*\nmay be told +.*STOP.*\n[^]*WHEN +EVENT +TRANSITION +CAUSE\n.*BOOT_DONE +starting → running +key_\w+ .*\n.*START +hibernated → starting/,
   );
   await says(['restart', 'lobby', '--wait'], /lobby is running/);
   await says(['stop', 'lobby', '--wait'], /^lobby sleeps\./);

@@ -14,6 +14,7 @@ import { SERVER_EVENTS } from '../../src/insight/event-schemas.ts';
 import { revokeOwnKey } from '../../src/people/keys/own-keys.ts';
 import { removeMember } from '../../src/people/members/members.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
+import { until } from '../support/until.ts';
 
 interface Stream {
   status: number;
@@ -22,7 +23,7 @@ interface Stream {
   /** Resolves with all that has come once that contains `part`. */
   until: (part: string | RegExp) => Promise<string>;
   /** Resolves with all that has come once the stream has ended. */
-  ended: Promise<string>;
+  readonly ended: Promise<string>;
   close: () => void;
 }
 
@@ -33,17 +34,26 @@ async function open(t: ExecutionContext, it: ApiUnderTest, path: string, headers
   let text = '';
   response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
   response.on('error', () => {});
-  const ended = new Promise<string>((resolve) => void response.on('close', () => resolve(text)));
+  let hasEnded = false;
+  response.on('close', () => (hasEnded = true));
+  // A stream that does not do what it should fails its test, long before the test's own time is over.
+  const soon = (what: string, holds: () => boolean) =>
+    until({ what: `${what} of ${path}`, withinMs: 60_000 }, async () => {
+      await it.clock.advance(0);
+      return holds();
+    });
   return {
     status: response.statusCode ?? 0,
     headers: response.headers,
     text: () => text,
     async until(part) {
-      await it.until(() => (typeof part === 'string' ? text.includes(part) : part.test(text)));
+      await soon(String(part), () => (typeof part === 'string' ? text.includes(part) : part.test(text)));
       if (path === EVENTS) t.deepEqual(misfits(text), []);
       return text;
     },
-    ended,
+    get ended() {
+      return soon('the end', () => hasEnded).then(() => text);
+    },
     close: () => request.destroy(),
   };
 }
@@ -340,6 +350,8 @@ test('the events of a server: its state first, then each change, and behind the 
   );
   t.like(seen.find(({ data }) => data['state'] === 'starting')?.data, { cause: { kind: 'key', id: 'key_test' } });
   t.true(seen.some(({ event, data }) => event === 'progress' && data['percent'] === 42));
+  t.like(seen.findLast(({ event }) => event === 'progress')?.data, { phase: 'ready', percent: 100 });
+  t.is(seen.find(({ data }) => data['state'] === 'running')?.data['percent'], 100);
   t.is(seen.at(-1)?.data['online'], 2);
   t.is(new Set(seen.map(({ id }) => id)).size, seen.length);
 

@@ -8,13 +8,19 @@ import {
   type GrantAnswer,
   type GrantEvent,
   type GrantSnapshot,
+  grantState,
+  mayAskAgain,
 } from '../../machines/device-grant.ts';
 import { shortestWays } from './ways.ts';
 
 const input = { id: 'grant', clientId: 'app', scope: 'servers:list', at: 0 };
-const poll = (seconds: number, admitted = true): GrantEvent => ({ type: 'POLL', at: seconds * 1_000, admitted });
+const poll = (seconds: number, admitted = true): GrantEvent & { type: 'POLL' } => ({
+  type: 'POLL',
+  at: seconds * 1_000,
+  admitted,
+});
 /** Of a grant whose token nobody has received. */
-const pollAgain = (seconds: number, admitted = true): GrantEvent => ({
+const pollAgain = (seconds: number, admitted = true): GrantEvent & { type: 'POLL' } => ({
   type: 'POLL',
   at: seconds * 1_000,
   admitted,
@@ -36,9 +42,16 @@ const run = (...events: GrantEvent[]): GrantSnapshot =>
 function answers(...events: GrantEvent[]): GrantAnswer[] {
   let snapshot = getInitialSnapshot(deviceGrantMachine, input);
   return events.flatMap((event) => {
+    const before = snapshot;
     snapshot = next(snapshot, event);
-    return event.type === 'POLL' ? [grantAnswer(snapshot)] : [];
+    return event.type === 'POLL' ? [answerTo(event, before, snapshot)] : [];
   });
+}
+
+/** A redeemed grant stays so, and its code has expired for all who may not ask again. */
+function answerTo(event: GrantEvent & { type: 'POLL' }, before: GrantSnapshot, after: GrantSnapshot): GrantAnswer {
+  const isSpent = before.matches('redeemed') && !mayAskAgain(after.context, event);
+  return isSpent ? 'expired_token' : grantAnswer(after);
 }
 
 test('the first poll is never too fast, later ones are when they come before the interval', (t) => {
@@ -67,6 +80,7 @@ test('an approved grant is redeemed once, however fast it is polled', (t) => {
     'expired_token',
   ]);
   t.is(run(approve(1), poll(2)).context.userId, 'usr_1');
+  t.is(grantState(grantAnswer(run(approve(1), poll(2), poll(2), poll(700)))), 'redeemed', 'and stays so for operators');
 });
 
 test('a token that nobody received may be asked for again for a minute, and then no more', (t) => {
@@ -78,14 +92,15 @@ test('a token that nobody received may be asked for again for a minute, and then
   t.deepEqual(answers(approve(1), poll(2), pollAgain(2)), ['redeemed', 'expired_token'], 'it came beside the first');
   t.deepEqual(answers(approve(1), poll(2), pollAgain(1)), ['redeemed', 'expired_token'], 'the clock was set back');
   t.deepEqual(answers(approve(1), poll(2), pollAgain(3, false)), ['redeemed', 'expired_token'], 'its app is shut out');
-  t.deepEqual(answers(approve(1), poll(2), poll(3), pollAgain(4)), ['redeemed', 'expired_token', 'expired_token']);
+  t.deepEqual(answers(approve(1), poll(2), poll(3), pollAgain(4)), ['redeemed', 'expired_token', 'redeemed']);
   t.deepEqual(answers(pollAgain(1), deny(2), pollAgain(3)), ['authorization_pending', 'access_denied']);
 });
 
 test('what earlier versions stored goes on as it did', (t) => {
-  const stored = (value: string, event: GrantEvent) => {
+  const stored = (value: string, event: GrantEvent & { type: 'POLL' }) => {
     const { redeemedAt: _, ...context } = run(approve(1)).context;
-    return grantAnswer(next(deviceGrantMachine.resolveState({ value, context }), event));
+    const before = deviceGrantMachine.resolveState({ value, context });
+    return answerTo(event, before, next(before, event));
   };
   t.is(stored('redeemed', pollAgain(3)), 'expired_token');
   t.is(stored('approved', poll(3)), 'redeemed');
@@ -155,7 +170,8 @@ for (const answer of GRANT_ANSWERS) {
 }
 
 function brokenPromises(states: readonly GrantSnapshot[]): string[] {
-  const redeemed = states.filter((state) => grantAnswer(state) === 'redeemed');
+  const isRedeemed = (state?: GrantSnapshot) => state?.matches('redeemed') === true;
+  const redeemed = states.filter((state, nth) => isRedeemed(state) && !isRedeemed(states[nth - 1]));
   return [
     ...states.flatMap((state) => {
       const answers = GRANT_ANSWERS.filter((answer) => state.hasTag(answer));

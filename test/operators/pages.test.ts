@@ -274,7 +274,7 @@ test.runIf(isHere('chromium'))('names, causes and reasons from outside are shown
   await it.command('lobby', 'STOP', { kind: 'operator', id: nasty, note: nasty });
   await it.reach('lobby', 'hibernated');
   await page.locator('.broad [data-state=hibernated].lit').waitFor();
-  await page.locator('[data-live=history]', { hasText: 'halt done' }).waitFor();
+  await page.locator('[data-live=history]', { hasText: 'HALT_DONE' }).waitFor();
   t.is(await page.locator('main img, main script').count(), 0);
   t.deepEqual(complaints, []);
 });

@@ -251,7 +251,7 @@ test('start, running, stop: each answers with the server, and again is no error'
   t.like(await ok('POST', '/v1/servers/my-world:start', {}), { state: 'starting' });
   await reach('my-world', 'running');
   const running = await ok('GET', '/v1/servers/my-world');
-  t.like(running, { state: 'running', startupPhase: '', startupPercent: 0 });
+  t.like(running, { state: 'running', startupPhase: '', startupPercent: 100 });
   t.regex(String(running['bakedAt']), /^\d{4}-.*Z$/);
   t.regex(String(running['lastActiveAt']), /^\d{4}-.*Z$/);
   t.deepEqual(Object.keys(running), SERVER_FIELDS);
@@ -572,7 +572,7 @@ test('the phase shows only while a server starts', async (t) => {
   t.deepEqual(await shown(), ['starting', 'ready', 100]);
   release();
   await reach('my-world', 'running');
-  t.deepEqual(await shown(), ['running', '', 0]);
+  t.deepEqual(await shown(), ['running', '', 100]);
 });
 
 test('W-12 a ban of the address of a player, by name, is one of where the player really comes from', async (t) => {

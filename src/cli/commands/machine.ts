@@ -39,18 +39,12 @@ function machineLines(machine: Machine, shown: number, out: Output): string[] {
     .slice(0, shown)
     .map(({ at, event, from, to, cause }) => [
       relative(at, now),
-      eventName(event),
+      oneLine(event),
       from === to ? stateWord(to, out) : `${words(from)} → ${stateWord(to, out)}`,
       causeText(cause),
     ]);
   const [headings = '', ...history] = rows.length === 0 ? [] : table(['WHEN', 'EVENT', 'TRANSITION', 'CAUSE'], rows);
   return [...aligned(facts), ...(history.length === 0 ? [] : ['', out.style('dim', headings), ...history])];
-}
-
-/** The end of an effect is an event too, named by XState: `xstate.done.actor.boot`. */
-function eventName(event: string): string {
-  const [, end, effect = ''] = /^xstate\.(done|error)\.actor\.(.+)$/.exec(event) ?? [];
-  return oneLine(end === undefined ? event : `${effect} ${end === 'done' ? 'done' : 'failed'}`);
 }
 
 function causeText({ kind, id, note }: Machine['transitions'][number]['cause']): string {

@@ -4,7 +4,6 @@ import { stateText, toneOf } from '../../web/panel/state.ts';
 import { exactTime } from '../../web/panel/time.ts';
 import { plainName } from '../../web/text.ts';
 import { REASON_CHARS } from './frame.ts';
-import { eventName } from '../../web/statechart/statechart.ts';
 
 export type MachineSummary = ReplyOf<'ListMachines'>['machines'][number];
 export type MachineDetail = ReplyOf<'GetMachine'>;
@@ -76,7 +75,7 @@ export function machineName({ name, id }: Pick<MachineSummary, 'name' | 'id'>): 
 export function transitionRow({ at, event, from, to, cause }: MachineDetail['transitions'][number]): Html {
   return html`<tr>
     <td data-label="At">${at !== null && exactTime(at)}</td>
-    <td data-label="Event"><code>${eventName(event)}</code></td>
+    <td data-label="Event"><code>${event}</code></td>
     <td data-label="Change">
       <span>${from !== '' && from !== to && html`${stateTag(from)} → `}${stateTag(to)}</span>
     </td>

@@ -159,8 +159,7 @@ const ORDER = [
   'install_failed',
   'start_failed',
   'running',
-  'authorization_pending',
-  'slow_down',
+  'pending',
   'approved',
   'hibernated',
 ];

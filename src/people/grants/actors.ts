@@ -7,6 +7,7 @@ import {
   type GrantSnapshot,
   deviceGrantMachine,
   grantAnswer,
+  grantState,
 } from '../../../machines/device-grant.ts';
 import type { Cause } from '../../../machines/server-types.ts';
 import { type ActorKind, Outdated, type StoredStep, type TakenStep } from '../../actors/actor-kind.ts';
@@ -136,7 +137,8 @@ function storedStep({
   const [fromPath, toPath] = [pathOf(before.value), pathOf(after.value)];
   const [from, to] = [grantAnswer(before), grantAnswer(after)];
   const { id, changedAt, history } = row;
-  const step: MachineStep = { id, kind: 'grant', at, event: type, from, to, fromPath, toPath, cause };
+  const states = { from: grantState(from), to: grantState(to) };
+  const step: MachineStep = { id, kind: 'grant', at, event: type, ...states, fromPath, toPath, cause };
   const isChange = fromPath !== toPath;
   const noted = isChange ? { changedAt: at, history: withChange(history, step) } : { changedAt, history };
   const fields = { snapshot, state: to, userId: after.context.userId, ...noted };

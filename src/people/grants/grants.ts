@@ -1,4 +1,4 @@
-import { type GrantAnswer, type GrantEvent, isWaiting } from '../../../machines/device-grant.ts';
+import { type GrantAnswer, type GrantEvent, isWaiting, mayAskAgain } from '../../../machines/device-grant.ts';
 import type { Cause } from '../../../machines/server-types.ts';
 import type { StepListener } from '../../actors/machine-step.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -138,11 +138,14 @@ class DeviceGrants implements Grants {
       cause: DEVICE,
       facts: async (db, row) => ({ admitted: await isAdmitted(db, row.clientId), lost: await handout.lost(db, row) }),
       event: ({ admitted, lost }) => ({ type: 'POLL', at, admitted, lost: lost !== undefined }),
-      async follow({ tx, row: { id, userAgent }, answer, context: { clientId, scope, userId }, isChange }, { lost }) {
+      async follow({ tx, row: { id, userAgent }, answer, context, isChange }, { admitted, lost }) {
         if (answer !== 'redeemed') return { error: answer as PollError };
-        handout.begin(id);
         // Still where it was: its token was made by an earlier poll.
+        if (!isChange && !(lost && mayAskAgain(context, { at, admitted, lost: true })))
+          return { error: 'expired_token' } as const;
+        handout.begin(id);
         if (!isChange && lost) return lost;
+        const { clientId, scope, userId } = context;
         if (userId === null) throw new Error('a grant was redeemed that nobody had approved');
         const token = await redeem(tx, { clientId, scope, userId, userAgent, at });
         await handout.keep(tx, id, token, at);

@@ -1,5 +1,5 @@
 import { createActor } from 'xstate';
-import { EXPIRES_IN_MS, deviceGrantMachine, grantAnswer } from '../../../machines/device-grant.ts';
+import { EXPIRES_IN_MS, deviceGrantMachine, grantAnswer, grantState } from '../../../machines/device-grant.ts';
 import { type StepFeed, pathOf } from '../../actors/machine-step.ts';
 import { FULL_SCOPES } from '../../http/scopes.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -67,7 +67,7 @@ export async function startGrant(
   const { expiresAt, intervalMs } = snapshot.context;
   const state = grantAnswer(snapshot);
   const cause = { ...DEVICE, note: `asked for by ${client?.name ?? 'the command line'}` };
-  const change = { at: createdAt, event: 'CREATE', from: '', to: state, cause };
+  const change = { at: createdAt, event: 'CREATE', from: '', to: grantState(state), cause };
   const codes = await insert(store, secret, {
     id,
     clientId,

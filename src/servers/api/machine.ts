@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { eventName } from '../../../machines/event-names.ts';
 import { restDeadline } from '../../../machines/server-context.ts';
 import { reply } from '../../http/fields.ts';
 import type { Operation } from '../../http/operation.ts';
@@ -27,7 +28,7 @@ export const Cause = z.object({
 /** One step of a machine. */
 export const Transition = z.object({
   at: reply.timestamp,
-  event: reply.text,
+  event: reply.text.describe('`BOOT_DONE` and `BOOT_FAILED`: an effect of the machine has ended.'),
   from: reply.text,
   to: reply.text,
   cause: Cause,
@@ -89,7 +90,7 @@ const inspectMachine = ({ serverOperation, servers, settings }: Needs) =>
   });
 
 function transitionView({ at, event, from, to, cause }: TransitionRow): z.input<typeof Transition> {
-  return { at, event, from, to, cause: Cause.parse(JSON.parse(cause)) };
+  return { at, event: eventName(event), from, to, cause: Cause.parse(JSON.parse(cause)) };
 }
 
 export const machineOperations = (needs: Needs): readonly Operation[] => [inspectMachine(needs)];

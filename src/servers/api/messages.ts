@@ -67,7 +67,7 @@ export const Server = z
     startupPhase: reply.text.describe(
       'While `starting`: `starting`, `loading_mods`, `generating_world` or `ready`; else empty.',
     ),
-    startupPercent: reply.int32.describe('World generation; 100 when ready; else 0.'),
+    startupPercent: reply.int32.describe('While `starting`: of world generation; 100 while running; else 0.'),
     diskUsageMb: reply.int64.describe(
       'The larger of what is allocated and the lengths of the files; as last measured.',
     ),

@@ -104,7 +104,7 @@ function view(now: ServerNow, parts: ServerViewParts & { standing: Standing }): 
 }
 
 function startup(state: ServerState, { live }: ServerContext): { startupPhase: string; startupPercent: number } {
-  if (state !== 'starting') return { startupPhase: '', startupPercent: 0 };
+  if (state !== 'starting') return { startupPhase: '', startupPercent: state === 'running' ? 100 : 0 };
   return { startupPhase: live.phase, startupPercent: percentOf(live) };
 }
 

@@ -7,7 +7,6 @@ import { stateTag } from '../../web/panel/state.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, sinceTime } from '../../web/panel/words.ts';
 import { chart } from '../../web/statechart/chart.ts';
-import { eventName } from '../../web/statechart/statechart.ts';
 
 type Machine = ReplyOf<'InspectMachine'>;
 type Step = Machine['transitions'][number];
@@ -106,7 +105,7 @@ function stepRow(request: ServerRequest, step: Step): Html {
     <th scope="row">${timeTag(step.at ?? 0)}</th>
     <td data-label="What">${whatHappened(step)}</td>
     <td data-label="Why"><span>${causeWords(step.cause, request.principal)}</span></td>
-    <td data-label="Event"><code>${eventName(step.event)}</code></td>
+    <td data-label="Event"><code>${step.event}</code></td>
   </tr>`;
 }
 

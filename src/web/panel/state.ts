@@ -12,7 +12,7 @@ const TONES: Record<string, string> = {
   deleting: 'warn',
   install_failed: 'bad',
   start_failed: 'bad',
-  access_denied: 'bad',
+  denied: 'bad',
 };
 
 /** The words for the states that their own names do not say best. */

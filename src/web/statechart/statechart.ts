@@ -1,3 +1,5 @@
+import { eventName } from '../../../machines/event-names.ts';
+
 /** A statechart as it is drawn: what XState's `definition` says, in a form that has only what a reader needs. */
 export interface ChartState {
   /** As transitions name it: `#server.stopping.halting`. */
@@ -74,13 +76,6 @@ function addExit(exits: ChartExit[], event: string, target: string): void {
 
 function addOnce(list: string[], text: string): void {
   if (!list.includes(text)) list.push(text);
-}
-
-/** What an invoked actor reports, by a shorter name than XState's. */
-export function eventName(type: string): string {
-  const [, how, actor] = /^xstate\.(done|error)\.actor\.(.+)$/.exec(type) ?? [];
-  if (actor === undefined) return type;
-  return `${actor} ${how === 'done' ? 'done' : 'failed'}`;
 }
 
 function guardName(guard: string | { type?: string } | undefined): string {
