@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { Cause } from '../../machines/server-types.ts';
 import { isTagged } from '../../machines/server.ts';
 import type { Archives } from '../backups/archives.ts';
@@ -89,8 +90,9 @@ export class Worlds {
   async remove(id: string, name: string, { actor, cause }: By, signal: AbortSignal): Promise<void> {
     const { servers, backups, clock, disk, lock } = this.#options;
     lock.require(id);
-    const { now, world } = await this.#find(id, name);
+    const { now, world, active } = await this.#find(id, name);
     if (world.folders.length === 0) throw worldNotFound(name);
+    if (!world.active && liesIn(active, world)) throw worldActive(name);
     if (isTagged(now.state, 'at-rest')) {
       return await backups.maintain(id, { kind: 'world.delete', target: name }, cause, signal);
     }
@@ -139,7 +141,7 @@ export class Worlds {
   }
 
   /** `loaded`: the world that an awake game has open. */
-  #look(id: string): Promise<{ now: ServerNow; loaded: string | undefined; worlds: World[] }> {
+  #look(id: string): Promise<{ now: ServerNow; active: string; loaded: string | undefined; worlds: World[] }> {
     return this.#inFolder(id, async (jail) => {
       const now = await this.#options.servers.get(id);
       if (now === undefined) throw serverNotFound(id);
@@ -147,15 +149,15 @@ export class Worlds {
       // The file is written before each boot, and a game reads it once.
       const awake = jail !== undefined && !isTagged(now.state, 'at-rest');
       const loaded = awake ? await loadedLevelName(jail) : undefined;
-      return { now, loaded, worlds: await worldsIn(jail, active) };
+      return { now, active, loaded, worlds: await worldsIn(jail, active) };
     });
   }
 
   async #find(id: string, name: string) {
-    const { now, loaded, worlds } = await this.#look(id);
+    const { now, active, loaded, worlds } = await this.#look(id);
     const world = worlds.find((each) => each.name === name);
     if (world === undefined) throw worldNotFound(name);
-    return { now, world, inUse: world.active || name === loaded };
+    return { now, world, active, inUse: [active, loaded].some((each) => each !== undefined && liesIn(each, world)) };
   }
 
   async #withServerLock(id: string, work: () => Promise<void>): Promise<void> {
@@ -163,6 +165,12 @@ export class Worlds {
     lock.require(id);
     await archives.withFilesLock(id, () => lock.change(id, work));
   }
+}
+
+/** Whether a level is a world, or lies in one of its folders. */
+function liesIn(level: string, { name, folders }: World): boolean {
+  const path = posix.normalize(level);
+  return [name, ...folders].some((folder) => path === folder || path.startsWith(`${folder}/`));
 }
 
 function worldNotFound(name: string): StatusError {

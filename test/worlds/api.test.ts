@@ -53,6 +53,14 @@ test('worlds: each with its nether and end, the active one by level-name, with s
   t.deepEqual(brief(of(await it.call('GET', '/v1/servers/lobby/worlds'))), ['lonely_nether', 'skyblock*', 'world']);
 });
 
+test('worlds: a world in which the active one lies is not deleted', async (t) => {
+  const it = await withWorlds(t);
+  await plant(rootOf(it), { 'server.properties': 'level-name=./skyblock/inner/\n', 'skyblock/inner/level.dat': 'x' });
+  t.is((await say(it, 'delete', { name: 'skyblock' })).reason, 'WORLD_ACTIVE');
+  t.true((await readdir(rootOf(it))).includes('skyblock'));
+  t.is((await say(it, 'delete', { name: 'lonely_nether' })).status, 200);
+});
+
 test('worlds: the one that is chosen is what the next start loads; the running game keeps its own', async (t) => {
   const it = await withWorlds(t);
   await it.command('lobby', 'START');

@@ -130,7 +130,7 @@ export async function refuseMappedUsers(info: () => Promise<unknown>): Promise<v
   const names = Array.isArray(options) ? options.map((each) => String(each).split(',')[0]) : [];
   const mode = names.includes('name=rootless') ? 'runs rootless' : 'maps the users of containers (userns-remap)';
   if (!names.includes('name=rootless') && !names.includes('name=userns')) return;
-  throw new EngineError('engine_unavailable', `Docker ${mode}, so that games cannot use their files.`, {
+  throw new EngineError('unknown', `Docker ${mode}, so that games cannot use their files.`, {
     suggestion: 'Ask the operator to use a Docker that maps no users, or ENGINE=process.',
   });
 }
