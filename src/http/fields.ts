@@ -34,7 +34,8 @@ export const ServerId = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$
 export function text(max: number) {
   return z
     .string()
-    .max(max, `must have at most ${max} characters`)
+    // A text that is too long is not looked at any further.
+    .max(max, { error: `must have at most ${max} characters`, abort: true })
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be valid Unicode text');
 }
 
