@@ -93,7 +93,7 @@ export const settings = {
     'TRUST_TENANTS',
     kind.flag,
     'false',
-    'ENGINE=process: run code that others than operators upload, on this machine itself.',
+    'ENGINE=process: let every owner and every member of a server upload code, and run it on this machine itself. Without bubblewrap it can read the keys and the database of this service.',
   ),
   javaHomes: setting(
     'JAVA_HOMES',

@@ -54,7 +54,13 @@ const ServerModRequest = message({
   dryRun: z.boolean().default(false),
 }).meta({ id: 'ServerModRequest' });
 
-const COMMON = { role: 'member', scope: 'servers:write', tag: 'control', params: ServerParams } as const;
+const COMMON = {
+  role: 'member',
+  scope: 'servers:write',
+  tag: 'control',
+  params: ServerParams,
+  writesCode: true,
+} as const;
 
 const listServerMods = ({ serverOperation, mods }: Needs) =>
   serverOperation({
@@ -64,6 +70,7 @@ const listServerMods = ({ serverOperation, mods }: Needs) =>
     path: '/v1/servers/{id}/mods',
     scope: 'servers:read',
     role: 'limited',
+    writesCode: false,
     summary: 'List mods and plugins',
     description:
       'Those that were added here, and what they need. Not what a mod pack brings, nor what was uploaded by hand.',
