@@ -2,7 +2,7 @@ import type Koa from 'koa';
 import { type ApiOptions, createApi } from './http/app.ts';
 import { type Readiness, healthOperations } from './http/health.ts';
 import { openapiDocument } from './http/openapi.ts';
-import { type RateLimit, createRateLimit } from './http/rate-limit.ts';
+import { type RateLimit, createCallerRate } from './http/rate-limit.ts';
 import { createCalls } from './http/calls.ts';
 import { createFindBrowser } from './http/session/find-browser.ts';
 import type { KnownBy } from './people/open.ts';
@@ -35,7 +35,7 @@ export function createFront({ features, knownBy, signInPath, readiness, ...optio
     findBrowser: createFindBrowser(browsers),
   });
   const operations = features.flatMap((feature) => feature.operations ?? []);
-  const takeToken = createRateLimit(PANEL_RATE, clock);
+  const takeToken = createCallerRate(PANEL_RATE, clock);
   const calls = createCalls(operations, takeToken);
   return api.use(createSite({ ...browsers, features, calls, openapi, takeToken, signInPath, clock, log }));
 }

@@ -7,6 +7,7 @@ import { createCookie } from '../http/session/cookies.ts';
 import { maskedCsrfToken } from '../http/session/csrf.ts';
 import { goneSignal } from '../http/ended.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
+import type { TakeToken } from '../http/rate-limit.ts';
 import { sessionToken } from '../http/session/session-cookie.ts';
 import { type Visitor, deviceOf, pendingOf } from '../http/session/visitor.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -99,8 +100,8 @@ export interface PageRequestOptions {
   clientAddress: (request: IncomingMessage) => string;
   /** Who is signed in with the token in a session's cookie; undefined: nobody. */
   findSession: (token: string) => Promise<SessionPrincipal | undefined>;
-  /** Counts a request against the rate of its session. Throws RESOURCE_EXHAUSTED RATE_LIMITED. */
-  takeToken: (sessionId: string) => void;
+  /** Counts a request against the rate of its session and account. */
+  takeToken: TakeToken;
   /** The page to sign in at that leads on to `wanted`, where that is a page of ours. */
   signInPath: (wanted: string) => string;
 }
@@ -109,7 +110,7 @@ export async function pageRequestOf(ctx: Context, options: PageRequestOptions): 
   const { clock, config, secret, clientAddress, findSession, takeToken, signInPath } = options;
   const token = sessionToken(config.baseUrl, ctx.headers.cookie);
   const principal = token === undefined ? undefined : await findSession(token);
-  if (principal) takeToken(principal.sessionId);
+  if (principal) takeToken(principal);
   const csrfOwner = principal?.sessionId ?? `visitor ${visitorId(ctx, config.baseUrl)}`;
   const query = boundFields(parseFields(ctx.querystring));
   const path = `${ctx.path}${ctx.search}`;
