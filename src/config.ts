@@ -93,7 +93,7 @@ export const settings = {
     'TRUST_TENANTS',
     kind.flag,
     'false',
-    'ENGINE=process: run code that others than operators upload, on this machine itself.',
+    'ENGINE=process: let every owner and every member of a server upload code, and run it on this machine itself. Without bubblewrap it can read the keys and the database of this service.',
   ),
   javaHomes: setting(
     'JAVA_HOMES',
@@ -196,7 +196,12 @@ export const settings = {
     '102400',
     "Of an account's servers and their backups together, but for operators' own; 0: no limit.",
   ),
-  callsPerSecond: setting('CALLS_PER_SECOND', kind.integer(1, 100_000), '20', 'Of each key; three times that at once.'),
+  callsPerSecond: setting(
+    'CALLS_PER_SECOND',
+    kind.integer(1, 100_000),
+    '100',
+    'Of each key; three times that at once. An account with all its keys: twice as many, and a fifth of that of calls that cost much.',
+  ),
   trustedProxies: setting(
     'TRUSTED_PROXIES',
     kind.cidrs,

@@ -93,7 +93,7 @@ export async function openFoundation(config: Config, options: FoundationOptions)
 
   // Servers, none of them alive yet, and what belongs to them beside their games.
   const servers = openServers({ store, clock, steady, log, startTimeoutSeconds, onRefusal: telemetry.refusedWake });
-  const serverOperation = createServerOperation({ servers, store });
+  const serverOperation = createServerOperation({ servers, store, cores });
   const common = { store, servers, serverOperation, clock, log, onClose };
   const presence = createPresence(steady);
   const lostGames = nodes && watchLostGames({ ...common, nodes });

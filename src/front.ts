@@ -2,7 +2,7 @@ import type Koa from 'koa';
 import { type ApiOptions, createApi } from './http/app.ts';
 import { type Readiness, healthOperations } from './http/health.ts';
 import { openapiDocument } from './http/openapi.ts';
-import { type RateLimit, createRateLimit } from './http/rate-limit.ts';
+import { type RateLimit, createCallerRate } from './http/rate-limit.ts';
 import { createCalls } from './http/calls.ts';
 import { createFindBrowser } from './http/session/find-browser.ts';
 import type { KnownBy } from './people/open.ts';
@@ -10,7 +10,7 @@ import { describeApi } from './reference.ts';
 import type { Feature } from './web/feature.ts';
 import { createSite } from './web/site.ts';
 
-/** A page of the panel is several calls; more than anybody reads or clicks. */
+/** A page of the panel is one call and those of the API that it makes: more than a person reads or clicks. */
 const PANEL_RATE: RateLimit = { perSecond: 50, burst: 500 };
 
 export interface FrontOptions extends Omit<ApiOptions, 'openapi' | 'findBrowser' | keyof KnownBy> {
@@ -35,6 +35,7 @@ export function createFront({ features, knownBy, signInPath, readiness, ...optio
     findBrowser: createFindBrowser(browsers),
   });
   const operations = features.flatMap((feature) => feature.operations ?? []);
-  const calls = createCalls(operations, createRateLimit(PANEL_RATE, clock));
-  return api.use(createSite({ ...browsers, features, calls, openapi, signInPath, clock, log }));
+  const takeToken = createCallerRate(PANEL_RATE, clock);
+  const calls = createCalls(operations, takeToken);
+  return api.use(createSite({ ...browsers, features, calls, openapi, takeToken, signInPath, clock, log }));
 }

@@ -50,6 +50,8 @@ const MOMENT_MS = 3_000;
 
 /** `signal` also ends the wait for the mutexes. `progress` is in percent of the files' bytes. */
 export interface Making {
+  /** Accounts take turns. */
+  accountId: string;
   signal: AbortSignal;
   progress: (percent: number) => void;
 }
@@ -70,7 +72,7 @@ export interface Archives {
    * Unpacks a backup beside the server's files, which stay: RESOURCE_EXHAUSTED DISK_FULL where the disk has no room for both,
    * ArchiveCorrupt, or as a reservation rejects. Runs under `withFilesLock`.
    */
-  stage(backup: BackupRow, making: Making): Promise<void>;
+  stage(backup: BackupRow, making: Omit<Making, 'accountId'>): Promise<void>;
 }
 
 /** For one backup whose turn it is. */
@@ -151,22 +153,27 @@ export function createArchives(options: ArchivesOptions): Archives {
 
   return {
     withFilesLock,
-    make: (backup, { signal, progress }, work) =>
-      withMachineLock(async ({ lend: prepare }) => {
-        // Whoever has the files, such as a long restore, keeps no other server waiting either.
-        const [ours, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-        const holding = withFilesLock(backup.serverId, () => (ours.resolve(), over.promise), signal);
-        try {
-          await prepare(() => Promise.race([ours.promise, holding]), signal);
-          return await work({
-            prepare,
-            archive: (moved, hasRun) => archive(backup, hasRun, { progress, signal: AbortSignal.any([signal, moved]) }),
-          });
-        } finally {
-          over.resolve();
-          await holding.catch(() => {});
-        }
-      }, signal),
+    make: (backup, { accountId, signal, progress }, work) =>
+      withMachineLock(
+        accountId,
+        async ({ lend: prepare }) => {
+          // Whoever has the files, such as a long restore, keeps no other server waiting either.
+          const [ours, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+          const holding = withFilesLock(backup.serverId, () => (ours.resolve(), over.promise), signal);
+          try {
+            await prepare(() => Promise.race([ours.promise, holding]), signal);
+            return await work({
+              prepare,
+              archive: (moved, hasRun) =>
+                archive(backup, hasRun, { accountId, progress, signal: AbortSignal.any([signal, moved]) }),
+            });
+          } finally {
+            over.resolve();
+            await holding.catch(() => {});
+          }
+        },
+        signal,
+      ),
     async stage(backup, { signal, progress }) {
       const { serverId, treeBytes: bytes } = backup;
       const { root, staged } = siblingsOf(dataDir, serverId);

@@ -26,7 +26,7 @@ export function createKeep(tools: Tools): (work: Work, kind: BackupKind) => Prom
       state: 'running',
     } as const;
     try {
-      const finished = await archives.make(ref, { signal, progress }, async ({ archive }) => {
+      const finished = await archives.make(ref, { accountId: row.accountId, signal, progress }, async ({ archive }) => {
         await store.write(async (tx) => {
           await deleteBackup(tx, ref);
           await insertBackup(tx, { ...emptyBackup(ref, clock.now()), ...made });

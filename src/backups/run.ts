@@ -107,7 +107,8 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
       void at('archiving');
     };
     try {
-      return await archives.make(row, { signal, progress }, async ({ archive, prepare }) => {
+      const accountId = (await servers.get(serverId))?.row.accountId ?? '';
+      return await archives.make(row, { accountId, signal, progress }, async ({ archive, prepare }) => {
         const now = await servers.get(serverId);
         if (!now || !(await isStill(now))) return undefined;
         const moved = new AbortController();

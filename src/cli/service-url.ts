@@ -11,7 +11,7 @@ export function serviceUrl(text: string): string {
       'The address of a service is like https://play.example.org: http or https, no password, no query.',
     );
   }
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+  return `${url.origin}${url.pathname}`.replace(/(?<!\/)\/+$/, '');
 }
 
 /** Whether what is sent there can be read on the network. */

@@ -9,6 +9,10 @@ import { SANDBOX } from './container.ts';
 export interface CoreRules {
   /** PERMISSION_DENIED UPLOADED_CODE_NOT_ALLOWED for a server that may not run code of its owner here. */
   require(row: { accountId: string; type: string }): Promise<void>;
+  /** PERMISSION_DENIED UPLOADED_CODE_NOT_ALLOWED for a caller who may not write files that an operator's server would run. */
+  requireWriter(caller: { accountId: string }, row: { accountId: string }): Promise<void>;
+  /** Members of an operator's server may not write its files, unless they are operators too. */
+  operatorsWriteAlone: boolean;
 }
 
 export interface CoreRulesOptions {
@@ -26,6 +30,12 @@ export function createCoreRules({ trusted, isOperatorAccount }: CoreRulesOptions
       const sentence = trusted === 'operators' ? OPERATORS_ONLY : isOperator ? trusted.refusal : SANDBOX_ONLY;
       throw new StatusError('PERMISSION_DENIED', 'UPLOADED_CODE_NOT_ALLOWED', sentence, { metadata: { type } });
     },
+    async requireWriter(caller, { accountId }) {
+      if (trusted === 'everybody' || caller.accountId === accountId) return;
+      if (!(await isOperatorAccount(accountId)) || (await isOperatorAccount(caller.accountId))) return;
+      throw new StatusError('PERMISSION_DENIED', 'UPLOADED_CODE_NOT_ALLOWED', WRITER_SENTENCE);
+    },
+    operatorsWriteAlone: trusted !== 'everybody',
   };
 }
 
@@ -33,3 +43,6 @@ const OPERATORS_ONLY =
   'Games are processes of the machine itself here, so only operators may have servers of this type, which run ' +
   'code of their owners. Choose the type sandbox, or ask the operator for the Docker engine.';
 const SANDBOX_ONLY = 'Only the type sandbox is offered here. The operator finds the fix in the log of the service.';
+const WRITER_SENTENCE =
+  'Games are processes of the machine itself here and run code from their files, so only operators may change files, ' +
+  'mods and mod packs of this server.';

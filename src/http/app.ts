@@ -7,6 +7,7 @@ import Koa, { type Context, type Middleware } from 'koa';
 import { doing } from '../kernel/doing.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 import { type FindApp, type FindBrowser, type FindPrincipal, createAuthorize } from './auth.ts';
 import { carriedForBrowsers, mountForBrowsers } from './session/browser-mount.ts';
 import type { Declared } from './declared.ts';
@@ -17,7 +18,7 @@ import { type Streams, declaredRoute, mount, plainColons } from './mount.ts';
 import type { Operation } from './operation.ts';
 import { mountPublic } from './public-mount.ts';
 import type { PublicOperation } from './public-operation.ts';
-import { type RateLimit, createRateLimit } from './rate-limit.ts';
+import { type RateLimit, type TakeToken, createCallerRate } from './rate-limit.ts';
 import { newRouter } from './router.ts';
 import { type Browsers, mountSession } from './session/session-mount.ts';
 import type { SessionOperation } from './session/session-operation.ts';
@@ -48,7 +49,7 @@ export interface ApiOptions {
   findBrowser: FindBrowser;
   /** Counts the calls that have been answered. */
   answered?: (request: AnsweredRequest) => void;
-  /** For each API key, app token and session. */
+  /** For each API key, app token and session; an account's together have a multiple of it. */
   rate: RateLimit;
   clock: Clock;
   log: Log;
@@ -71,8 +72,8 @@ export function createApi({ log, clock, rate, ...options }: ApiOptions): Koa {
   const app = new Koa();
   // A router tries all the routes it has, so those of the API have one of their own, which comes first.
   const [router, others] = [newRouter(), newRouter()];
-  const takeToken = createRateLimit(rate, clock);
-  const authorizing = (take: (credentialId: string) => void) =>
+  const takeToken = createCallerRate(rate, clock);
+  const authorizing = (take: TakeToken) =>
     createAuthorize(options.findPrincipal, options.findApp, take, options.findBrowser);
   const authorizer = { authorize: authorizing(takeToken), authorizeAgain: authorizing(() => {}) };
   others.get(
@@ -86,7 +87,7 @@ export function createApi({ log, clock, rate, ...options }: ApiOptions): Koa {
   const forBrowsers = mountForBrowsers(others, carried, options.findBrowser, takeToken, streams);
   app
     .use(requestId)
-    .use(logRequests(log, options.answered))
+    .use(logRequests(log, clock, options.answered))
     .use(securityHeaders(browsers.config.baseUrl))
     .use(renderErrors(log))
     .use(plainColons)
@@ -115,8 +116,31 @@ export interface AnsweredRequest {
   ms: number;
 }
 
-/** Logs a line for each request. Its address only as the operation's template: ids and queries are the caller's own. */
-function logRequests(log: Log, answered: (request: AnsweredRequest) => void = () => {}): Middleware {
+/** Anybody can cause these answers without end. */
+const REFUSED = new Set([401, 429]);
+/** Of those, so many are logged in a minute. */
+const REFUSED_PER_MINUTE = 60;
+
+/** Returns how many came unlogged since the last one that was logged; undefined: this one is not logged either. */
+function createSample(clock: Clock): () => number | undefined {
+  let [minute, logged, unlogged] = [0, 0, 0];
+  return function sample() {
+    const now = Math.floor(clock.now() / MINUTE_MS);
+    if (now !== minute) [minute, logged] = [now, 0];
+    if (logged === REFUSED_PER_MINUTE) {
+      unlogged += 1;
+      return undefined;
+    }
+    logged += 1;
+    const before = unlogged;
+    unlogged = 0;
+    return before;
+  };
+}
+
+/** Logs a line for each request, but for most refusals that come in masses. Its address only as the operation's template: ids and queries are the caller's own. */
+function logRequests(log: Log, clock: Clock, answered: (request: AnsweredRequest) => void = () => {}): Middleware {
+  const sample = createSample(clock);
   return async function logRequest(ctx, next) {
     const begun = performance.now();
     // For the watchdog; its id is known once it has been routed.
@@ -130,6 +154,8 @@ function logRequests(log: Log, answered: (request: AnsweredRequest) => void = ()
     const isNews = operation && !operation.routine && (ctx.method !== 'GET' || ctx.status >= 400);
     const level = isNews ? 'info' : 'debug';
     if (!log.isLevelEnabled(level)) return;
+    const unlogged = REFUSED.has(ctx.status) ? sample() : 0;
+    if (unlogged === undefined) return;
     const fields = {
       requestId: ctx.state.requestId as string,
       op: operation?.id,
@@ -139,6 +165,7 @@ function logRequests(log: Log, answered: (request: AnsweredRequest) => void = ()
       reason: ctx.state.reason as string | undefined,
       credential: ctx.state.credential as string | undefined,
       ms: Math.round(ms),
+      ...(unlogged > 0 && { unlogged }),
     };
     const { method, path, status, reason } = fields;
     const answer = [status, reason].filter((part) => part !== undefined).join(' ');

@@ -2,13 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { parseToken } from '../kernel/ids.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Operation } from './operation.ts';
-import {
-  type AppPrincipal,
-  type KeyPrincipal,
-  type Principal,
-  type SessionPrincipal,
-  credentialId,
-} from './principal.ts';
+import type { AppPrincipal, KeyPrincipal, Principal, SessionPrincipal } from './principal.ts';
+import type { TakeToken } from './rate-limit.ts';
 import type { Scope } from './scopes.ts';
 
 /** Who an API key belongs to; undefined for one that is unknown, revoked or expired. */
@@ -27,7 +22,7 @@ export type FindBrowser = (headers: IncomingHttpHeaders, operation: Needs) => Pr
 export type Authorize = (headers: IncomingHttpHeaders, operation: Needs) => Promise<Principal>;
 
 /** What callers need for something. */
-export type Needs = Pick<Operation, 'scope' | 'appScope' | 'keyOnly' | 'bearerKey' | 'method'>;
+export type Needs = Pick<Operation, 'scope' | 'appScope' | 'keyOnly' | 'bearerKey' | 'method' | 'expensive'>;
 
 const BEARER = /^Bearer +(\S+)$/i;
 const BEARER_KEY = /^Bearer +(dmk_\w+)$/i;
@@ -40,7 +35,7 @@ const BEARER_KEY = /^Bearer +(dmk_\w+)$/i;
 export function createAuthorize(
   findPrincipal: FindPrincipal,
   findApp: FindApp,
-  takeToken: (credentialId: string) => void,
+  takeToken: TakeToken,
   findBrowser: FindBrowser = async () => undefined,
 ): Authorize {
   return async function authorize(headers, operation) {
@@ -49,7 +44,7 @@ export function createAuthorize(
     }
     const principal = await identify(headers, operation);
     requireNeeds(principal, operation);
-    takeToken(credentialId(principal));
+    takeToken(principal, operation);
     return principal;
   };
 

@@ -5,6 +5,7 @@ import { requireNeeds } from './auth.ts';
 import type { Upload } from './declared.ts';
 import type { Operation } from './operation.ts';
 import type { SessionPrincipal } from './principal.ts';
+import type { TakeToken } from './rate-limit.ts';
 import { WrittenReply } from './reply.ts';
 
 /** The operations of the API by their names, as its description has them. */
@@ -49,15 +50,15 @@ export type Call = <Id extends Name>(
 /** What is called in this process for a signed-in browser. */
 export type Calls = (principal: SessionPrincipal, signal: AbortSignal) => Call;
 
-/** `take` holds the rate of a session. */
-export function createCalls(all: readonly Operation[], take: (sessionId: string) => void): Calls {
+/** `take` holds the rate of a session and its account. */
+export function createCalls(all: readonly Operation[], take: TakeToken): Calls {
   const byId = new Map(all.map((operation) => [operation.id, operation]));
   return (principal, signal) =>
     async function call(id, params, sent = {} as never, upload?: Upload) {
       const operation = byId.get(id);
       if (operation?.answers !== 'message') throw new Error(`${id} is no operation that answers with a message`);
       requireNeeds(principal, operation);
-      take(principal.sessionId);
+      take(principal, operation);
       const isQuery = operation.method !== 'post' || upload !== undefined;
       const reply = await operation.run({
         params,

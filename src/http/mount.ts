@@ -7,6 +7,7 @@ import { type Declared, FORM, type Sent, type Taking } from './declared.ts';
 import { STALLED_MS, sendDownload } from './download.ts';
 import { goneSignal, onceEnded } from './ended.ts';
 import type { AnsweringWith, Operation, RawCall } from './operation.ts';
+import { createPlaces } from '../kernel/limits/places.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type Principal, credentialId } from './principal.ts';
 import { WrittenReply } from './reply.ts';
@@ -23,6 +24,10 @@ export interface Authorizer {
 export interface Streams extends Watched {
   streamSlots: StreamSlots;
 }
+
+/** Calls of one account that have no answer yet, with all its keys. */
+const MOST_IN_FLIGHT = 600;
+const inFlight = createPlaces();
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -163,9 +168,20 @@ function writing(operation: AnsweringWith<'text'>, authorizer: Authorizer): Midd
 
 async function admit(ctx: Context, operation: Operation, { authorize }: Authorizer): Promise<Principal> {
   const principal = await authorize(ctx.headers, operation);
+  const leave = inFlight.take({ [principal.accountId]: MOST_IN_FLIGHT });
+  if (!leave) throw tooManyInFlight(principal.accountId);
+  onceEnded(ctx.res, leave);
   ctx.state.credential = credentialId(principal);
   ctx.state.accountId = principal.accountId;
   return principal;
+}
+
+function tooManyInFlight(accountId: string): StatusError {
+  const sentence = `At most ${MOST_IN_FLIGHT} calls of an account may wait for their answers.`;
+  return new StatusError('RESOURCE_EXHAUSTED', 'TOO_MANY_CALLS', sentence, {
+    retryAfterSeconds: 1,
+    metadata: { subject: `account:${accountId}`, limit: String(MOST_IN_FLIGHT) },
+  });
 }
 
 function callOf(ctx: Context, operation: Operation, principal: Principal): RawCall {

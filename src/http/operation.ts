@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { unlessGone } from '../kernel/caller-gone.ts';
+import { createSemaphore } from '../kernel/limits/semaphore.ts';
 import { type Checked, type Declaration, type Declared, type Sent, type Upload, declare } from './declared.ts';
 import type { Download } from './download.ts';
 import type { Empty } from './fields.ts';
@@ -20,6 +22,8 @@ interface Access {
   keyOnly?: boolean;
   /** Takes an API key as a Bearer token as well, for programs that send a credential in no other way. */
   bearerKey?: boolean;
+  /** It takes much longer than others: an account may call it less often, and accounts take turns. */
+  expensive?: boolean;
   /** On a server: the least the caller must be on it. */
   role?: Role;
   tag: 'control' | 'account' | 'operator';
@@ -39,6 +43,9 @@ export interface Answers<Reply extends z.ZodType> {
 
 /** How an operation answers. */
 export type Answering = keyof Answers<z.ZodType>;
+
+/** Operations that cost much, of all accounts: each account has a part of the places, and its calls take turns with those of others. */
+const expensive = createSemaphore({ atOnce: 4, atOncePerKey: 2, mostWaiting: 1_024, mostWaitingPerKey: 256 });
 
 /** A file's content, as the documentation shows it. */
 export const Bytes = z.string().meta({ format: 'binary' });
@@ -125,13 +132,19 @@ export function operationOn<
   const { run: handle, answers = 'message', ...declaration } = spec;
   const { declared, check } = declare<Params, Query, Body, typeof declaration>(declaration);
   async function run(sent: RawCall): Promise<unknown> {
+    if (spec.expensive !== true) return await answer(sent);
+    const { principal, signal } = sent;
+    const leave = await unlessGone(signal, () => expensive.enter({ key: principal.accountId }, signal));
+    return await answer(sent).finally(leave);
+  }
+  async function answer(sent: RawCall): Promise<unknown> {
     const { principal, signal, lastEventId, upload } = sent;
     const checked = await check(sent);
     const call = { ...checked, ...(await reach(principal, checked)), principal, signal, lastEventId, upload };
-    const answer = await handle(call);
-    if (answers === 'message') return replyOf(spec.reply, answer as z.input<Reply> | WrittenReply);
-    if (answers === 'bytes' || answers === 'text') return answer;
-    return { ...(answer as EventSource), check: (known: Principal) => reach(known, checked) };
+    const result = await handle(call);
+    if (answers === 'message') return replyOf(spec.reply, result as z.input<Reply> | WrittenReply);
+    if (answers === 'bytes' || answers === 'text') return result;
+    return { ...(result as EventSource), check: (known: Principal) => reach(known, checked) };
   }
   return { ...declared, answers, run } as Operation;
 }

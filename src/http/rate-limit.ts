@@ -1,6 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
-import { type BucketRule, createRateLimiter } from '../kernel/limits/rate-limiter.ts';
+import { type BucketRule, type RateLimiter, type Taken, createRateLimiter } from '../kernel/limits/rate-limiter.ts';
+import { type Principal, credentialId } from './principal.ts';
 
 /** `burst` calls at once, `perSecond` in the long run. */
 export type RateLimit = BucketRule;
@@ -13,27 +14,43 @@ export function keyRate(perSecond: number): RateLimit {
 /** A key whose bucket had to be forgotten finds a full one again. */
 const KEPT_BUCKETS = 10_000;
 
-/**
- * Counts calls by key: of a credential, or of an address. The returned function throws RESOURCE_EXHAUSTED RATE_LIMITED, saying
- * when to come back.
- */
-export function createRateLimit(
-  rate: RateLimit,
-  clock: Clock,
-  of: 'credential' | 'address' = 'credential',
-): (key: string) => void {
+/** An account may hold many keys and sessions: together they may call this many times as often as one. */
+const ACCOUNT_FACTOR = 2;
+/** Operations that cost more than others may be called this many times less often. */
+const EXPENSIVE_FACTOR = 5;
+
+/** Counts calls by address or account. The returned function throws RESOURCE_EXHAUSTED RATE_LIMITED, saying when to come back. */
+export function createRateLimit(rate: RateLimit, clock: Clock, of: 'address' | 'account'): (key: string) => void {
   const limiter = createRateLimiter(rate, clock, KEPT_BUCKETS);
-  return function take(key) {
-    const { waitMs } = limiter.take(key);
-    if (waitMs === 0) return;
-    throw new StatusError(
-      'RESOURCE_EXHAUSTED',
-      'RATE_LIMITED',
-      `Too many calls ${of === 'address' ? 'from' : 'with'} this ${of}. Slow down.`,
-      {
-        retryAfterSeconds: Math.ceil(waitMs / 1_000),
-        metadata: { subject: `${of}:${key}` },
-      },
-    );
+  return (key) => void takeFrom(limiter, `${of}:${key}`, `from this ${of}`);
+}
+
+/** Counts a call of a credential, and of its account. Throws RESOURCE_EXHAUSTED RATE_LIMITED, saying when to come back. */
+export type TakeToken = (caller: Principal, operation?: { expensive?: boolean }) => void;
+
+export function createCallerRate(rate: RateLimit, clock: Clock): TakeToken {
+  const [credentials, accounts, expensive] = [1, ACCOUNT_FACTOR, ACCOUNT_FACTOR / EXPENSIVE_FACTOR].map((factor) => {
+    const rule = { perSecond: rate.perSecond * factor, burst: Math.max(1, rate.burst * factor) };
+    return createRateLimiter(rule, clock, KEPT_BUCKETS);
+  }) as [RateLimiter, RateLimiter, RateLimiter];
+  return function takeToken(caller, operation) {
+    const account = `account:${caller.accountId}`;
+    const ofCredential = takeFrom(credentials, `credential:${credentialId(caller)}`, 'with this credential');
+    try {
+      if (operation?.expensive) takeFrom(expensive, account, 'of this kind from this account');
+      takeFrom(accounts, account, 'from this account');
+    } catch (error) {
+      ofCredential.giveBack();
+      throw error;
+    }
   };
+}
+
+function takeFrom(limiter: RateLimiter, subject: string, whose: string): Taken {
+  const taken = limiter.take(subject);
+  if (taken.waitMs === 0) return taken;
+  throw new StatusError('RESOURCE_EXHAUSTED', 'RATE_LIMITED', `Too many calls ${whose}. Slow down.`, {
+    retryAfterSeconds: Math.ceil(taken.waitMs / 1_000),
+    metadata: { subject },
+  });
 }

@@ -184,5 +184,5 @@ const TEXT_CHARS = 1_024;
 const TWO_LINES = 'Two lines at most, with colours as in the description.';
 
 function textIn(form: Form, name: string): string {
-  return (form.get(name) ?? '').replaceAll('\r\n', '\n').replace(/\n+$/, '');
+  return (form.get(name) ?? '').replaceAll('\r\n', '\n').replace(/(?<!\n)\n+$/, '');
 }

@@ -24,6 +24,6 @@ function format(most: number): Intl.NumberFormat {
 
 /** The micros of an amount that a person typed: `5`, `2.50`, `2,5 USD`; undefined for what is none, or finer than a micro. */
 export function microsOf(typed: string): number | undefined {
-  const [, whole = '', part = ''] = /^\s*\$?\s*(\d{1,9})(?:[.,](\d{1,6}))?\s*(?:USD)?\s*$/i.exec(typed) ?? [];
+  const [, whole = '', part = ''] = /^(?:\$\s*)?(\d{1,9})(?:[.,](\d{1,6}))?(?:\s*USD)?$/i.exec(typed.trim()) ?? [];
   return whole === '' ? undefined : Number(whole) * MICROS_PER_USD + Number(part.padEnd(6, '0'));
 }

@@ -143,7 +143,7 @@ export function url(...protocols: string[]): Kind<string> {
       const parsed = urlOf(value, protocols);
       return parsed && !parsed.search && !parsed.hash;
     })
-    .transform((value) => value.replace(/\/+$/, ''))
+    .transform((value) => value.replace(/(?<!\/)\/+$/, ''))
     .describe(`a URL that begins with ${protocols.map((protocol) => `${protocol}://`).join(' or ')}`);
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { line, message, pageLimit, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { type Operation, operation } from '../http/operation.ts';
+import { createRateLimit } from '../http/rate-limit.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
@@ -15,7 +16,12 @@ interface Needs {
   clock: Clock;
   mods: Mods;
   serverOperation: ServerOperation;
+  /** Counts a call that asks a registry, by account. Throws RESOURCE_EXHAUSTED RATE_LIMITED. */
+  takeQuestion: (accountId: string) => void;
 }
+
+/** A registry answers some 300 questions a minute, of all accounts together. */
+const QUESTIONS = { perSecond: 1, burst: 60 };
 
 const MAX_PROJECTS = 256;
 
@@ -54,7 +60,13 @@ const ServerModRequest = message({
   dryRun: z.boolean().default(false),
 }).meta({ id: 'ServerModRequest' });
 
-const COMMON = { role: 'member', scope: 'servers:write', tag: 'control', params: ServerParams } as const;
+const COMMON = {
+  role: 'member',
+  scope: 'servers:write',
+  tag: 'control',
+  params: ServerParams,
+  writesCode: true,
+} as const;
 
 const listServerMods = ({ serverOperation, mods }: Needs) =>
   serverOperation({
@@ -64,6 +76,7 @@ const listServerMods = ({ serverOperation, mods }: Needs) =>
     path: '/v1/servers/{id}/mods',
     scope: 'servers:read',
     role: 'limited',
+    writesCode: false,
     summary: 'List mods and plugins',
     description:
       'Those that were added here, and what they need. Not what a mod pack brings, nor what was uploaded by hand.',
@@ -93,7 +106,7 @@ const ModChange = z
 
 const ModChanges = z.array(ModChange).default([]);
 
-const addServerMod = ({ serverOperation, mods, clock }: Needs) =>
+const addServerMod = ({ serverOperation, mods, clock, takeQuestion }: Needs) =>
   serverOperation({
     ...COMMON,
     id: 'AddServerMod',
@@ -112,6 +125,7 @@ const addServerMod = ({ serverOperation, mods, clock }: Needs) =>
       .meta({ id: 'AddServerModResponse' }),
     async run({ server, body, principal, signal }) {
       requireSettled(server);
+      takeQuestion(principal.accountId);
       const detail = `${body.source} ${body.projectId} ${body.versionSpec}`.trim();
       const record = recordOnServer(principal, server.row, { action: 'mod.add', detail, at: clock.now() });
       const changes = await mods.add(server.row, body, { signal, record });
@@ -140,7 +154,7 @@ const removeServerMod = ({ serverOperation, mods, clock }: Needs) =>
     },
   });
 
-const updateServerMods = ({ serverOperation, mods, clock }: Needs) =>
+const updateServerMods = ({ serverOperation, mods, clock, takeQuestion }: Needs) =>
   serverOperation({
     ...COMMON,
     id: 'UpdateServerMods',
@@ -158,6 +172,7 @@ const updateServerMods = ({ serverOperation, mods, clock }: Needs) =>
     reply: z.object({ changes: ModChanges }).meta({ id: 'UpdateServerModsResponse' }),
     async run({ server, body, principal, signal }) {
       requireSettled(server);
+      takeQuestion(principal.accountId);
       const detail = body.projectIds.join(', ') || 'all';
       const record = recordOnServer(principal, server.row, { action: 'mod.update', detail, at: clock.now() });
       return { changes: await mods.update(server.row, body, { signal, record }) };
@@ -178,7 +193,7 @@ const ModProject = z
   })
   .meta({ id: 'ModProject' });
 
-const searchMods = ({ mods }: Needs) =>
+const searchMods = ({ mods, takeQuestion }: Needs) =>
   operation({
     id: 'SearchMods',
     method: 'get',
@@ -204,7 +219,8 @@ const searchMods = ({ mods }: Needs) =>
       limit: pageLimit({ fallback: 20, most: 100 }),
     }),
     reply: z.object({ projects: z.array(ModProject).default([]) }).meta({ id: 'SearchModsResponse' }),
-    async run({ query: { source: from, version, ...asked }, signal }) {
+    async run({ query: { source: from, version, ...asked }, principal, signal }) {
+      takeQuestion(principal.accountId);
       const found = await mods.search(from, { ...asked, minecraftVersion: version }, signal);
       return {
         projects: found.map(({ projectId, slug, kind, title: name, description, author, downloads, iconUrl }) => {
@@ -214,13 +230,16 @@ const searchMods = ({ mods }: Needs) =>
     },
   });
 
-export const modOperations = (needs: Needs): readonly Operation[] => [
-  listServerMods(needs),
-  addServerMod(needs),
-  removeServerMod(needs),
-  updateServerMods(needs),
-  searchMods(needs),
-];
+export function modOperations(needs: Omit<Needs, 'takeQuestion'>): readonly Operation[] {
+  const asking = { ...needs, takeQuestion: createRateLimit(QUESTIONS, needs.clock, 'account') };
+  return [
+    listServerMods(asking),
+    addServerMod(asking),
+    removeServerMod(asking),
+    updateServerMods(asking),
+    searchMods(asking),
+  ];
+}
 
 /** An install in flight, or one to be retried, decides on the mods. */
 function requireSettled({ row, state }: ServerNow): void {

@@ -37,6 +37,7 @@ const setModpack = (needs: Needs) =>
     path: '/v1/servers/{id}:setModpack',
     scope: 'servers:write',
     role: 'member',
+    writesCode: true,
     tag: 'control',
     summary: 'Install a mod pack',
     description:

@@ -62,6 +62,7 @@ const getPlayerLists = (needs: Needs) =>
     ...COMMON,
     role: 'limited',
     id: 'GetPlayerLists',
+    expensive: true,
     method: 'get',
     path: '/v1/servers/{id}/players',
     scope: 'servers:read',

@@ -36,7 +36,7 @@ export function createMojangProfiles({ apiUrl, clock, fetch = globalThis.fetch }
   let busyUntil = -Infinity;
 
   async function ask(name: string): Promise<Profile | undefined> {
-    const url = `${apiUrl.replace(/\/+$/, '')}/users/profiles/minecraft/${encodeURIComponent(name)}`;
+    const url = `${apiUrl.replace(/(?<!\/)\/+$/, '')}/users/profiles/minecraft/${encodeURIComponent(name)}`;
     const { response, said } = await askOnce(url, Answer, { withinMs: FETCH_MS, maxBytes: MAX_BYTES, fetch });
     if (said) return profileIn(said);
     if (response.status === 204 || response.status === 404) return undefined;

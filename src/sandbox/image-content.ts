@@ -124,5 +124,5 @@ function isNeeded(path: string): boolean {
 /** Paths of the shared libraries and the loader a program is linked against. */
 function sharedLibraries(program: string): string[] {
   const listing = execFileSync('ldd', [program], { encoding: 'utf8' });
-  return [...listing.matchAll(/(?:=> )?(\/\S+) \(0x[0-9a-f]+\)/g)].map((match) => match[1]!);
+  return [...listing.matchAll(/(?<!\S)(\/\S+) \(0x[0-9a-f]+\)/g)].map((match) => match[1]!);
 }

@@ -98,7 +98,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
         mountOverview(panel, { ...settings, servers, playersWake, addresses });
         mountServerSettings(panel, settings);
         mountMachine(panel);
-        mountMembers(panel, people.config);
+        mountMembers(panel, { signup: people.config.signup, operatorsWriteAlone: cores.operatorsWriteAlone });
         mountAudit(panel);
       },
     },

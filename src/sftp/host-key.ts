@@ -27,7 +27,7 @@ export async function openHostKey(dataDir: string): Promise<HostKey> {
     throw new StatusError('FAILED_PRECONDITION', 'HOST_KEY_INVALID', message);
   }
   const digest = createHash('sha256').update(publicKey).digest('base64');
-  return { privateKey, fingerprint: `SHA256:${digest.replace(/=+$/, '')}` };
+  return { privateKey, fingerprint: `SHA256:${digest.replaceAll('=', '')}` };
 }
 
 function publicKeyOf(privateKey: string): Buffer | undefined {

@@ -38,7 +38,7 @@ export function readSshKey(key: string | Buffer): ParsedKey | undefined {
 
 /** `SHA256:…`, as OpenSSH shows it. */
 export function sshFingerprint(publicKey: Buffer): string {
-  return `SHA256:${createHash('sha256').update(publicKey).digest('base64').replace(/=+$/, '')}`;
+  return `SHA256:${createHash('sha256').update(publicKey).digest('base64').replaceAll('=', '')}`;
 }
 
 export async function sshKeysOf(store: Store, { userId }: SessionPrincipal): Promise<SshKeyRow[]> {

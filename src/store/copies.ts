@@ -51,5 +51,5 @@ async function copiesOf(database: string): Promise<Copy[]> {
 }
 
 function writtenAt({ migration }: Copy): number {
-  return Number(/\d+$/.exec(migration)?.[0]);
+  return Number(/(?<!\d)\d+$/.exec(migration)?.[0]);
 }

@@ -7,9 +7,12 @@ import { createCookie } from '../http/session/cookies.ts';
 import { maskedCsrfToken } from '../http/session/csrf.ts';
 import { goneSignal } from '../http/ended.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
+import type { TakeToken } from '../http/rate-limit.ts';
 import { sessionToken } from '../http/session/session-cookie.ts';
 import { type Visitor, deviceOf, pendingOf } from '../http/session/visitor.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { StatusError } from '../kernel/status.ts';
+import { KIB } from '../kernel/units.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Html } from './html.ts';
 import { isTourOver } from './tour.ts';
@@ -78,6 +81,9 @@ export interface Attachment {
 
 export type Answer = Page | Redirect | Attachment;
 
+/** The longest field of a form or of a query, in characters. */
+const FIELD_CHARS = 8 * KIB;
+
 /** A random cookie for browsers that are not signed in, only to tell our forms from those of other sites. */
 const VISITOR = createCookie('visitor');
 const VISITOR_ID = /^[\w-]{22}$/;
@@ -94,16 +100,19 @@ export interface PageRequestOptions {
   clientAddress: (request: IncomingMessage) => string;
   /** Who is signed in with the token in a session's cookie; undefined: nobody. */
   findSession: (token: string) => Promise<SessionPrincipal | undefined>;
+  /** Counts a request against the rate of its session and account. */
+  takeToken: TakeToken;
   /** The page to sign in at that leads on to `wanted`, where that is a page of ours. */
   signInPath: (wanted: string) => string;
 }
 
 export async function pageRequestOf(ctx: Context, options: PageRequestOptions): Promise<PageRequest> {
-  const { clock, config, secret, clientAddress, findSession, signInPath } = options;
+  const { clock, config, secret, clientAddress, findSession, takeToken, signInPath } = options;
   const token = sessionToken(config.baseUrl, ctx.headers.cookie);
   const principal = token === undefined ? undefined : await findSession(token);
+  if (principal) takeToken(principal);
   const csrfOwner = principal?.sessionId ?? `visitor ${visitorId(ctx, config.baseUrl)}`;
-  const query = parseFields(ctx.querystring);
+  const query = boundFields(parseFields(ctx.querystring));
   const path = `${ctx.path}${ctx.search}`;
   const request: PageRequest = {
     principal,
@@ -125,6 +134,16 @@ export async function pageRequestOf(ctx: Context, options: PageRequestOptions): 
   };
   ctx.state.pageRequest = request;
   return request;
+}
+
+/** Returns the fields of a form or a query. Throws INVALID_ARGUMENT FIELD_TOO_LONG for one with more than `most` characters. */
+export function boundFields<Fields extends URLSearchParams>(fields: Fields, most = FIELD_CHARS): Fields {
+  for (const [name, value] of fields) {
+    if (name.length <= FIELD_CHARS && value.length <= most) continue;
+    const sentence = `A field may have at most ${most} characters.`;
+    throw new StatusError('INVALID_ARGUMENT', 'FIELD_TOO_LONG', sentence, { metadata: { limit: String(most) } });
+  }
+  return fields;
 }
 
 /** What `pageRequestOf` has found of this request; undefined where it was not asked, or failed. */

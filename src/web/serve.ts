@@ -15,6 +15,7 @@ import {
   type SignedInRequest,
   type PageRequest,
   type PageRequestOptions,
+  boundFields,
   pageRequestOf,
 } from './page-request.ts';
 import { tourOverCookie } from './tour.ts';
@@ -83,6 +84,7 @@ export function createServe(router: Router, options: PageRequestOptions): Serve 
 
   async function formOf(ctx: Context, request: PageRequest, limitBytes = FORM_BYTES): Promise<Form> {
     const form = await readForm(ctx, limitBytes);
+    boundFields(form, limitBytes > FORM_BYTES ? limitBytes : undefined);
     checkCsrfToken(options.secret, request.csrfOwner, form.get('csrf') ?? '');
     return form;
   }

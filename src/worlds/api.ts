@@ -32,6 +32,7 @@ const listServerWorlds = (needs: Needs) =>
   needs.serverOperation({
     ...COMMON,
     id: 'ListServerWorlds',
+    expensive: true,
     method: 'get',
     path: '/v1/servers/{id}/worlds',
     scope: 'servers:read',

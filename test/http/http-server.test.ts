@@ -4,18 +4,24 @@ import { type AddressInfo, BlockList, type Socket, connect } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import Koa from 'koa';
 import { type HttpServerOptions, createHttpServer } from '../../src/http/http-server.ts';
+import { MIB } from '../../src/kernel/units.ts';
+import { until } from '../support/until.ts';
 
 /** A server that answers at once, and at `/slow` when it is told to. */
 async function serve(t: ExecutionContext, options: HttpServerOptions) {
   const slow = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   const app = new Koa();
+  const atWork = { now: 0, most: 0 };
   app.use(async (ctx) => {
+    atWork.most = Math.max(atWork.most, ++atWork.now);
     if (ctx.path === '/slow') {
       asked.resolve();
       await slow.promise;
     }
-    ctx.body = 'done';
+    atWork.now--;
+    // More than the system keeps of an answer for a client that does not read.
+    ctx.body = ctx.path === '/large' ? Buffer.alloc(64 * MIB) : 'done';
   });
   const server = createHttpServer(app, options).listen(0, '127.0.0.1');
   t.teardown(() => {
@@ -27,6 +33,8 @@ async function serve(t: ExecutionContext, options: HttpServerOptions) {
   return {
     asked: asked.promise,
     answerSlow: slow.resolve,
+    atWork,
+    server,
     /** Opens a connection and says nothing; resolves when the server has it, or has closed it. */
     async dial(localAddress: string): Promise<Socket> {
       const accepted = once(server, 'connection');
@@ -74,4 +82,56 @@ test('a reverse proxy is not one client', async (t) => {
   const it = await serve(t, { trusted, mostConnections: 50, mostOfAddress: 10 });
   for (let n = 0; n < 30; n++) await it.dial('127.0.0.1');
   t.is(await it.ask('127.0.0.1'), 'done');
+});
+
+test('one network has its share of the connections, however many addresses it uses', async (t) => {
+  const it = await serve(t, { mostConnections: 50, mostOfAddress: 10, mostOfNetwork: 20 });
+  for (let n = 0; n < 30; n++) await it.dial(`127.0.0.${n + 1}`);
+  t.is(await it.ask('127.0.0.99'), 'closed');
+  t.is(await it.ask('127.0.1.1'), 'done');
+});
+
+test('bodies that one network sends by half leave the others their places', async (t) => {
+  const it = await serve(t, { mostConnections: 40, mostOfAddress: 10 });
+  for (let n = 0; n < 60; n++) {
+    const socket = await it.dial(`127.0.0.${(n % 50) + 1}`);
+    socket.write('POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf');
+    if (n < 40) await once(it.server, 'request');
+  }
+  for (let n = 0; n < 30; n++) t.is(await it.ask(`127.0.${n + 1}.1`), 'done');
+});
+
+const ASKED_SLOWLY = 'GET /slow HTTP/1.1\r\nHost: a\r\n\r\n';
+
+test('requests sent without waiting for answers are worked on four at a time, and all are answered', async (t) => {
+  const it = await serve(t, {});
+  const socket = await it.dial('127.0.0.1');
+  let answers = '';
+  socket.on('data', (bytes: Buffer) => (answers += bytes.toString()));
+  socket.write(ASKED_SLOWLY.repeat(30));
+  await it.asked;
+  it.answerSlow();
+  await until(() => answers.split('done').length === 31);
+  t.is(it.atWork.most, 4);
+});
+
+test('a connection with hundreds of requests before their answers is closed', async (t) => {
+  const it = await serve(t, {});
+  const socket = await it.dial('127.0.0.1');
+  socket.write(ASKED_SLOWLY.repeat(200));
+  await once(socket, 'close');
+  t.is(it.atWork.most, 4);
+});
+
+test('a client that does not read its answer is cut off, and one that waits for its answer is not', async (t) => {
+  const it = await serve(t, { stalledMs: 200 });
+  const slow = it.ask('127.0.0.2', '/slow');
+  await it.asked;
+  const accepted = once(it.server, 'connection') as Promise<[Socket]>;
+  const socket = await it.dial('127.0.0.1');
+  const [ours] = await accepted;
+  socket.pause().write('GET /large HTTP/1.1\r\nHost: a\r\n\r\n');
+  await once(ours, 'close');
+  it.answerSlow();
+  t.is(await slow, 'done');
 });

@@ -76,7 +76,7 @@ test('no secret of a request shows in the log, whatever route it takes', async (
         if (path.endsWith('sign-out')) continue;
         await call(site.origin, method.toUpperCase(), address(path) + query, { key, body: JSON.stringify(body) });
       }
-  const router = siteRouter({ ...site.services, openapi: () => ({}), calls: noCalls });
+  const router = siteRouter({ ...site.services, openapi: () => ({}), calls: noCalls, takeToken: () => {} });
   for (const { method, path } of routesOf(router))
     await call(site.origin, method, path.replace(/:\w+/, MARK) + query, {
       key: site.key,

@@ -264,6 +264,38 @@ test('H02 the rate of a key holds whatever address is claimed, and comes back wi
   t.deepEqual([(await from(7)).status, (await from(8)).status, (await from(9)).status], [200, 200, 429]);
 });
 
+test('many keys of one account together may call twice as often as one, and another account is not slowed', async (t) => {
+  const it = await api(t, { rate: { perSecond: 2, burst: 10 } });
+  const keys = await Promise.all(Array.from({ length: 5 }, async () => (await it.mint(['servers:read'])).key));
+  const statuses: number[] = [];
+  for (const key of keys)
+    for (let n = 0; n < 5; n++) statuses.push((await it.call('GET', '/v1/servers', { key })).status);
+  t.is(statuses.filter((status) => status === 200).length, 20);
+  const refused = await it.call('GET', '/v1/servers', { key: keys[4]! });
+  t.like(refused, { status: 429, reason: 'RATE_LIMITED' });
+  t.regex(refused.text, /account:acc_test/);
+  t.is((await it.call('GET', '/v1/servers', { key: await it.stranger() })).status, 200);
+});
+
+test('lists of players, worlds and audit entries may be read less often than the rest', async (t) => {
+  const it = await api(t, { rate: { perSecond: 2, burst: 10 } });
+  await it.create('castle');
+  for (let n = 0; n < 4; n++) t.is((await it.call('GET', '/v1/servers/castle/worlds')).status, 200);
+  t.like(await it.call('GET', '/v1/servers/castle/audit'), { status: 429, reason: 'RATE_LIMITED' });
+  t.is((await it.call('GET', '/v1/servers/castle')).status, 200);
+});
+
+test('of thousands of calls without a credential the log has some a minute, and says how many it left out', async (t) => {
+  const it = await api(t);
+  const refusals = () =>
+    it.logged.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ status }) => status === 401);
+  for (let n = 0; n < 70; n++) await it.call('GET', '/v1/whoami', { key: null });
+  t.is(refusals().length, 60);
+  await it.clock.advance(60_000);
+  await it.call('GET', '/v1/whoami', { key: null });
+  t.is(refusals().at(-1)?.['unlogged'], 10);
+});
+
 test('H03 a key sent twice is none', async (t) => {
   const { port, key } = await api(t);
   const answer = await rawHttp(

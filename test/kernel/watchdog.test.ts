@@ -20,7 +20,9 @@ test('a loop that is stuck is told of while it is, with what it does and where',
     stuck.at.some((frame) => /^spinUntilTold \(test\/kernel\/watched-child\.ts:\d+\)$/.test(frame)),
     stuck.at.join('\n'),
   );
-  const told = readFileSync(path, 'utf8').split('\n').filter((line) => line.includes('ListThings'));
+  const told = readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('ListThings'));
   t.is(told.length, 1, 'once, however long it lasts');
   t.regex(told[0]!, /^The event loop has been stuck for 200 ms: ListThings req-1 < .*spinUntilTold \(/);
   const { promise: ended, resolve } = Promise.withResolvers<number | null>();

@@ -288,3 +288,11 @@ test('a folder of mods that is a link leads nowhere, and keeps no start from hap
   await it.command('abc', 'START');
   await it.reach('abc', 'running');
 });
+
+test('an account that asks the registries without end is slowed down, and another account still searches', async (t) => {
+  const it = await bench(t);
+  const search = (n: number, key = it.key) => it.call('GET', `/v1/mods/search?query=m${n % 3}`, { key });
+  for (let n = 0; n < 60; n++) await search(n);
+  t.like(await search(0), { status: 429, reason: 'RATE_LIMITED' });
+  t.is((await search(0, await it.stranger())).status, 200);
+});

@@ -495,3 +495,21 @@ test('where games are processes, code that is uploaded is run for operators alon
   t.is(await it.kicked('old'), 'Servers of this type are not run here; its owner knows more.');
   t.false(it.engine.boots.includes('old'));
 });
+
+test("where games are processes, a member of an operator's server cannot put code into its files", async (t) => {
+  const it = await node(t, { trusted: 'operators' });
+  const stranger = await it.stranger();
+  await it.create('ours', { type: 'paper', version: '1.21.8', ramMb: 2_048 });
+  await it.share('ours', 'member');
+  const file = '/v1/servers/ours/file?path=plugins/evil.jar';
+  for (const [path, body] of [
+    ['/v1/servers/ours/file', { path: 'plugins/evil.jar', content: 'AAAA' }],
+    ['/v1/servers/ours/mods', { projectId: 'evil' }],
+    ['/v1/servers/ours:setModpack', { platform: 'modrinth', ref: 'evil' }],
+  ] as const)
+    t.like(await it.call('POST', path, { key: stranger, body }), { status: 403, reason: 'UPLOADED_CODE_NOT_ALLOWED' });
+  t.is((await it.call('GET', file, { key: stranger })).status, 404);
+  t.is((await it.call('GET', '/v1/servers/ours/mods', { key: stranger })).status, 200);
+  const own = { path: 'plugins/own.jar', content: 'AAAA' };
+  t.is((await it.call('POST', '/v1/servers/ours/file', { body: own })).status, 200);
+});

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { FULL_SCOPES } from '../../src/http/scopes.ts';
+import { insertAudit, listAccountAudit, pruneAudit } from '../../src/people/audit/rows.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 import { STEVE } from '../support/world.ts';
 
@@ -177,5 +178,30 @@ test('a server does not inherit the log of an earlier one of its name', async (t
   t.deepEqual(
     (await entriesOf(it, SERVER)).map(({ action }) => action),
     ['server.create'],
+  );
+});
+
+test('a flood of one action leaves the newest of it, and all entries of other actions', async (t) => {
+  const it = await api(t);
+  const entry = (n: number, action: string, createdAt = n) => ({
+    id: `aud_test_${String(n).padStart(3, '0')}`,
+    accountId: 'acc_flood',
+    serverId: '',
+    userId: 'usr_test',
+    action,
+    detail: '',
+    createdAt,
+  });
+  const DAY_MS = 86_400_000;
+  const left = await it.store.write(async (tx) => {
+    await insertAudit(tx, entry(0, 'key.mint', 500 * DAY_MS));
+    await insertAudit(tx, entry(1, 'app.connect', 0));
+    for (let n = 2; n < 20; n++) await insertAudit(tx, entry(n, 'user.rename', 500 * DAY_MS));
+    await pruneAudit(tx, entry(19, 'user.rename', 500 * DAY_MS), 5);
+    return listAccountAudit(tx, 'acc_flood', 100);
+  });
+  t.deepEqual(
+    left.map(({ id }) => id.slice(-3)),
+    ['019', '018', '017', '016', '015', '000'],
   );
 });

@@ -179,7 +179,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     await cores.require(row);
     await eula.require(row);
   };
-  const serverOperation = createServerOperation({ servers, store });
+  const serverOperation = createServerOperation({ servers, store, cores });
   const transferSlots = createStreamSlots(TRANSFER_LIMITS);
   const filesDisk = options.filesDisk ?? disk;
   const filesRoom = openFiles({ dataDir, disk: filesDisk, lock, store, serverOperation, transferSlots, clock });

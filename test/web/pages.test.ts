@@ -479,7 +479,7 @@ function luminance(colour: string): number {
 }
 
 function pathsOf(site: Site, method: string): string[] {
-  const router = siteRouter({ ...site.services, openapi: () => ({}), calls: noCalls });
+  const router = siteRouter({ ...site.services, openapi: () => ({}), calls: noCalls, takeToken: () => {} });
   return routesOf(router).flatMap((route) => (route.method === method ? route.path : []));
 }
 

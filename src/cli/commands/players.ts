@@ -19,7 +19,7 @@ const LISTS = {
 };
 type Lists = typeof LISTS;
 
-const IP = /^(?:\d{1,3}(?:\.\d{1,3}){3}|[\da-f:]*:[\da-f:]+)$/i;
+const IP = /^(?:\d{1,3}(?:\.\d{1,3}){3}|[\da-f]*:[\da-f:]+)$/i;
 
 function facts({ online, running, whitelistEnforced, whitelist, ops, banned, bannedIps }: Lists): string[] {
   const bans = [

@@ -46,7 +46,7 @@ const LISTS: Record<string, string> = {
   'ip banlist': 'banned-ips.json',
 };
 
-const JAR = /([\w+.-]{1,120}\.jar)\b/;
+const JAR = /(?<![\w+.-])([\w+.-]{1,120}\.jar)\b/;
 /** `# C  [libzstd-jni.so+0x1a2b]`, `# V  [libjvm.so+0x…]`: where Java crashed. */
 const FRAME = /^# [CVJj] {1,4}\[?([\w.+-]{1,80}?)(?:\+0x|\s|\])/;
 

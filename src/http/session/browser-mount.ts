@@ -3,7 +3,7 @@ import { StatusError } from '../../kernel/status.ts';
 import { type Authorize, type FindBrowser, requireNeeds } from '../auth.ts';
 import { type Streams, mount } from '../mount.ts';
 import type { Operation } from '../operation.ts';
-import { credentialId } from '../principal.ts';
+import type { TakeToken } from '../rate-limit.ts';
 
 /** What comes before the API's own address: `/panel/v1/servers/{id}/files:upload`. */
 export const BROWSER_PREFIX = '/panel';
@@ -24,17 +24,17 @@ export function mountForBrowsers(
   router: Router,
   operations: readonly Operation[],
   findBrowser: FindBrowser,
-  take: (sessionId: string) => void,
+  take: TakeToken,
   streams: Streams,
 ): readonly Operation[] {
   const carried = operations.map((operation) => ({ ...operation, path: `${BROWSER_PREFIX}${operation.path}` }));
   const authorizing =
-    (count: (sessionId: string) => void): Authorize =>
+    (count: TakeToken): Authorize =>
     async (headers, operation) => {
       const principal = await findBrowser(headers, operation);
       if (!principal) throw new StatusError('UNAUTHENTICATED', 'SESSION_REQUIRED', 'Sign in first.');
       requireNeeds(principal, operation);
-      count(credentialId(principal));
+      count(principal, operation);
       return principal;
     };
   mount(router, carried, { authorize: authorizing(take), authorizeAgain: authorizing(() => {}) }, streams);

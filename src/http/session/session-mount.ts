@@ -6,6 +6,7 @@ import type { Secret } from '../../store/secret.ts';
 import { checkCsrfToken, refuseCrossSite } from './csrf.ts';
 import { entering, routePath, sentBy } from '../mount.ts';
 import type { SessionPrincipal } from '../principal.ts';
+import type { TakeToken } from '../rate-limit.ts';
 import { clearedSessionCookie, sessionCookie, sessionToken } from './session-cookie.ts';
 import type { Browser, SessionOperation } from './session-operation.ts';
 import { deviceCookie, deviceOf, pendingCookie, pendingOf } from './visitor.ts';
@@ -27,7 +28,7 @@ export interface Browsers {
 export function mountSession(
   router: Router,
   operations: readonly SessionOperation[],
-  takeToken: (sessionId: string) => void,
+  takeToken: TakeToken,
   browsers: Browsers,
 ): void {
   for (const operation of operations) {
@@ -60,7 +61,7 @@ function browserOf(ctx: Context, { config, clientAddress }: Browsers): Browser {
 }
 
 // First where the call comes from, as it costs nothing; a session is looked at only where it is needed.
-function serve(operation: SessionOperation, takeToken: (sessionId: string) => void, browsers: Browsers): Middleware {
+function serve(operation: SessionOperation, takeToken: TakeToken, browsers: Browsers): Middleware {
   return async function serveSessionOperation(ctx) {
     refuseCrossSite(ctx.method, ctx.headers, browsers.config.baseUrl);
     const principal = operation.signedIn ? await signedIn(ctx) : undefined;
@@ -74,7 +75,7 @@ function serve(operation: SessionOperation, takeToken: (sessionId: string) => vo
     ctx.state.credential = principal.userId;
     ctx.state.accountId = principal.accountId;
     if (operation.method !== 'get') checkCsrfToken(browsers.secret, principal.sessionId, ctx.get(CSRF_HEADER));
-    takeToken(principal.sessionId);
+    takeToken(principal);
     return principal;
   }
 }

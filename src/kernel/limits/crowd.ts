@@ -14,6 +14,8 @@ export interface CrowdOptions {
   /** Places in all, and of one address (an IPv6 one: its /64). */
   most: number;
   mostOfAddress: number;
+  /** Of one network: a /24, or a /48 of IPv6. Default: as many as of all. */
+  mostOfNetwork?: number;
   /** Addresses behind which there are many people, such as a reverse proxy's: not limited as one. Default: none. */
   isShared?: (address: string) => boolean;
   /** From 0 up to 1. */
@@ -41,7 +43,8 @@ interface Place {
  * A full crowd makes room by random drop: of some guests picked by chance, one goes who is idle, first of the network (/24,
  * /48) that holds the most. So a flood pushes itself out, and newcomers get in however long it lasts.
  */
-export function createCrowd({ most, mostOfAddress, isShared, random = Math.random }: CrowdOptions): Crowd {
+export function createCrowd({ isShared, random = Math.random, ...limits }: CrowdOptions): Crowd {
+  const { most, mostOfAddress, mostOfNetwork = most } = limits;
   const places: Place[] = [];
   const held = createPlaces();
 
@@ -49,7 +52,8 @@ export function createCrowd({ most, mostOfAddress, isShared, random = Math.rando
     enter(guest) {
       const address = networkOf(guest.address, ADDRESS);
       const network = networkOf(guest.address);
-      if (!isShared?.(guest.address) && held.taken(address) >= mostOfAddress) return undefined;
+      const isFull = held.taken(address) >= mostOfAddress || held.taken(network) >= mostOfNetwork;
+      if (isFull && !isShared?.(guest.address)) return undefined;
       if (places.length >= most) {
         const gone = whoGoes(held.taken(network));
         if (!gone) return undefined;

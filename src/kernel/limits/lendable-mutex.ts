@@ -10,17 +10,20 @@ export interface Hold {
   lend: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 }
 
-/** Runs `work` once it is its turn, and settles as it does. `signal` ends the wait: `work` is then never called. */
-export type WithLendable = <T>(work: (hold: Hold) => Promise<T>, signal: AbortSignal) => Promise<T>;
+/** Runs `work` once it is the turn of `key`, and settles as it does. `signal` ends the wait: `work` is then never called. */
+export type WithLendable = <T>(key: string, work: (hold: Hold) => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /** Gives the mutex. */
 type Waiter = () => void;
 
-/** A mutex in the order in which it is asked for, of which whoever waits for something slow keeps nobody out for more than `momentMs`. */
+/** A mutex that keys get in turns. A holder that waits for something slow lends it to others after `momentMs`. */
 export function createLendableMutex(clock: Clock, momentMs: number): WithLendable {
-  /** Those who have lent it, and those who have not had it yet. */
-  const [back, first] = [new Set<Waiter>(), new Set<Waiter>()];
+  /** Holders that have lent it. */
+  const back = new Set<Waiter>();
+  /** Those that have not had it yet, by key. */
+  const first = new Map<string, Set<Waiter>>();
   let isHeld = false;
+  let lastKey: string | undefined;
 
   async function take(line: Set<Waiter>, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
@@ -38,17 +41,36 @@ export function createLendableMutex(clock: Clock, momentMs: number): WithLendabl
   }
 
   function give(): void {
-    const line = back.size > 0 ? back : first;
-    const [next] = line;
+    const [next = nextOfFirst()] = back;
     if (next === undefined) isHeld = false;
     else {
-      line.delete(next);
+      back.delete(next);
       next();
     }
   }
 
-  return async function withLendable(work, signal) {
-    await take(first, signal);
+  /** Of another key than had it last, if there is one. */
+  function nextOfFirst(): Waiter | undefined {
+    const waiting = [...first].filter(([, own]) => own.size > 0);
+    const [key, own] = waiting.find(([each]) => each !== lastKey) ?? waiting[0] ?? [];
+    if (key === undefined || own === undefined) return undefined;
+    const [next] = own;
+    own.delete(next!);
+    // Its next one stands behind the other keys.
+    first.delete(key);
+    if (own.size > 0) first.set(key, own);
+    return next;
+  }
+
+  async function takeFirst(key: string, signal: AbortSignal): Promise<void> {
+    const own = first.get(key) ?? new Set();
+    first.set(key, own);
+    await take(own, signal).finally(() => own.size === 0 && first.get(key) === own && first.delete(key));
+    lastKey = key;
+  }
+
+  return async function withLendable(key, work, signal) {
+    await takeFirst(key, signal);
     let has = true;
     const leave = () => {
       if (!has) return;

@@ -3,7 +3,7 @@ import type { Principal } from '../../http/principal.ts';
 import { timeOrderedId } from '../../kernel/ids.ts';
 import type { Sql, Tx } from '../../store/store.ts';
 import type { OwnedServer } from '../members/owned-servers.ts';
-import { insertAudit, userOfKey } from './rows.ts';
+import { insertAudit, pruneAudit, userOfKey } from './rows.ts';
 
 /** Who did what an entry is about. */
 export interface AuditActor {
@@ -43,12 +43,14 @@ export interface ServerStep {
 }
 
 const DETAIL_CHARS = 512;
+/** One entry in so many looks for those that may go. */
+const PRUNE_CHANCE = 1 / 500;
 
 /** Writes an entry into the audit log, in the write of what it is about. */
 export async function recordAudit(tx: Tx, actor: AuditActor, entry: AuditEntry): Promise<void> {
   const { action, accountId, serverId = '', detail = '', at } = entry;
   const text = detail === '' ? actor.through : `${actor.through}; ${detail}`;
-  await insertAudit(tx, {
+  const row = {
     id: timeOrderedId('aud', at),
     accountId,
     serverId,
@@ -60,7 +62,9 @@ export async function recordAudit(tx: Tx, actor: AuditActor, entry: AuditEntry):
       .toWellFormed()
       .slice(0, DETAIL_CHARS),
     createdAt: at,
-  });
+  };
+  await insertAudit(tx, row);
+  if (Math.random() < PRUNE_CHANCE) await pruneAudit(tx, row);
 }
 
 /** Writes the entry of a step of a server's machine, if somebody took the step or something went wrong in it. */

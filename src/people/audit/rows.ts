@@ -1,5 +1,6 @@
 import { EntitySchema } from 'typeorm';
 import { bigint, id, text } from '../../store/columns.ts';
+import { DAY_MS } from '../../kernel/units.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 import type { OwnedServer } from '../members/owned-servers.ts';
 
@@ -38,6 +39,31 @@ export async function insertAudit(tx: Tx, row: AuditRow): Promise<void> {
     `INSERT INTO "audit" ("id", "accountId", "serverId", "userId", "action", "detail", "createdAt")
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [id, accountId, serverId, userId, action, detail, createdAt],
+  );
+}
+
+/** Entries of one action that an account keeps, and for how long: a flood of one action leaves the entries of others alone. */
+const MOST_OF_ACTION = 5_000;
+const KEPT_MS = 400 * DAY_MS;
+/** Removed in one write at most: a flood from before an upgrade goes in steps. */
+const STEP = 2_000;
+
+/** Removes the oldest entries like this one, as far as there are too many, and the account's oldest of all that have expired. */
+export async function pruneAudit(
+  tx: Tx,
+  { accountId, action, createdAt }: Pick<AuditRow, 'accountId' | 'action' | 'createdAt'>,
+  most = MOST_OF_ACTION,
+): Promise<void> {
+  await tx.run(
+    `DELETE FROM "audit" WHERE "id" IN (SELECT "id" FROM "audit" WHERE "accountId" = $1 AND "action" = $2
+       AND "id" <= (SELECT "id" FROM "audit" WHERE "accountId" = $1 AND "action" = $2 ORDER BY "id" DESC LIMIT 1 OFFSET $3)
+       ORDER BY "id" LIMIT ${STEP})`,
+    [accountId, action, most],
+  );
+  await tx.run(
+    `DELETE FROM "audit" WHERE "id" IN (SELECT "id" FROM "audit" WHERE "accountId" = $1 ORDER BY "id" LIMIT ${STEP})
+       AND "createdAt" < $2`,
+    [accountId, createdAt - KEPT_MS],
   );
 }
 

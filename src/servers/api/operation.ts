@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Empty } from '../../http/fields.ts';
 import { type Answering, type Operation, type OperationSpec, operationOn } from '../../http/operation.ts';
 import type { Role } from '../../http/roles.ts';
+import type { CoreRules } from '../../game/core-rules.ts';
 import type { Store } from '../../store/store.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
@@ -14,23 +15,40 @@ export interface Reached {
   role: Role;
 }
 
+interface ServerSpec<Params extends z.ZodType> {
+  params: Params;
+  role: Role;
+  /** It puts code into the server's files. Default: what needs the scope `files:write` does. */
+  writesCode?: boolean;
+}
+
 /** Declares an operation on one server: its path begins with `/v1/servers/{id}`, and callers must be at least `role` there. */
 export type ServerOperation = ReturnType<typeof createServerOperation>;
 
 /**
  * Operations on servers are called only for those who are at least `role` on the server: NOT_FOUND SERVER_NOT_FOUND for who
- * is nothing there, PERMISSION_DENIED ROLE_TOO_LOW. A stream ends for who has become less meanwhile.
+ * is nothing there, PERMISSION_DENIED ROLE_TOO_LOW, or UPLOADED_CODE_NOT_ALLOWED. A stream ends for who has become less meanwhile.
  */
-export function createServerOperation(servers: { servers: Pick<Servers, 'get'>; store: Store }) {
+export function createServerOperation({
+  cores,
+  ...servers
+}: {
+  servers: Pick<Servers, 'get'>;
+  store: Store;
+  cores: Pick<CoreRules, 'requireWriter'>;
+}) {
   return function serverOperation<
     Reply extends z.ZodType,
     Answer extends Answering = 'message',
     Params extends z.ZodType<{ id: string }> = typeof ServerParams,
     Query extends z.ZodType = typeof Empty,
     Body extends z.ZodType = typeof Empty,
-  >(spec: OperationSpec<Answer, Params, Query, Body, Reply, Reached> & { params: Params; role: Role }): Operation {
-    return operationOn<Answer, Params, Query, Body, Reply, Reached>(spec, (principal, { params }) =>
-      reachServer(servers, principal, params.id, spec.role),
-    );
+  >(spec: OperationSpec<Answer, Params, Query, Body, Reply, Reached> & ServerSpec<Params>): Operation {
+    const { writesCode = spec.scope === 'files:write' } = spec;
+    return operationOn<Answer, Params, Query, Body, Reply, Reached>(spec, async (principal, { params }) => {
+      const reached = await reachServer(servers, principal, params.id, spec.role);
+      if (writesCode) await cores.requireWriter(principal, reached.server.row);
+      return reached;
+    });
   };
 }

@@ -11,11 +11,17 @@ import type { Form } from '../../web/serve.ts';
 type Member = ReplyOf<'ListMembers'>['members'][number];
 type MemberRole = 'member' | 'limited';
 
+interface MemberRules {
+  signup: SignUp;
+  /** Members of an operator's server may not write its files, unless they are operators too. */
+  operatorsWriteAlone: boolean;
+}
+
 /** Who beside its owner may do something with the server, and who is asked to. */
-export function mountMembers(panel: Panel, { signup }: { signup: SignUp }): void {
+export function mountMembers(panel: Panel, rules: MemberRules): void {
   panel.serverPage({
     path: '/members',
-    show: (request) => membersPage(request, signup),
+    show: (request) => membersPage(request, rules),
     forms: {
       async invite({ call, server: { id } }, form) {
         await call('InviteMember', { id }, { email: (form.get('email') ?? '').trim(), role: roleIn(form) });
@@ -49,7 +55,7 @@ const ROLE_NAMES: readonly [MemberRole, string][] = [
   ['limited', 'Limited'],
 ];
 
-async function membersPage(request: ServerRequest, signup: SignUp): Promise<Page> {
+async function membersPage(request: ServerRequest, rules: MemberRules): Promise<Page> {
   const { members } = await request.call('ListMembers', { id: request.server.id });
   const [pending, accepted] = [members.filter((each) => each.pending), members.filter((each) => !each.pending)];
   const main = html`<section class="card">
@@ -67,15 +73,23 @@ async function membersPage(request: ServerRequest, signup: SignUp): Promise<Page
         ${list(request, pending, '')}
       </section>`
     }
-    ${inviteCard(request, signup)}`;
+    ${inviteCard(request, rules)}`;
   return { title: 'Members', main };
 }
 
-function inviteCard(request: ServerRequest, signup: SignUp): Html {
+function inviteCard(request: ServerRequest, { signup, operatorsWriteAlone }: MemberRules): Html {
   const filled = filling(request, 'invite');
   return html`<section class="card">
     <h2>Invite somebody</h2>
     <p>They need an account here with this address. ${withoutAccount(request, signup)}</p>
+    ${
+      operatorsWriteAlone &&
+      request.principal.operator &&
+      html`<p class="note">
+        Games run on this machine itself, without a container. A member who is not an operator cannot change files, mods
+        or mod packs of this server: such code would run here. <code>TRUST_TENANTS=true</code> lets all members do it.
+      </p>`
+    }
     ${panelForm(
       request,
       'invite',

@@ -105,6 +105,13 @@ test('the spend cap is set and taken away by forms; what cannot be taken stays a
   t.like(await it.ok('GET', CAP), { monthlyMicros: '0' });
 });
 
+test('an amount of 30 000 blanks is refused before anything reads it', async (t) => {
+  const it = await openPanel(t);
+  const refused = await it.submit('/bill/cap', { monthlyUsd: ' '.repeat(30_000), action: 'stop' });
+  t.is(refused.status, 400);
+  t.regex(await refused.text(), /A field may have at most 8192 characters/);
+});
+
 test('a top-up leads to the payment by a link; where nothing is paid online, the page says so', async (t) => {
   const it = await openPanel(t);
   for (const amountUsd of ['', '1.5', 'ten', '0', '1001']) {

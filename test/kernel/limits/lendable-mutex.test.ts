@@ -10,14 +10,18 @@ function bench() {
   const clock = fakeClock(0);
   const withLock = createLendableMutex(clock, 3_000);
   const done: string[] = [];
-  const begin = (name: string, slow?: Promise<unknown>, signal = NEVER) =>
-    withLock(async ({ lend }) => {
-      done.push(`${name} in`);
-      if (slow) await lend(() => slow, signal);
-      done.push(`${name} works`);
-      await turn();
-      done.push(`${name} out`);
-    }, signal);
+  const begin = (name: string, slow?: Promise<unknown>, signal = NEVER, key = '') =>
+    withLock(
+      key,
+      async ({ lend }) => {
+        done.push(`${name} in`);
+        if (slow) await lend(() => slow, signal);
+        done.push(`${name} works`);
+        await turn();
+        done.push(`${name} out`);
+      },
+      signal,
+    );
   return { clock, done, begin };
 }
 
@@ -79,4 +83,14 @@ test('whoever gives up while others have it leaves it to them, and slow work tha
   await t.throwsAsync(two, { message: 'failed' });
   await four;
   t.deepEqual(done, ['four in', 'four works', 'four out']);
+});
+
+test('a key with one piece of work waits for one of another key with many, and no longer', async (t) => {
+  const { done, begin } = bench();
+  const all = ['a1', 'a2', 'a3', 'b1', 'a4'].map((name) => begin(name, undefined, NEVER, name.slice(0, 1)));
+  await Promise.all(all);
+  t.deepEqual(
+    done.filter((each) => each.endsWith('in')),
+    ['a1 in', 'b1 in', 'a2 in', 'a3 in', 'a4 in'],
+  );
 });

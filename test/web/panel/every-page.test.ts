@@ -139,7 +139,7 @@ async function busy(t: ExecutionContext): Promise<PanelUnderTest> {
 function signedIn(it: PanelUnderTest): (readonly [pattern: string, path: string])[] {
   const params = { ...PARAMS, ':slug': it.services.publicStatuses.of('castle').slug };
   const nothing = () => () => Promise.reject(new Error('nothing is called'));
-  const router = siteRouter({ ...it.services, openapi: () => ({}), calls: nothing });
+  const router = siteRouter({ ...it.services, openapi: () => ({}), calls: nothing, takeToken: () => {} });
   const mounted = routesOf(router).flatMap(({ method, path }) => (method === 'GET' ? path : []));
   return [...new Set(mounted)]
     .filter((path) => !path.startsWith('/assets/') && !(path in OPEN) && !ON_THE_WAY.has(path) && !NO_PAGES.has(path))

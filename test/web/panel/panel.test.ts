@@ -196,3 +196,14 @@ test('an address that nothing serves, and one that one may not see, leave who is
     t.regex(await nobody.text(), /Sign in/, path);
   }
 });
+
+test('a session that asks for pages without end is slowed down, and another session is not', async (t) => {
+  const it = await openPanel(t);
+  const other = await it.browser('usr_test');
+  const statuses: number[] = [];
+  for (let batch = 0; batch < 11; batch++)
+    statuses.push(...(await Promise.all(Array.from({ length: 50 }, async () => (await it.get('/nowhere')).status))));
+  t.is(statuses.filter((status) => status === 404).length, 500);
+  t.is(statuses.filter((status) => status === 429).length, 50);
+  t.is((await it.get('/nowhere', other)).status, 404);
+});

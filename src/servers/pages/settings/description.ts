@@ -95,5 +95,5 @@ function listEntry({ server }: ServerRequest, motd: string, icon: string | undef
 
 /** Forms end lines as the web does (HTML §4.10.22.4), games by one character. */
 function motdIn(form: Form): string {
-  return (form.get('motd') ?? '').replaceAll('\r\n', '\n').replace(/\n+$/, '');
+  return (form.get('motd') ?? '').replaceAll('\r\n', '\n').replace(/(?<!\n)\n+$/, '');
 }
