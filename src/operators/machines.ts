@@ -198,7 +198,9 @@ function keptAwakeUntil({ snapshot }: MachineRow): number {
 async function transitionsOf(store: Store, { kind, id, history }: MachineRow): Promise<MachineDetail['transitions']> {
   if (kind === 'grant') {
     const changes = changesIn(history).toReversed();
-    return changes.map((change) => ({ ...change, from: grantState(change.from), to: grantState(change.to) }));
+    return changes.map(({ from, to, ...change }) =>
+      Object.assign(change, { from: grantState(from), to: grantState(to) }),
+    );
   }
   const rows = await listTransitions(store, id, KEPT_TRANSITIONS);
   return rows.map(({ at, event, from, to, cause }) => ({
