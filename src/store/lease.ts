@@ -201,10 +201,10 @@ function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): 
       },
     );
     const waitMs = (await renewed) ? span.renewMs : RETRY_MS;
-    if (!lost) cancel = after(waitMs, beat);
+    if (!lost) cancel = after(waitMs, () => void beat());
   };
   // Real time, whatever the clock that is handed in: other processes' patience runs out in it.
-  let cancel = after(span.renewMs, beat);
+  let cancel = after(span.renewMs, () => void beat());
   return {
     renew,
     isSure,
