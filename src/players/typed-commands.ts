@@ -1,9 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine } from '../engines/engine.ts';
 import { kickCommand } from '../game/players/changes.ts';
 import { PLAYER_NAME } from '../game/players/profiles.ts';
 import { canonical } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
-import { type ConsoleAccess, runOnGame } from '../servers/game-console.ts';
+import { type ConsoleAccess, hasNoConsole, runOnGame } from '../servers/game-console.ts';
 import { playerNotOnline } from '../servers/refusals.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 
@@ -22,6 +23,8 @@ export interface TypedCommandAccess extends ConsoleAccess {
 
 /** `ban-ip <target> [<reason>]`, as vanilla and the plugins that replace it have it. */
 const BAN_IP = /^(\s*(?:\w+:)?ban-?ip\s+)(\S+)(.*)$/is;
+const OPENS_WITHIN_MS = 3_000;
+const RETRY_MS = 250;
 const PARDON_IP = /^\s*(?:\w+:)?(?:pardon|un-?ban)-?ip\b/i;
 
 /**
@@ -33,7 +36,7 @@ const PARDON_IP = /^\s*(?:\w+:)?(?:pardon|un-?ban)-?ip\b/i;
 export async function runTyped(access: TypedCommandAccess, server: ServerNow, command: string): Promise<string> {
   const [, words, target, reason = ''] = BAN_IP.exec(command) ?? [];
   if (words === undefined || target === undefined) {
-    const said = await runOnGame(access, server, command);
+    const said = await onceItListens(() => runOnGame(access, server, command));
     if (PARDON_IP.test(command)) access.onAddressBan(server.row.id);
     return said;
   }
@@ -41,10 +44,22 @@ export async function runTyped(access: TypedCommandAccess, server: ServerNow, co
   const ip = canonical(target) || canonical(joined.find(({ name }) => isName(name, target))?.ip ?? '');
   if (ip === '') throw playerNotOnline(server, target);
   if ((await access.engine.proxyAddresses()).includes(ip)) throw everybodys(server);
-  const said = await runOnGame(access, server, `${words}${ip}${reason}`);
+  const said = await onceItListens(() => runOnGame(access, server, `${words}${ip}${reason}`));
   await kickBanned(access, server, { ip, reason: reason.trim() });
   access.onAddressBan(server.row.id);
   return said;
+}
+
+/** A game opens its console after its port, later still on a busy machine: it gets this long before it counts as one without. */
+async function onceItListens(run: () => Promise<string>): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!hasNoConsole(error) || tries * RETRY_MS > OPENS_WITHIN_MS) throw error;
+      await delay(RETRY_MS);
+    }
+  }
 }
 
 /**

@@ -2,11 +2,7 @@ import { fromCallback, fromPromise } from 'xstate';
 import { HUNG } from '../../machines/server-reasons.ts';
 import type { Booted, Deadline, Failure, Finished, Maintained, ServerEvent } from '../../machines/server-types.ts';
 import type { serverMachine } from '../../machines/server.ts';
-import type { Console } from '../engines/console/console.ts';
-import type { Management } from '../engines/console/management-port.ts';
-import { type Engine, EngineError, type Game, type GameSpec, type PublishedPort } from '../engines/engine.ts';
-import { lostGame } from '../engines/lost-games.ts';
-import type { Pinger } from '../engines/pinger.ts';
+import { EngineError, type Game, type GameSpec } from '../engines/engine.ts';
 import { SANDBOX, gameSpec, installSpec } from '../game/container.ts';
 import { packOfImage } from '../game/image-pack.ts';
 import { forgetBuild, noteBuild, notedBuild } from '../game/installed-build.ts';
@@ -14,21 +10,18 @@ import { prepareDataRoot } from '../game/prepare.ts';
 import { settleLists } from '../game/players/settle-lists.ts';
 import { dataRoot, eraseDataRoot } from '../jail/data-root.ts';
 import type { Address } from '../kernel/address.ts';
-import type { FileOwner } from '../kernel/atomic-file.ts';
-import type { Log } from '../kernel/log.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { SteadyClock } from '../kernel/steady-clock.ts';
-import { abortable, withTimeout } from '../kernel/timeout.ts';
-import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
+import { abortable } from '../kernel/timeout.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 import { setAlarm } from './alarms.ts';
-import { type Diagnose, type DiagnoserOptions, createDiagnoser } from './failures/diagnoser.ts';
+import { EffectPatience } from './effect-patience.ts';
+import { type Diagnose, createDiagnoser } from './failures/diagnoser.ts';
 import { asFailure } from './failures/effect-failure.ts';
 import { withPatience } from './failures/engine-patience.ts';
-import type { EffectHost, InstallPack, Maintain, ServerMods } from './effect-host.ts';
+import type { EffectHost, EffectsOptions, Maintain } from './effect-host.ts';
 import { sendAway } from './last-call.ts';
-import type { Presence } from './presence.ts';
 import { MachineGone, onItsNode } from './lost-start.ts';
 import { GameEnded, untilReady } from './readiness.ts';
 import { type CrashArtefactReader, type CrashArtefacts, createCrashArtefacts } from './failures/crash-artefacts.ts';
@@ -39,63 +32,12 @@ import { sampleEvery } from './sampling.ts';
 /** The machine's named actors made real. */
 export type Effects = NonNullable<Parameters<typeof serverMachine.provide>[0]['actors']>;
 
-export interface EffectsOptions {
-  engine: Engine;
-  pinger: Pinger;
-  console: Console;
-  management: Management;
-  /** Who is joined to the games. */
-  presence: Pick<Presence, 'of' | 'forget' | 'isKnown' | 'follow'>;
-  /** What the machines live by: what an effect tells of is an instant of it. */
-  clock: SteadyClock;
-  log: Log;
-  dataDir: string;
-  gameImage: string;
-  sandboxImage: string;
-  /** Further environment of sandbox servers, to rehearse trouble. */
-  sandboxFaults: Record<string, string>;
-  /** The user games run as, where files must be handed over to it. */
-  owner: FileOwner | undefined;
-  workers?: DiagnoserOptions['workers'];
-  /** The node's idle time, for servers that set none. */
-  idleAfterMs: number;
-  /** How long a game that used to answer may be silent before it is ended and started again; 0: for ever. */
-  hungAfterMs: number;
-  rconPassword: (serverId: string) => string;
-  /** Another one, for a game that is about to start. Absent: it stays. */
-  newRconPassword?: (serverId: string) => Promise<string>;
-  /** Brings a server's mods in order before it starts, and knows packs; absent: servers have none. */
-  mods?: ServerMods | undefined;
-  /** Installs mod packs; absent: the engine's image does. */
-  installPack?: InstallPack | undefined;
-  /** The server's ports that are given to the outside. */
-  portsOf: (serverId: string) => readonly PublishedPort[];
-  /** CPU time of a server with so much RAM, in cores; of several machines, as those of its region have them. */
-  cpusFor: (ramMb: number, region?: string) => number;
-  /** Rejects for a server that may not run what it is made of. Asked last, so that also what wakes by itself is. */
-  mayRun?: ((row: ServerRow) => Promise<void>) | undefined;
-  /** Whether this server's software needs Mojang's EULA and somebody has agreed to it: only then is that said to its game. */
-  eulaAccepted: (row: ServerRow) => Promise<boolean>;
-  /** How often the engine has come back after it was out of reach. */
-  outages: () => number;
-  /** Jobs on the files of a dormant server. Absent: none is ever asked for. */
-  maintain?: (host: EffectHost) => Maintain;
-  /** What else goes with a deleted server, in this order. Each may be run again, and rejects where it is not done. */
-  erasers: readonly ((id: string) => Promise<void>)[];
-}
-
 /** So much of a stop's time is left for SIGTERM where the console's `stop` did not do. */
 const SIGNAL_MS = MINUTE_MS;
 /** A game that hangs, or is to be killed, gets no more than this. */
 const GRACE_MS = 45_000;
 /** An engine waits longer than the machine, so that it is the machine that kills, and knows. */
 const BEHIND_DEADLINE_MS = 15_000;
-/** An effect that was called off has this long to end before the next one begins; one call of an engine takes a minute at most. */
-const SETTLE_MS = 90_000;
-/** How long a start or an installation is spared at a time while its machine is lost. */
-const HELD_UP_MS = 30_000;
-/** The end of every start, however much its log moves. */
-const LONGEST_START_MS = 4 * HOUR_MS;
 /** What the runner in the game's image says where it was the first to lose patience. */
 const RUNNER_KILLED = /Took too long, so killing server process/;
 
@@ -116,12 +58,13 @@ class ServerEffects {
   readonly #diagnose: Diagnose;
   readonly #maintain: Maintain;
   readonly #withLock = createKeyedMutex();
-  /** When the log of a game that starts moved last. */
-  readonly #loggedAt = new Map<string, number>();
+  readonly #patience: EffectPatience;
 
   constructor(options: EffectsOptions, host: EffectHost) {
     this.#options = options;
     this.#host = host;
+    const { clock, log, engine } = options;
+    this.#patience = new EffectPatience({ clock, log, nodes: engine.nodes, host });
     this.#artefacts = createCrashArtefacts(options);
     this.#diagnose = createDiagnoser(options);
     this.#maintain = options.maintain?.(host) ?? unknownJob;
@@ -139,7 +82,12 @@ class ServerEffects {
         sampleEvery(this.#options, this.#host, id, sendBack),
       ),
       alarm: fromCallback<ServerEvent, Deadline>(({ input: { at, of }, sendBack }) =>
-        setAlarm(clock, at, sendBack, of && { findings: () => this.#findingsOf(of), spareUntil: this.#spareUntil(of) }),
+        setAlarm(
+          clock,
+          at,
+          sendBack,
+          of && { findings: () => this.#findingsOf(of), spareUntil: this.#patience.spareUntil(of) },
+        ),
       ),
       pause: fromCallback<ServerEvent, { ms: number }>(({ input: { ms }, sendBack }) =>
         clock.at(clock.now() + ms, () => sendBack({ type: 'ALARM', at: clock.now() })),
@@ -152,38 +100,8 @@ class ServerEffects {
     return fromPromise<Output, Input & { id: string }>(async ({ input, signal }) => {
       const { id } = input;
       await this.#host.committed(id, signal);
-      return await this.#withLock(id, () => this.#endingOnceCalledOff(id, run(id, signal, input), signal), signal);
+      return await this.#withLock(id, () => this.#patience.untilSettled(id, run(id, signal, input), signal), signal);
     });
-  }
-
-  /** What `work` settles with. Once `signal` fires, nobody waits for it longer than `SETTLE_MS`. */
-  #endingOnceCalledOff<T>(id: string, work: Promise<T>, signal: AbortSignal): Promise<T> {
-    const { clock, log } = this.#options;
-    const calledOff = Promise.withResolvers<void>();
-    signal.addEventListener('abort', () => calledOff.resolve(), { once: true });
-    const late = (): never => {
-      log.error({ server: id }, `what was called off for ${id} has not ended; going on without it`);
-      throw signal.reason;
-    };
-    const soon = calledOff.promise.then(() => withTimeout(work, SETTLE_MS, { clock, late }));
-    return Promise.race([work, soon]);
-  }
-
-  /**
-   * Until when a start or an installation that has had its time is not given up: its machine is lost, or its log still moves, as that
-   * of a large pack does that builds its caches.
-   */
-  #spareUntil({ id, phase }: NonNullable<Deadline['of']>): () => number | undefined {
-    const { engine, clock } = this.#options;
-    const setAt = clock.now();
-    return () => {
-      const at = clock.now();
-      if (lostGame(engine.nodes, id) !== undefined) return at + HELD_UP_MS;
-      const { wokenAt = null, limits } = this.#host.now(id)?.context ?? {};
-      if (phase !== 'start' || limits === undefined || at - (wokenAt ?? setAt) >= LONGEST_START_MS) return undefined;
-      // A service that has just taken over has seen no line yet.
-      return Math.max(this.#loggedAt.get(id) ?? 0, setAt) + limits.startMs;
-    };
   }
 
   async #install(id: string, signal: AbortSignal): Promise<Finished> {
@@ -271,8 +189,8 @@ class ServerEffects {
       since,
       signal,
       progress: (phase, percent) => this.#host.tell(id, { type: 'PROGRESS', phase, percent }),
-      logged: () => this.#loggedAt.set(id, clock.now()),
-    }).finally(() => this.#loggedAt.delete(id));
+      logged: () => this.#patience.logMoved(id),
+    }).finally(() => this.#patience.forget(id));
     signal.throwIfAborted();
     if (game.game === null) throw new EngineError('unknown', 'the engine gave the game no address');
     const at = clock.now();

@@ -9,7 +9,8 @@ import type { Log } from '../kernel/log.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import type { Store } from '../store/store.ts';
-import { type EffectsOptions, createEffects } from './effects.ts';
+import type { EffectsOptions } from './effect-host.ts';
+import { createEffects } from './effects.ts';
 import { createServers } from './all-servers.ts';
 import type { OnStep, Servers } from './servers.ts';
 
