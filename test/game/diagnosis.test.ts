@@ -187,6 +187,10 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
   'fail-config-image.log': { shows: ['bad_config TYPE'], summary: "Broken settings: Invalid TYPE: 'PAPERR'." },
   'fail-config-jvm.log': { shows: ['bad_config '], summary: 'Broken settings: Java does not know an option' },
   'fail-auth-vanilla.log': { shows: ['auth_servers_down '], summary: 'Sign-in servers down: ' },
+  'fail-trace-paper.log': {
+    shows: ['mod_crashed ExampleWarps-2.4.jar'],
+    summary: 'Crashed in a mod or plugin: The game ended with exit code 1; the error comes from ExampleWarps-2.4.jar: ',
+  },
   'fail-unknown-vanilla.log': {
     shows: ['unknown '],
     summary:

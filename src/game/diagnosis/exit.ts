@@ -72,10 +72,42 @@ export function exitFindings(
 const EXCEPTION =
   /^(?:Caused by: |Exception in thread "[^"]{1,80}" )?((?:[\w$]{1,80}\.){1,12}[\w$]{0,80}(?:Exception|Error)(?:: .{1,200})?)/;
 
+/** A line of a stack trace, and the jar that its class comes from, as log4j writes it. */
+const FRAME = /^\s{1,8}at \S{1,300} ~?\[([\w. ()+-]{1,120}\.jar)[^\]]{0,120}\]/;
+/** The jars of the game, its loaders and their libraries. */
+const OF_THE_GAME =
+  /^(?:paper|purpur|pufferfish|leaf|folia|spigot|craftbukkit|server|minecraft|forge|neoforge|fmlloader|fmlcore|javafmllanguage|fabric-(?:loader|server)|quilt-loader|sponge-mixin|mixin|modlauncher|bootstraplauncher|securejarhandler|eventbus|mohist|arclight|magma|ketting|authlib|brigadier|datafixerupper|netty|guava|gson|log4j|asm|client|srg)\b/i;
+/** How many lines below an exception are its trace at most. */
+const TRACE_LINES = 120;
+
+/** The jar of a mod or plugin in the trace of the last exception, nearest to the innermost cause. */
+function jarInTrace(log: readonly GameLine[], exceptionAt: number): string | undefined {
+  for (const line of log.slice(exceptionAt + 1, exceptionAt + TRACE_LINES)) {
+    if (line.source !== 'plain') return undefined;
+    const jar = FRAME.exec(line.text)?.[1];
+    if (jar !== undefined && !OF_THE_GAME.test(jar)) return jar;
+  }
+  return undefined;
+}
+
 /** The last resort: says how the game ended and, where there is one, the last exception in its log. */
 export function unknownFinding(log: readonly GameLine[], exit: Exit | null, context: DiagnosisContext): Finding {
-  const exception = log.findLast((line) => line.source === 'plain' && EXCEPTION.test(line.text));
-  const named = EXCEPTION.exec(exception?.text ?? '')?.[1];
+  const traces = log.flatMap((line, at) => (line.source === 'plain' && EXCEPTION.test(line.text) ? [at] : []));
+  const named = EXCEPTION.exec(log[traces.at(-1) ?? -1]?.text ?? '')?.[1];
+  const jar = traces
+    .toReversed()
+    .slice(0, 10)
+    .map((at) => jarInTrace(log, at))
+    .find((each) => each !== undefined);
+  if (jar !== undefined && context.phase !== 'install') {
+    return {
+      code: 'mod_crashed',
+      subject: jar,
+      title: 'Crashed in a mod or plugin',
+      detail: `${how(exit, context)}; the error comes from ${jar}${named ? `: ${named}` : ''}.`,
+      suggestion: `Update ${jar} to a build for Minecraft ${context.version}, or remove it, then start again.`,
+    };
+  }
   return {
     code: 'unknown',
     subject: '',

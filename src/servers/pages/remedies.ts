@@ -28,6 +28,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   incompatible_mods: MODS,
   client_only_mod: MODS,
   broken_jar: MODS,
+  mod_crashed: MODS,
   watchdog: MODS,
   java_crashed: MODS,
   modpack_invalid: ['mods', 'Choose another pack'],
