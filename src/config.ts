@@ -196,7 +196,12 @@ export const settings = {
     '102400',
     "Of an account's servers and their backups together, but for operators' own; 0: no limit.",
   ),
-  callsPerSecond: setting('CALLS_PER_SECOND', kind.integer(1, 100_000), '100', 'Of each key; three times that at once. An account with all its keys: twice as many, and a fifth of that of calls that cost much.'),
+  callsPerSecond: setting(
+    'CALLS_PER_SECOND',
+    kind.integer(1, 100_000),
+    '100',
+    'Of each key; three times that at once. An account with all its keys: twice as many, and a fifth of that of calls that cost much.',
+  ),
   trustedProxies: setting(
     'TRUSTED_PROXIES',
     kind.cidrs,

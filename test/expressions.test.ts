@@ -43,7 +43,9 @@ const CANDIDATES = [' ', '\t', '\n', 'a', 'Z', '0', '.', '-', ':', '/', '\\', '"
 
 /** One character for each atom of an expression, in order. */
 function samples({ source, flags }: RegExp): string[] {
-  const atoms = source.match(/\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\u[\da-f]{4}|\\x[\da-f]{2}|\\.|\[(?:\\.|[^\]\\])*\]|[^\\[\]]/giu);
+  const atoms = source.match(
+    /\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\u[\da-f]{4}|\\x[\da-f]{2}|\\.|\[(?:\\.|[^\]\\])*\]|[^\\[\]]/giu,
+  );
   return (atoms ?? []).flatMap((atom) => {
     if (/^[()|?*+{}^$]$/.test(atom) || /^\\[bBk\d]$/.test(atom)) return [];
     const one = asRegex(`^(?:${atom})$`, flags);

@@ -94,7 +94,11 @@ export function createArchives(options: ArchivesOptions): Archives {
   // Backups have workers of their own: a game that has paused saving, or is down, must not wait for other tenants' work.
   const workers = createWorkerPool({ streams: RESTORES_AT_ONCE, trusted: true });
 
-  async function archive({ serverId, id }: Ref, hasRun: boolean, { progress, signal }: Making): Promise<Made> {
+  async function archive(
+    { serverId, id }: Ref,
+    hasRun: boolean,
+    { progress, signal }: Omit<Making, 'accountId'>,
+  ): Promise<Made> {
     const root = siblingsOf(dataDir, serverId).root;
     const hasFolder = await exists(root);
     if (hasRun && !hasFolder) throw folderMissing();
@@ -154,21 +158,26 @@ export function createArchives(options: ArchivesOptions): Archives {
   return {
     withFilesLock,
     make: (backup, { accountId, signal, progress }, work) =>
-      withMachineLock(accountId, async ({ lend: prepare }) => {
-        // Whoever has the files, such as a long restore, keeps no other server waiting either.
-        const [ours, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-        const holding = withFilesLock(backup.serverId, () => (ours.resolve(), over.promise), signal);
-        try {
-          await prepare(() => Promise.race([ours.promise, holding]), signal);
-          return await work({
-            prepare,
-            archive: (moved, hasRun) => archive(backup, hasRun, { progress, signal: AbortSignal.any([signal, moved]) }),
-          });
-        } finally {
-          over.resolve();
-          await holding.catch(() => {});
-        }
-      }, signal),
+      withMachineLock(
+        accountId,
+        async ({ lend: prepare }) => {
+          // Whoever has the files, such as a long restore, keeps no other server waiting either.
+          const [ours, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+          const holding = withFilesLock(backup.serverId, () => (ours.resolve(), over.promise), signal);
+          try {
+            await prepare(() => Promise.race([ours.promise, holding]), signal);
+            return await work({
+              prepare,
+              archive: (moved, hasRun) =>
+                archive(backup, hasRun, { progress, signal: AbortSignal.any([signal, moved]) }),
+            });
+          } finally {
+            over.resolve();
+            await holding.catch(() => {});
+          }
+        },
+        signal,
+      ),
     async stage(backup, { signal, progress }) {
       const { serverId, treeBytes: bytes } = backup;
       const { root, staged } = siblingsOf(dataDir, serverId);

@@ -32,11 +32,13 @@ export const ServerId = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$
 
 /** Text that can be stored and sent: no lone surrogates, no NUL; at most `max` characters. */
 export function text(max: number) {
-  return z
-    .string()
-    // A text that is too long is not looked at any further.
-    .max(max, { error: `must have at most ${max} characters`, abort: true })
-    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be valid Unicode text');
+  return (
+    z
+      .string()
+      // A text that is too long is not looked at any further.
+      .max(max, { error: `must have at most ${max} characters`, abort: true })
+      .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be valid Unicode text')
+  );
 }
 
 /** Text of one line: no control characters either. */

@@ -130,11 +130,7 @@ class Connection {
 }
 
 /** Nobody alone may hold all connections there are: an address and a network have their shares, and idle ones make room for others. */
-function limitConnections(
-  server: Server,
-  options: HttpServerOptions,
-  connections: WeakMap<Socket, Connection>,
-): void {
+function limitConnections(server: Server, options: HttpServerOptions, connections: WeakMap<Socket, Connection>): void {
   const { trusted, mostConnections: most = MOST_CONNECTIONS } = options;
   const { mostOfAddress = MOST_OF_ADDRESS, mostOfNetwork = MOST_OF_NETWORK } = options;
   const isShared = (address: string) => trusted !== undefined && isListed(trusted, address);

@@ -11,13 +11,17 @@ function bench() {
   const withLock = createLendableMutex(clock, 3_000);
   const done: string[] = [];
   const begin = (name: string, slow?: Promise<unknown>, signal = NEVER, key = '') =>
-    withLock(key, async ({ lend }) => {
-      done.push(`${name} in`);
-      if (slow) await lend(() => slow, signal);
-      done.push(`${name} works`);
-      await turn();
-      done.push(`${name} out`);
-    }, signal);
+    withLock(
+      key,
+      async ({ lend }) => {
+        done.push(`${name} in`);
+        if (slow) await lend(() => slow, signal);
+        done.push(`${name} works`);
+        await turn();
+        done.push(`${name} out`);
+      },
+      signal,
+    );
   return { clock, done, begin };
 }
 
