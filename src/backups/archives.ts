@@ -94,7 +94,11 @@ export function createArchives(options: ArchivesOptions): Archives {
   // Backups have workers of their own: a game that has paused saving, or is down, must not wait for other tenants' work.
   const workers = createWorkerPool({ streams: RESTORES_AT_ONCE, trusted: true });
 
-  async function archive({ serverId, id }: Ref, hasRun: boolean, { progress, signal }: Making): Promise<Made> {
+  async function archive(
+    { serverId, id }: Ref,
+    hasRun: boolean,
+    { progress, signal }: Omit<Making, 'accountId'>,
+  ): Promise<Made> {
     const root = siblingsOf(dataDir, serverId).root;
     const hasFolder = await exists(root);
     if (hasRun && !hasFolder) throw folderMissing();
@@ -165,7 +169,7 @@ export function createArchives(options: ArchivesOptions): Archives {
             return await work({
               prepare,
               archive: (moved, hasRun) =>
-                archive(backup, hasRun, { accountId, progress, signal: AbortSignal.any([signal, moved]) }),
+                archive(backup, hasRun, { progress, signal: AbortSignal.any([signal, moved]) }),
             });
           } finally {
             over.resolve();
