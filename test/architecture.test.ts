@@ -77,9 +77,9 @@ const READERS_OF_ENVIRONMENT = [
   'src/sandbox/main.ts',
 ];
 
-/** Folders of tests that are no room's: of the whole service, of a port's every adapter, and what tests are made of. */
 /** Tests that read the sources of every room. */
-const OVER_ALL_ROOMS = new Set(['architecture.test.ts', 'expressions.test.ts']);
+const OVER_ALL_ROOMS = new Set(['architecture.test.ts', 'expressions.real.test.ts']);
+/** Folders of tests that belong to no room: flows of the whole service, suites of all adapters, and support. */
 const TEST_FOLDERS = [
   'bench',
   'clients',
@@ -329,8 +329,7 @@ test('of programs beside it, the service imports the sandbox, in one file', (t) 
 
 test('a test lies in the folder of what it tests', (t) => {
   const folders = new Set([...ROOMS, ...PROGRAMS, ...Object.keys(OUTSIDE), ...TEST_FOLDERS]);
-  const ofTop = (name: string) =>
-    OVER_ALL_ROOMS.has(name) || SOURCES.includes(`src/${name.replace('.test', '')}`);
+  const ofTop = (name: string) => OVER_ALL_ROOMS.has(name) || SOURCES.includes(`src/${name.replace('.test', '')}`);
   none(
     t,
     readdirSync(join(ROOT, 'test'), { withFileTypes: true })

@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import ts from 'typescript';
+import { isHere } from './support/needs.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** The shortest length at which an expression's work stands out is enough: a cubic one would not end at the longest. */
@@ -105,7 +106,7 @@ function growth({ regex }: Expression): number | undefined {
   return undefined;
 }
 
-test('no expression that reads input takes more than linear time', (t) => {
+test.runIf(isHere('tools'))('no expression that reads input takes more than linear time', (t) => {
   t.timeout(300_000);
   const slow = expressions().flatMap((each) => {
     const times = growth(each);
