@@ -92,8 +92,6 @@ const GRACE_MS = 45_000;
 const BEHIND_DEADLINE_MS = 15_000;
 /** An effect that was called off has this long to end before the next one begins; one call of an engine takes a minute at most. */
 const SETTLE_MS = 90_000;
-/** How long a start or an installation is spared at a time while its machine is lost. */
-const HELD_UP_MS = 30_000;
 /** The end of every start, however much its log moves. */
 const LONGEST_START_MS = 4 * HOUR_MS;
 /** What the runner in the game's image says where it was the first to lose patience. */
@@ -169,19 +167,15 @@ class ServerEffects {
     return Promise.race([work, soon]);
   }
 
-  /**
-   * Until when a start or an installation that has had its time is not given up: its machine is lost, or its log still moves, as that
-   * of a large pack does that builds its caches.
-   */
+  /** Until when a start that has had its time is spared: its machine is lost, or its log still moves, as that of a large pack does. */
   #spareUntil({ id, phase }: NonNullable<Deadline['of']>): () => number | undefined {
     const { engine, clock } = this.#options;
     const setAt = clock.now();
     return () => {
       const at = clock.now();
-      if (lostGame(engine.nodes, id) !== undefined) return at + HELD_UP_MS;
+      if (lostGame(engine.nodes, id) !== undefined) return at + MINUTE_MS / 2;
       const { wokenAt = null, limits } = this.#host.now(id)?.context ?? {};
       if (phase !== 'start' || limits === undefined || at - (wokenAt ?? setAt) >= LONGEST_START_MS) return undefined;
-      // A service that has just taken over has seen no line yet.
       return Math.max(this.#loggedAt.get(id) ?? 0, setAt) + limits.startMs;
     };
   }

@@ -149,7 +149,7 @@ test('the next start gives the game the ends that it was told of, and leaves all
   t.is(await readFile(join(root, 'banned-ips.json'), 'utf8'), '[{');
 });
 
-test('lists that a Windows program saved count in the panel, at the door and in the game', async (t) => {
+test('lists that a Windows program saved count in the panel, for the join policy and in the game', async (t) => {
   const it = await running(t);
   const root = join(it.dataDir, 'servers', 'abc');
   const steve = { uuid: '11112222-3333-4444-5555-666677778888', name: 'Steve' };
