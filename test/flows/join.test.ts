@@ -15,7 +15,9 @@ test('many players at once are one start, and all of them get in', async (t) => 
   const service = await startService(t);
   await service.create('rush', '1.20.4', { properties: { 'max-players': '60' } });
   const address = { port: service.playersPort, version: '1.20.4', fakeHost: 'rush.localhost' };
-  const players = await Promise.all(Array.from({ length: PLAYERS }, (_, n) => joinRaw({ ...address, name: `Player${n}` })));
+  const players = await Promise.all(
+    Array.from({ length: PLAYERS }, (_, n) => joinRaw({ ...address, name: `Player${n}` })),
+  );
   t.is(players.length, PLAYERS);
   const { transitions } = await service.call<{ transitions: { to: string }[] }>('GET', '/v1/servers/rush/machine');
   t.is(transitions.filter(({ to }) => to === 'starting').length, 1);
