@@ -433,7 +433,7 @@ test('ports are free and not given twice; none left is an error', async (t) => {
   t.like(await t.throwsAsync(holdPorts(2, { from: port, to: other }, new Set([other]))), { code: 'port_in_use' });
 });
 
-test('two services of one machine never choose the same ports, although a game listens long after it was started', async (t) => {
+test.serial('two services of one machine never choose the same ports, although a game listens long after it was started', async (t) => {
   const { dir, spec } = await processBench(t);
   const from = await freePort(3);
   // Never listens; nor does it make anybody wait for its end.
