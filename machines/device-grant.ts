@@ -152,7 +152,7 @@ export const deviceGrantMachine = setup({
 });
 
 /**
- * Whether a poll of a redeemed grant gets the token once more, because nobody received it. A poll that came no later than the one
+ * Whether a poll of a redeemed grant gets the token once more, because it was never received. A poll that came no later than the one
  * that redeemed was on its way beside it, and repeats nothing.
  */
 export function mayAskAgain(

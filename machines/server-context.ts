@@ -170,7 +170,7 @@ export function sampled(context: ServerContext, reading: Reading) {
   };
 }
 
-/** What was known stays if nothing can tell. A silence keeps its beginning while it lasts, across restarts too. */
+/** The last knowledge stays if the game cannot be asked. A silence keeps its beginning while it lasts, across restarts too. */
 export function silentSince(live: Pick<Live, 'silentSince'>, { at, silentMs }: Reading): number | null {
   if (silentMs === undefined) return live.silentSince ?? null;
   return silentMs === null ? null : Math.min(live.silentSince ?? Infinity, at - silentMs);

@@ -161,7 +161,7 @@ export function createArchives(options: ArchivesOptions): Archives {
       withMachineLock(
         accountId,
         async ({ lend: prepare }) => {
-          // Whoever has the files, such as a long restore, keeps no other server waiting either.
+          // A job that holds the files, such as a long restore, keeps no other server waiting either.
           const [ours, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
           const holding = withFilesLock(backup.serverId, () => (ours.resolve(), over.promise), signal);
           try {

@@ -14,7 +14,7 @@ const AHEAD_KEY = 'steady-clock-ahead';
 /**
  * The kernel's count of time since the boot runs on whatever happens to this process, so the first start in a boot writes
  * down which instant it stands for, and all later ones go by that. After a reboot, or on another machine, it is anchored anew:
- * at the machine's clock, less what that was set ahead in the boot before, so that nobody is charged for hours that never
+ * at the machine's clock, less what that was set ahead in the boot before, so that accounts are not charged for hours that never
  * passed. But never before what sessions that still last have proven: they would wait until it is there again.
  */
 export async function openSteadyClock(store: Store, options: SteadyClockOptions): Promise<SteadyClock> {

@@ -1,12 +1,12 @@
 import { PLAYER_NAME } from './players/profiles.ts';
 
-/** What else says who plays on a server, beside the game's answer to `list`. */
+/** Other sources of the players on a server, beside the game's answer to `list`. */
 export interface OtherNames {
   /** The names with which players came through the proxy. */
   joined: readonly string[];
   /** The names that the game remembers of earlier visits. */
   remembered: readonly string[];
-  /** The players whom the game's status names if it names them all, else undefined. */
+  /** The players in the game's status if it names all of them, else undefined. */
   sample(): Promise<readonly string[] | undefined>;
 }
 
@@ -55,7 +55,7 @@ function withoutCodes(answer: string): string {
   return answer.replaceAll(/§./gs, '');
 }
 
-/** What stands between the commas, behind the colon of the first line or of a group's title. */
+/** The items between the commas, after the colon of the first line or of a group's title. */
 function itemsIn(answer: string): string[] {
   const [head = '', ...lines] = withoutCodes(answer).split('\n');
   const isList = head.includes(':') || listedCount(answer) !== null;
@@ -72,7 +72,7 @@ function commaSeparated(line: string): string[] {
   return line.replaceAll(/[([{<][^()[\]{}<>]*[)\]}>]/g, (part) => part.replaceAll(',', ';')).split(',');
 }
 
-/** The player whom an item names: one who is known, or the only name that is left without brackets and marks. */
+/** The player in an item: a known one, or the only name left without brackets and marks. */
 function nameIn(item: string, known: ReadonlyMap<string, string>): string | undefined {
   const words = item.split(/[^\w.]+/).filter((word) => PLAYER_NAME.test(word));
   const one = words.map((word) => known.get(word.toLowerCase())).find((name) => name !== undefined);

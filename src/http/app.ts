@@ -118,7 +118,7 @@ export interface AnsweredRequest {
 
 /** Anybody can cause these answers without end. */
 const REFUSED = new Set([401, 429]);
-/** Of those, so many are logged in a minute. */
+/** So many of them are logged in a minute. */
 const REFUSED_PER_MINUTE = 60;
 
 /** Returns how many came unlogged since the last one that was logged; undefined: this one is not logged either. */

@@ -129,7 +129,7 @@ class Connection {
   }
 }
 
-/** Nobody alone may hold all connections there are: an address and a network have their shares, and idle ones make room for others. */
+/** Each address and network has a share of the connections, so that no client can hold all of them. Idle connections make room. */
 function limitConnections(server: Server, options: HttpServerOptions, connections: WeakMap<Socket, Connection>): void {
   const { trusted, mostConnections: most = MOST_CONNECTIONS } = options;
   const { mostOfAddress = MOST_OF_ADDRESS, mostOfNetwork = MOST_OF_NETWORK } = options;

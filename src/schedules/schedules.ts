@@ -66,7 +66,7 @@ export class Schedules {
   static async open(options: SchedulesOptions): Promise<Schedules> {
     const schedules = new Schedules(options);
     await options.store.write((tx) => endInterruptedRuns(tx, INTERRUPTED));
-    // What is due within a day comes due soon enough, even if the clock was wrong when that was stored.
+    // A run that is due within a day comes soon enough, even if the clock was wrong when its time was stored.
     await schedules.#bringForward(options.clock.now() + DAY_MS);
     schedules.changed();
     return schedules;

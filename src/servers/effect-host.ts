@@ -56,9 +56,9 @@ export interface EffectsOptions {
   pinger: Pinger;
   console: Console;
   management: Management;
-  /** Who is joined to the games. */
+  /** The players joined to the games. */
   presence: Pick<Presence, 'of' | 'forget' | 'isKnown' | 'follow'>;
-  /** What the machines live by: what an effect tells of is an instant of it. */
+  /** The clock of the machines: effects report its instants. */
   clock: SteadyClock;
   log: Log;
   dataDir: string;
@@ -92,6 +92,6 @@ export interface EffectsOptions {
   outages: () => number;
   /** Jobs on the files of a dormant server. Absent: none is ever asked for. */
   maintain?: (host: EffectHost) => Maintain;
-  /** What else goes with a deleted server, in this order. Each may be run again, and rejects where it is not done. */
+  /** Called in this order when a server is deleted. Each may run again, and rejects if it did not finish. */
   erasers: readonly ((id: string) => Promise<void>)[];
 }

@@ -95,7 +95,7 @@ export function createLastCalls(options: LastCallOptions): LastCalls {
   };
 }
 
-/** What players read when the service stops a server by itself, by the id of the cause. */
+/** The kick messages for stops by the service itself, by the id of the cause. */
 export const STOP_TEXTS: Readonly<Record<string, string>> = {
   funds: 'This server is out of credit. Ask its owner.',
   spend_cap: 'This server has reached its spend cap for this month. Ask its owner.',

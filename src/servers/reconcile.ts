@@ -24,7 +24,7 @@ export interface ReconcileOptions {
   onLook?: (serverId: string, game: Game | undefined) => void;
 }
 
-/** What the outside does to a process ends with these codes: the runner's own kill, SIGKILL. */
+/** Exit codes of a process that was ended from outside: by the runner's own kill, or by SIGKILL. */
 const KILLED = new Set([255, 137]);
 /** By SIGTERM, which this service sends to no game that is to run: the machine is shutting down, say. */
 const TERMINATED = 143;

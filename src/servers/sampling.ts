@@ -52,7 +52,7 @@ export function sampleEvery(
   let cancel = () => {};
   let gathering: (() => void) | undefined;
   let over = false;
-  /** The last count, with the players whom the proxies saw inside then. */
+  /** The last count, with the players that the proxies saw inside then. */
   let counted: { online: number; inside: number } | undefined;
   let changedAt = -Infinity;
   const unfollow = presence.follow((serverId) => void (serverId === id && followProxies()));

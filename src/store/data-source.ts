@@ -29,7 +29,7 @@ export interface DataSources {
   close(): Promise<void>;
 }
 
-/** What came of a transaction; null: the database does not know any more. */
+/** The fate of a transaction; null: the database no longer knows it. */
 export type Outcome = 'committed' | 'aborted' | 'in progress' | null;
 
 /** The tables of an installation, as their rooms describe them. */

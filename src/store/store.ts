@@ -20,7 +20,7 @@ export interface Store extends Sql {
    * Changes something: one atomic step, in the order of the calls. Resolves once it is safe on disk, whatever then
    * happens to the process. Rejects with what `work` rejects with, and nothing has changed; with UNAVAILABLE where the
    * database is busy, full or out of reach, or the store closed, and nothing has changed either. If the database goes away
-   * during a commit and stays away, nobody can tell: it rejects with UNAVAILABLE STORE_UNCONFIRMED, at a time when a process
+   * during a commit and stays away, its fate is unknown: it rejects with UNAVAILABLE STORE_UNCONFIRMED, at a time when a process
    * that holds the lease has ended. Inside, use `tx` only: a write within a write waits for itself.
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;

@@ -30,7 +30,7 @@ const GROUP = 100;
 const SAVEPOINT = 'job';
 /**
  * How long the database is asked what came of a commit. It is longer than a lease lasts that is not renewed, which is a write too:
- * a process that holds the lease never sees a write that nobody can tell of.
+ * a process that holds the lease never sees a write whose fate is unknown.
  */
 const ASK_MS = 30_000;
 const ASK_AGAIN_MS = 500;

@@ -433,23 +433,26 @@ test('ports are free and not given twice; none left is an error', async (t) => {
   t.like(await t.throwsAsync(holdPorts(2, { from: port, to: other }, new Set([other]))), { code: 'port_in_use' });
 });
 
-test.serial('two services of one machine never choose the same ports, although a game listens long after it was started', async (t) => {
-  const { dir, spec } = await processBench(t);
-  const from = await freePort(3);
-  // Never listens; nor does it make anybody wait for its end.
-  const entry = join(dir, 'deaf.ts');
-  await writeFile(entry, 'setInterval(() => {}, 1_000);');
-  const [first, second] = ['one', 'two'].map((name) =>
-    createProcessEngine({
-      runDir: join(dir, name),
-      log,
-      sandboxEntry: entry,
-      portRange: { from, to: from + 2 },
-    }),
-  );
-  t.teardown(() => Promise.all([first!.erase('alpha'), second!.erase('beta')]));
-  await first!.boot(spec('alpha'), never);
-  await t.throwsAsync(second!.boot(spec('beta'), never), { code: 'port_in_use' });
-  await first!.kill('alpha');
-  t.like(await second!.boot(spec('beta'), never), { up: true });
-});
+test.serial(
+  'two services of one machine never choose the same ports, although a game listens long after it was started',
+  async (t) => {
+    const { dir, spec } = await processBench(t);
+    const from = await freePort(3);
+    // Never listens; nor does it make anybody wait for its end.
+    const entry = join(dir, 'deaf.ts');
+    await writeFile(entry, 'setInterval(() => {}, 1_000);');
+    const [first, second] = ['one', 'two'].map((name) =>
+      createProcessEngine({
+        runDir: join(dir, name),
+        log,
+        sandboxEntry: entry,
+        portRange: { from, to: from + 2 },
+      }),
+    );
+    t.teardown(() => Promise.all([first!.erase('alpha'), second!.erase('beta')]));
+    await first!.boot(spec('alpha'), never);
+    await t.throwsAsync(second!.boot(spec('beta'), never), { code: 'port_in_use' });
+    await first!.kill('alpha');
+    t.like(await second!.boot(spec('beta'), never), { up: true });
+  },
+);

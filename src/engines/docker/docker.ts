@@ -118,7 +118,7 @@ class DockerEngine implements Engine {
         if (!found) return;
         signal?.throwIfAborted();
         await this.#containers.resume(found);
-        // Docker goes on with the stop of this one container, also where nobody waits for it any more.
+        // Docker completes the stop of this container even if the caller no longer waits.
         if (found.State.Running) await abortable(this.#containers.stop(found.Id, graceMs), signal);
         await this.#discard(serverId, found.Id);
       };

@@ -14,7 +14,7 @@ export interface CrowdOptions {
   /** Places in all, and of one address (an IPv6 one: its /64). */
   most: number;
   mostOfAddress: number;
-  /** Of one network: a /24, or a /48 of IPv6. Default: as many as of all. */
+  /** The most of one network (a /24, or a /48 of IPv6). Default: the most of all. */
   mostOfNetwork?: number;
   /** Addresses behind which there are many people, such as a reverse proxy's: not limited as one. Default: none. */
   isShared?: (address: string) => boolean;

@@ -49,7 +49,7 @@ export function createLendableMutex(clock: Clock, momentMs: number): WithLendabl
     }
   }
 
-  /** Of another key than had it last, if there is one. */
+  /** The next one of another key than the last, if there is one. */
   function nextOfFirst(): Waiter | undefined {
     const waiting = [...first].filter(([, own]) => own.size > 0);
     const [key, own] = waiting.find(([each]) => each !== lastKey) ?? waiting[0] ?? [];
