@@ -7,7 +7,11 @@ import { join } from 'node:path';
 import { openJail } from '../../src/jail/jail.ts';
 import { createLog } from '../../src/kernel/log.ts';
 
-const [root = ''] = process.argv.slice(2);
+const [root = '', user = ''] = process.argv.slice(2);
+// It becomes that user only now: the folder of these sources may be closed to others.
+process.setgroups?.([]);
+process.setgid?.(Number(user));
+process.setuid?.(Number(user));
 const warnings: string[] = [];
 const log = createLog({
   level: 'warn',
