@@ -11,7 +11,7 @@ export function meantBy(given: string, known: readonly string[]): string | undef
 
 /** Whether the names differ by two neighbouring letters in the wrong order. */
 function isSwapped(name: string, given: string): boolean {
-  const at = [...name].findIndex((letter, index) => letter !== given[index]);
+  const at = Array.from(name).findIndex((letter, index) => letter !== given[index]);
   return given === `${name.slice(0, at)}${name[at + 1]}${name[at]}${name.slice(at + 2)}`;
 }
 
