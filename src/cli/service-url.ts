@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { decodeText } from '../kernel/decode-text.ts';
 import { wrongUsage } from './errors.ts';
 
 /** The address of a service that is started in this folder: by the same `.env`, which the environment overrides. */
@@ -19,7 +18,7 @@ export function localUrl(folder: string, env: Readonly<NodeJS.Dict<string>>): st
 /** Empty if there is no such file, or if only the service's user may read it. */
 function envFile(path: string): NodeJS.Dict<string> {
   try {
-    return parseEnv(decodeText(readFileSync(path)));
+    return parseEnv(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
   } catch {
     return {};
   }

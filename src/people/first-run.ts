@@ -4,6 +4,7 @@ import { KEY_SCOPES } from '../http/scopes.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { writeAtomic } from '../kernel/atomic-file.ts';
 import { newId, randomBase62 } from '../kernel/ids.ts';
+import { DAY_MS } from '../kernel/units.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { mintKey } from './keys/keys.ts';
@@ -39,7 +40,7 @@ export interface FirstRunFile {
 }
 
 const FILE = 'first-run.json';
-const KEY_STAYS_MS = 7 * 86_400_000;
+const KEY_STAYS_MS = 7 * DAY_MS;
 
 /** Opens the file that `firstRun` leaves, and removes it a week after the first sign-in. */
 export async function openFirstRunFile(
