@@ -69,7 +69,7 @@ export async function openFoundation(config: Config, options: FoundationOptions)
   const onAccount = async (tx: Tx, id: string, at: number) =>
     void (await openWallet(tx, id, at, config.signupCreditMicros));
   const operator = await firstRun(store, { clock, dataDir, baseUrl: config.baseUrl, onAccount });
-  const firstRunFile = await openFirstRunFile(dataDir, log);
+  const firstRunFile = await openFirstRunFile(dataDir, { clock, log });
   const isOperator = (accountId: string) => isOperatorAccount(store, accountId);
   const game = openGame({ catalogue, trusted, isOperatorAccount: isOperator });
   const { cores } = game;

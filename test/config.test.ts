@@ -292,3 +292,19 @@ test('log: a terminal gets one line an entry, and no control characters of other
   log.info({ room: 'proxy' }, 'players can connect');
   t.is(read(), 'info  players can connect room=proxy\n');
 });
+
+test('config: a setting with two swapped letters is refused with the right name', (t) => {
+  for (const [given, meant] of [
+    ['HTTP_PROT', 'HTTP_PORT'],
+    ['PUBLIC_HOTS', 'PUBLIC_HOST'],
+    ['ABSE_URL', 'BASE_URL'],
+    ['STRIPE_SECRET_KYE_FILE', 'STRIPE_SECRET_KEY_FILE'],
+  ] as const)
+    t.throws(() => loadConfig({ [given]: '1' }, none), { message: `${given} is no setting: did you mean ${meant}?` });
+  t.notThrows(() => loadConfig({ HTTP_TROP: '1' }, none));
+});
+
+test('config: .env.example copied as it is starts in ./data', (t) => {
+  const config = loadConfig({}, { envFile: join(import.meta.dirname, '../.env.example') });
+  t.is(config.dataDir, loadConfig({}, none).dataDir);
+});

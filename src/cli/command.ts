@@ -56,6 +56,8 @@ export interface CommandSpec<Options extends Record<string, Option>> {
    */
   args?: readonly string[];
   options?: Options;
+  /** The refusal of an argument too many, in place of the usual sentence. */
+  tooMany?: string;
   /** Paragraphs and examples for its help. */
   details?: string;
   run(context: Context, args: string[], values: Values<Options>): Promise<void> | void;

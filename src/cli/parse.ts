@@ -9,7 +9,7 @@ export const GLOBAL_OPTIONS = {
   url: {
     type: 'string',
     value: 'address',
-    help: 'The service (or DORMOUSE_URL; by default where you last signed in).',
+    help: 'The service (or DORMOUSE_URL; by default your last sign-in, else .env here).',
   },
   json: { type: 'boolean', help: "Print the API's JSON; errors as JSON on standard error." },
   help: { type: 'boolean', short: 'h', help: 'Show this help.' },
@@ -56,6 +56,7 @@ export function parseCommand(command: Command, rest: readonly string[]): Parsed 
   const { values, positionals } = told(
     () => parseArgs({ args: ours, options: all, allowPositionals: true, strict: true }),
     Object.keys(all),
+    command.tooMany,
   );
   const args = [...positionals, ...raw];
   if (!values['help']) checkCount(command, names, args, takesRest);
@@ -89,19 +90,24 @@ function apart(rest: readonly string[], named: number): { ours: string[]; raw: s
   return { ours, raw };
 }
 
-function checkCount({ name }: Command, names: readonly string[], args: string[], takesRest: boolean): void {
+function checkCount({ name, tooMany }: Command, names: readonly string[], args: string[], takesRest: boolean): void {
   const missing = names.filter((each) => !each.startsWith('['))[args.length];
   if (missing !== undefined) throw wrongUsage(`${name} needs <${missing}>. See: ${DORMOUSE} ${name} --help`);
   // The extra word is not repeated: it may be a key.
   if (args.length > names.length && !takesRest && !/\.\.\.\]?$/.test(names.at(-1) ?? ''))
-    throw wrongUsage(`Too many arguments. See: ${DORMOUSE} ${name} --help`);
+    throw wrongUsage(tooMany ?? `Too many arguments. See: ${DORMOUSE} ${name} --help`);
 }
 
-function told<Result>(parse: () => Result, known: readonly string[] = Object.keys(GLOBAL_OPTIONS)): Result {
+function told<Result>(
+  parse: () => Result,
+  known: readonly string[] = Object.keys(GLOBAL_OPTIONS),
+  tooMany?: string,
+): Result {
   try {
     return parse();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
+    if (tooMany !== undefined && error.message.includes('does not take an argument')) throw wrongUsage(tooMany);
     const [sentence = ''] = error.message.split(/\. |\n/);
     const [, option = ''] = /^Unknown option '--([^'=]+)/.exec(sentence) ?? [];
     const meant = nearest(option, known).map((name) => `--${name}`);

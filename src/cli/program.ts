@@ -11,14 +11,25 @@ import { type GlobalValues, parseCommand, splitCommandLine } from './parse.ts';
 import { errorJson, errorLines } from './report.ts';
 import { historyBeside } from './history.ts';
 import { LONG_MS } from './http.ts';
-import { DEFAULT_URL, serviceUrl } from './service-url.ts';
+import { localUrl, serviceUrl } from './service-url.ts';
 import { type Terminal, createTerminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 
 /** The environment variables that this program reads. */
 export type Env = Readonly<
   Partial<
-    Record<'DORMOUSE_URL' | 'DORMOUSE_KEY' | 'XDG_CONFIG_HOME' | 'HOME' | 'NO_COLOR' | 'TERM', string | undefined>
+    Record<
+      | 'DORMOUSE_URL'
+      | 'DORMOUSE_KEY'
+      | 'XDG_CONFIG_HOME'
+      | 'HOME'
+      | 'NO_COLOR'
+      | 'TERM'
+      | 'BASE_URL'
+      | 'HTTP_HOST'
+      | 'HTTP_PORT',
+      string | undefined
+    >
   >
 >;
 
@@ -63,14 +74,17 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
   }
 }
 
-/** What the service refuses is told with what was probably meant. */
+/** Runs the command. A refusal gets a suggestion and the address of the service. */
 async function withAdvice(context: Context, command: Command, args: string[], values: OptionValues): Promise<void> {
   try {
     await command.run(context, args, values);
   } catch (error) {
     if (!(error instanceof CommandError) || context.json || context.signal.aborted) throw error;
     context.terminal.clear();
-    throw new CommandError(error.exitCode, error.status, await adviceFor(error, context, command, args, values));
+    const advice = await adviceFor(error, context, command, args, values);
+    // Messages of the other kinds name the service themselves.
+    if (error.exitCode === EXIT.refused) advice.push(`This is the answer of ${context.url}.`);
+    throw new CommandError(error.exitCode, error.status, advice);
   }
 }
 
@@ -93,7 +107,7 @@ async function context(values: GlobalValues, { env, stdin, signal }: Host, termi
   const file = credentialsFile(env);
   const load = () => loadCredentials(file).catch((error: unknown) => Promise.reject(fileError(error, file)));
   const { current, keys } = await load();
-  const url = serviceUrl(values.url || env.DORMOUSE_URL || current || DEFAULT_URL);
+  const url = serviceUrl(values.url || env.DORMOUSE_URL || current || localUrl('.', env));
   const key = env.DORMOUSE_KEY || (Object.hasOwn(keys, url) ? keys[url] : undefined);
   return {
     url,

@@ -1,7 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { wrongUsage } from './errors.ts';
 
-/** The address of a service that was started without settings. */
-export const DEFAULT_URL = 'http://localhost:8080';
+/** The address of a service that is started in this folder: by the same `.env`, which the environment overrides. */
+export function localUrl(folder: string, env: Readonly<NodeJS.Dict<string>>): string {
+  const text = (name: string) => (env[name] ?? file[name] ?? '').trim();
+  const file = envFile(join(folder, '.env'));
+  if (text('BASE_URL') !== '') return text('BASE_URL');
+  const host = text('HTTP_HOST');
+  const named = ['', '127.0.0.1', '0.0.0.0', '::', '::1'].includes(host) ? 'localhost' : host;
+  const port = ['', '0'].includes(text('HTTP_PORT')) ? '8080' : text('HTTP_PORT');
+  return `http://${isIP(named) === 6 ? `[${named}]` : named}:${port}`;
+}
+
+/** Empty if there is no such file, or if only the service's user may read it. */
+function envFile(path: string): NodeJS.Dict<string> {
+  try {
+    return parseEnv(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
+  } catch {
+    return {};
+  }
+}
 
 /** The base address of a service in the form under which its key is kept: no slash at the end. Throws on wrong usage. */
 export function serviceUrl(text: string): string {

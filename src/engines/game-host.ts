@@ -147,10 +147,18 @@ async function openEngine(options: GameHostOptions, installation: string): Promi
     return { engine, owner: rootsGames(), trusted: 'everybody', containerOf: (id) => serviceName(installation, id) };
   }
   if (kind === 'docker') {
-    await store.write((tx) => setMeta(tx, USED_DOCKER, 'true'));
     const { createDockerEngine } = await import('./docker/docker.ts');
     await renewImage(docker, { image, isOutdated, provide: provideImage, log });
-    const engine = createDockerEngine({ docker, installation, logDir, log, provideImage });
+    const games = createDockerEngine({ docker, installation, logDir, log, provideImage });
+    let isNoted = usedDocker;
+    const engine: Engine = {
+      ...games,
+      async boot(...given) {
+        if (!isNoted) await store.write((tx) => setMeta(tx, USED_DOCKER, 'true'));
+        isNoted = true;
+        return await games.boot(...given);
+      },
+    };
     return { engine, owner: rootsGames(), trusted: 'everybody', containerOf: (id) => containerName(installation, id) };
   }
   return await openProcesses(options, installation);

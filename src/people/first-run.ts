@@ -4,6 +4,7 @@ import { KEY_SCOPES } from '../http/scopes.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { writeAtomic } from '../kernel/atomic-file.ts';
 import { newId, randomBase62 } from '../kernel/ids.ts';
+import { DAY_MS } from '../kernel/units.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { mintKey } from './keys/keys.ts';
@@ -28,39 +29,64 @@ export interface FirstRunOptions {
   onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
 }
 
-/** The file with the operator's credentials. It is a password in plain text, so it goes as soon as it is not needed. */
+/** The file with the operator's credentials. The password leaves it at the first sign-in, the API key a week later at the latest. */
 export interface FirstRunFile {
-  /** Where it lies, as long as nobody has signed in with what it holds. */
+  /** The file's path until its account first signs in; then undefined. */
   waiting(): string | undefined;
-  /** Somebody has signed in to this account: removes the file where it is that account's. Never rejects. */
+  /** Removes the password if the file belongs to this account. Never rejects. */
   signedIn(accountId: string): Promise<void>;
+  /** Removes the file if it belongs to this account, which has signed in. Never rejects. */
+  dismissed(accountId: string): Promise<void>;
 }
 
 const FILE = 'first-run.json';
+const KEY_STAYS_MS = 7 * DAY_MS;
 
-/** The file as it is now, after `firstRun`. It is read this once. */
-export async function openFirstRunFile(dataDir: string, log: Log): Promise<FirstRunFile> {
+/** Opens the file that `firstRun` leaves, and removes it a week after the first sign-in. */
+export async function openFirstRunFile(
+  dataDir: string,
+  { clock, log }: { clock: Clock; log: Log },
+): Promise<FirstRunFile> {
   const path = join(dataDir, FILE);
-  let owner = (await read(path))?.accountId;
+  let left = await read(path);
+  const remove = async () => {
+    try {
+      await rm(path, { force: true });
+      left = undefined;
+      log.info('first-run.json is removed');
+    } catch (error) {
+      log.warn({ err: error }, 'first-run.json cannot be removed: remove it, it holds an API key');
+    }
+  };
+  const removeAt = (at: number) => void clock.at(at, () => void (left && remove()));
+  if (left?.removeAt !== undefined) removeAt(left.removeAt);
   return {
-    waiting: () => (owner === undefined ? undefined : path),
+    waiting: () => (left?.password === undefined ? undefined : path),
     async signedIn(accountId) {
-      if (accountId !== owner) return;
+      if (left?.password === undefined || accountId !== left.accountId) return;
+      const { password: _, ...kept } = { ...left, removeAt: clock.now() + KEY_STAYS_MS };
       try {
-        await rm(path, { force: true });
-        owner = undefined;
-        log.info('first-run.json is removed, as its owner has signed in');
+        await writeFile(dataDir, kept);
+        left = kept;
+        removeAt(kept.removeAt);
+        log.info('first-run.json no longer holds the password, because its account has signed in');
       } catch (error) {
-        log.warn({ err: error }, 'first-run.json could not be removed: remove it, it holds a password');
+        log.warn({ err: error }, 'first-run.json cannot be changed: remove it, it holds a password');
       }
+    },
+    async dismissed(accountId) {
+      if (left?.removeAt !== undefined && accountId === left.accountId) await remove();
     },
   };
 }
 
+/** `removeAt`: epoch ms; set at the first sign-in, when the password goes. */
+type Left = Partial<FirstRun> & { removeAt?: number };
+
 /** Undefined where there is no file, or none that is one. */
-async function read(path: string): Promise<Partial<FirstRun> | undefined> {
+async function read(path: string): Promise<Left | undefined> {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as Partial<FirstRun>;
+    return JSON.parse(await readFile(path, 'utf8')) as Left;
   } catch {
     return undefined;
   }
@@ -69,7 +95,7 @@ async function read(path: string): Promise<Partial<FirstRun> | undefined> {
 /**
  * On an empty database makes the operator: account, user and a key with every scope. Gives what is needed to get in, and
  * leaves it in `first-run.json` in the data directory for this system user's eyes only. Later starts give the same, at the address
- * that is set now, until its owner has signed in and the file is gone; then undefined.
+ * that is set now, until its owner has signed in and the password is gone; then undefined.
  *
  * The file is on disk before the rows are committed. Killed before the commit, the database is still empty, and the next
  * start makes a new operator and replaces the file; killed after it, the file is the one that fits. There is no moment
@@ -117,12 +143,13 @@ export async function firstRun(store: Store, options: FirstRunOptions): Promise<
 async function stillToSay(store: Store, { dataDir, baseUrl }: FirstRunOptions): Promise<FirstRun | undefined> {
   const left = await read(join(dataDir, FILE));
   if (left?.accountId === undefined || !(await isOperatorAccount(store, left.accountId))) return undefined;
-  const { email = '', password = '', accountId, apiKey = '' } = left;
+  const { email = '', password, accountId, apiKey = '' } = left;
+  if (password === undefined) return undefined;
   const now: FirstRun = { email, password, accountId, apiKey, baseUrl };
   if (left.baseUrl !== baseUrl) await writeFile(dataDir, now);
   return now;
 }
 
-async function writeFile(dataDir: string, made: FirstRun): Promise<void> {
+async function writeFile(dataDir: string, made: Left): Promise<void> {
   await writeAtomic(join(dataDir, FILE), `${JSON.stringify(made, null, 2)}\n`, { durable: true });
 }

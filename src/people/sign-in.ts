@@ -152,7 +152,7 @@ function firstRunNote(file: string, { visitor }: PageRequest): Html {
     </p>`;
   return html`<p class="note">
     Nobody has signed in here yet. The first e-mail address and password lie in <code>${file}</code> on the machine that
-    runs Dormouse. Keep the password: the file is removed once you have signed in.
+    runs Dormouse. Keep the password: it leaves the file at the first sign-in.
   </p>`;
 }
 

@@ -92,7 +92,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
       operations,
       pageOperations: serverPageOperations({ ...needs, standing, accessChanges: people.accessChanges }),
       panel(panel) {
-        mountServerList(panel, { servers, standing, playersWake, addresses });
+        mountServerList(panel, { servers, standing, playersWake, addresses, firstRunFile: people.firstRunFile });
         // Before any server: `new` is none.
         mountCreate(panel);
         mountOverview(panel, { ...settings, servers, playersWake, addresses });

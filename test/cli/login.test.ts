@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -210,7 +209,8 @@ test('sign-in at the service itself, confirmed on its pages', async (t) => {
   const program = await newProgram(t, service.baseUrl);
   const login = program.start(['login', '--json']);
   const answers = await decide(service, await login.says(/http:[^"\s]+\?code=[A-Z-]+/), 'approve');
-  t.false(existsSync(join(service.dataDir, 'first-run.json')), 'the password goes with the first sign-in');
+  const left = JSON.parse(await readFile(join(service.dataDir, 'first-run.json'), 'utf8')) as Record<string, unknown>;
+  t.deepEqual([left.password, typeof left.apiKey], [undefined, 'string'], 'the password goes at the first sign-in');
   t.regex(answers.question, /full access to your account/);
   t.regex(answers.question, /dormouse-cli/);
   t.is(answers.to, '/device/approved');

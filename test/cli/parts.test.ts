@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
 import test from 'ava';
@@ -23,6 +26,7 @@ import { parseCommand } from '../../src/cli/parse.ts';
 import { Tail, withoutSeen } from '../../src/cli/log/replay.ts';
 import { type Messages, SERVER, read } from '../../src/cli/shapes.ts';
 import { eventData } from '../../src/cli/log/sse.ts';
+import { localUrl } from '../../src/cli/service-url.ts';
 import { columns, table } from '../../src/cli/table.ts';
 import { cut, logLine, printable, width } from '../../src/cli/text.ts';
 
@@ -50,6 +54,33 @@ test('a user without a name and a home folder reads no keys, and the command goe
     throw new Error('uv_os_homedir returned ENOENT');
   });
   t.deepEqual(await loadCredentials(file), { current: '', keys: {} });
+});
+
+test('the command line finds the service whose port the .env of the folder sets', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'cli-env-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  t.is(localUrl(folder, {}), 'http://localhost:8080');
+  const cases: [string, NodeJS.Dict<string>, string][] = [
+    ['HTTP_PORT=9090\n', {}, 'http://localhost:9090'],
+    ['\ufeffHTTP_PORT=9090\r\nHTTP_HOST=0.0.0.0\r\n', {}, 'http://localhost:9090'],
+    ['HTTP_PORT=9090\nHTTP_HOST=192.168.1.5\n', { HTTP_PORT: '9091' }, 'http://192.168.1.5:9091'],
+    ['HTTP_HOST=fd00::5\n', {}, 'http://[fd00::5]:8080'],
+    ['HTTP_PORT=9090\nBASE_URL=https://panel.example\n', {}, 'https://panel.example'],
+    ['HTTP_PORT=0\nBASE_URL=\n', {}, 'http://localhost:8080'],
+  ];
+  for (const [text, env, url] of cases) {
+    await writeFile(join(folder, '.env'), text);
+    t.is(localUrl(folder, env), url, text);
+  }
+});
+
+test('a key as an argument of login explains how to pass it, and does not repeat it', (t) => {
+  const login = commands.find(({ name }) => name === 'login')!;
+  for (const words of [['--key', 'dmk_secret'], ['--key=dmk_secret']]) {
+    const error = t.throws(() => parseCommand(login, words));
+    t.regex(error?.message ?? '', /login --key < FILE/);
+    t.notRegex(error?.message ?? '', /dmk_secret/);
+  }
 });
 
 test('columns line up whatever the letters and colours, and empty ones are left out', (t) => {

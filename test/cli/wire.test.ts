@@ -115,8 +115,14 @@ test('a refusal with a delay, and a fault of the service with its request id', a
       : [500, { code: 13, message: 'Oh.', details: [{ '@type': `${type}RequestInfo`, requestId: 'r-1' }] }],
   );
   const program = await newProgram(t, service.url);
-  t.is((await program.run(['whoami'], { env: SIGNED_IN })).err, 'dormouse: Slow down.\n  Try again in 7 s.\n');
-  t.is((await program.run(['servers'], { env: SIGNED_IN })).err, 'dormouse: Oh.\n  Request id: r-1\n');
+  t.is(
+    (await program.run(['whoami'], { env: SIGNED_IN })).err,
+    `dormouse: Slow down.\n  Try again in 7 s.\n  This is the answer of ${service.url}.\n`,
+  );
+  t.is(
+    (await program.run(['servers'], { env: SIGNED_IN })).err,
+    `dormouse: Oh.\n  Request id: r-1\n  This is the answer of ${service.url}.\n`,
+  );
 });
 
 test('a console command goes out as it is written; our options among it do not', async (t) => {

@@ -5,6 +5,12 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { type EngineSetting, chooseEngine } from '../../src/engines/choose.ts';
+import { loadConfig } from '../../src/config.ts';
+import { openGameHost } from '../../src/engines/game-host.ts';
+import { createClosers } from '../../src/kernel/closers.ts';
+import { openSecret } from '../../src/store/secret.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { directory, emptyStore } from '../store/support.ts';
 import { renewImage } from '../../src/engines/docker/image.ts';
 
 /** A Docker Engine that answers pings and has no image but one. */
@@ -69,6 +75,29 @@ test('auto waits for Docker rather than run as processes what were containers', 
     t.regex(lines.join(''), /"level":50.*set ENGINE=process to run them as processes/);
     t.is(await chooseEngine('process', choice), 'process');
   }
+});
+
+test('auto waits for Docker only after a game ran in a container, not after a start that merely found Docker', async (t) => {
+  const [store, dataDir] = [await emptyStore(t), await directory(t)];
+  const secret = await openSecret(store, dataDir);
+  const { socketPath } = await fakeDocker(t);
+  const lines: string[] = [];
+  const opened = async (dockerHost: string) => {
+    const settings = {
+      ...loadConfig({ DATA_DIR: dataDir, SANDBOX_IMAGE: 'present', TRUST_TENANTS: 'true' }, { envFile: null }),
+      dockerHost,
+    };
+    const { onClose, close } = createClosers();
+    t.teardown(close);
+    const always = async () => {};
+    const around = { store, secret, settings, mayAct: always, awake: async () => 0, clock: fakeClock(), onClose };
+    return (await openGameHost({ ...around, log: logInto(lines) })).engine;
+  };
+  const docker = await opened(`unix://${socketPath}`);
+  t.is(docker.kind, 'docker');
+  t.is((await opened(`unix://${NOWHERE}`)).kind, 'process', lines.join(''));
+  await t.throwsAsync(docker.boot({ serverId: 'castle' } as never, {} as never));
+  t.is((await opened(`unix://${NOWHERE}`)).kind, 'docker', lines.join(''));
 });
 
 const RENEWALS: [string, string, boolean, string | undefined, number, RegExp | undefined][] = [

@@ -9,6 +9,7 @@ import { getUserByEmail } from '../../src/people/rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { log, directory, emptyStore } from '../store/support.ts';
+import { until } from '../support/until.ts';
 
 test('first run: an operator who can sign in and whose key opens everything; later starts say it again until they have signed in', async (t) => {
   const dataDir = join(await directory(t), 'data');
@@ -35,24 +36,50 @@ async function works(t: ExecutionContext, store: Store, made: FirstRun | undefin
   t.deepEqual([...(principal?.scopes ?? [])], [...KEY_SCOPES]);
 }
 
-test('first run: the file with the password goes when its account has signed in, and with nobody else', async (t) => {
+test('first run: the password leaves the file when its account signs in, the API key a week later', async (t) => {
   const dataDir = await directory(t);
   const store = await emptyStore(t);
-  const made = await firstRun(store, { clock: fakeClock(), dataDir, baseUrl: '' });
+  const clock = fakeClock();
+  const made = await firstRun(store, { clock, dataDir, baseUrl: '' });
   const there = () => readdir(dataDir);
-  const file = await openFirstRunFile(dataDir, log);
+  const content = async () => JSON.parse(await readFile(join(dataDir, 'first-run.json'), 'utf8')) as Partial<FirstRun>;
+  const file = await openFirstRunFile(dataDir, { clock, log });
   t.is(file.waiting(), join(dataDir, 'first-run.json'));
   await file.signedIn('acc_other');
-  t.deepEqual(await there(), ['first-run.json']);
-  // Another start before anybody has signed in.
-  const later = await openFirstRunFile(dataDir, log);
+  await file.dismissed(made?.accountId ?? '');
+  t.deepEqual(await content(), { ...made });
+  // A second start before the first sign-in.
+  const later = await openFirstRunFile(dataDir, { clock, log });
   await later.signedIn(made?.accountId ?? '');
-  t.deepEqual(await there(), []);
+  const { password, apiKey } = await content();
+  t.deepEqual([password, apiKey], [undefined, made?.apiKey]);
+  t.is((await stat(join(dataDir, 'first-run.json'))).mode & 0o777, 0o600);
   t.is(later.waiting(), undefined);
-  t.is(await firstRun(store, { clock: fakeClock(), dataDir, baseUrl: '' }), undefined, 'nothing is left to be said');
-  await later.signedIn(made?.accountId ?? '');
-  await (await openFirstRunFile(dataDir, log)).signedIn(made?.accountId ?? '');
+  t.is(await firstRun(store, { clock, dataDir, baseUrl: '' }), undefined, 'a start greets no longer');
   await works(t, store, made);
+  // The week runs on through later sign-ins and a restart.
+  await clock.advance(6 * 86_400_000);
+  await later.signedIn(made?.accountId ?? '');
+  const restarted = fakeClock(clock.now());
+  const last = await openFirstRunFile(dataDir, { clock: restarted, log });
+  await last.signedIn(made?.accountId ?? '');
+  await restarted.advance(86_399_000);
+  t.deepEqual(await there(), ['first-run.json']);
+  await restarted.advance(2_000);
+  await until(async () => (await there()).length === 0);
+});
+
+test('first run: the API key leaves with the banner that its operator dismisses', async (t) => {
+  const dataDir = await directory(t);
+  const store = await emptyStore(t);
+  const clock = fakeClock();
+  const made = await firstRun(store, { clock, dataDir, baseUrl: '' });
+  const file = await openFirstRunFile(dataDir, { clock, log });
+  await file.signedIn(made?.accountId ?? '');
+  await file.dismissed('acc_other');
+  t.deepEqual(await readdir(dataDir), ['first-run.json']);
+  await file.dismissed(made?.accountId ?? '');
+  t.deepEqual(await readdir(dataDir), []);
 });
 
 test('first run: killed between file and commit, the next start leaves a file that fits', async (t) => {

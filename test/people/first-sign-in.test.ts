@@ -31,4 +31,27 @@ test('until somebody has signed in, the page says where the first password lies,
   });
   t.is(signedIn.headers.get('location'), '/servers', await signedIn.text());
   t.notRegex(await (await fetch(`${service.baseUrl}/sign-in`)).text(), /first-run/);
+  const { apiKey } = JSON.parse(await readFile(file, 'utf8')) as FirstRun;
+  const headers = { 'x-api-key': apiKey };
+  const created = await fetch(`${service.baseUrl}/v1/servers`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Lobby', ramMb: 512 }),
+  });
+  t.is(created.status, 200, 'the key of the file still works after the sign-in');
+  const cookie = signedIn.headers
+    .getSetCookie()
+    .map((each) => each.split(';')[0])
+    .join('; ');
+  const servers = await (await fetch(`${service.baseUrl}/servers`, { headers: { cookie } })).text();
+  const [, action = ''] = /action="([^"]*dismiss[^"]*)"/.exec(servers) ?? [];
+  const [, token = ''] = /name="csrf" value="([^"]+)"/.exec(servers) ?? [];
+  const dismissed = await fetch(new URL(action, service.baseUrl), {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { cookie, origin },
+    body: new URLSearchParams({ csrf: token }),
+  });
+  t.is(dismissed.headers.get('location'), '/servers', await dismissed.text());
+  await t.throwsAsync(readFile(file, 'utf8'), { code: 'ENOENT' });
 });

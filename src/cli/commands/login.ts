@@ -17,6 +17,7 @@ export const login: Command = command({
   name: 'login',
   summary: 'Sign in: confirm a code in a browser, or give a key.',
   options: { key: { type: 'boolean', help: 'Read an existing API key from standard input, not shown.' } },
+  tooMany: `login reads the key from standard input, so that it stays out of the shell's history: ${DORMOUSE} login --key < FILE, or without "< FILE" to type it.`,
   details: `The key is kept for this service in $XDG_CONFIG_HOME/dormouse/credentials.json, readable by you only. It is sent to
 no other service, and never shown. With --json, the code and the link are one line of JSON on standard error.`,
   async run(context, _, { key }) {

@@ -57,7 +57,7 @@ async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Pa
       </div>
       ${
         listing.entries.length === 0
-          ? html`<p class="empty">${nothing(path, find, listing.total)}</p>`
+          ? html`<p class="empty">${nothing(server.type, path, find, listing.total)}</p>`
           : tickedForm(request, path, listing.entries)
       }
       ${pager(request, path, { find, offset }, listing)}
@@ -81,10 +81,12 @@ function noFolderPage(request: ServerRequest, path: string): Page {
   return { title: 'Files', main, styles: [ASSETS.filesStyle], status: 404 };
 }
 
-function nothing(path: string, find: string, total: number): string {
+function nothing(type: string, path: string, find: string, total: number): string {
   if (total > 0) return 'There are no more than those before.';
   if (find !== '') return 'No name has that in it.';
-  return path === '' ? 'Nothing is here yet: the game makes its files when it first starts.' : 'This folder is empty.';
+  if (path !== '') return 'This folder is empty.';
+  if (type === 'sandbox') return 'Empty. The first start creates the files.';
+  return 'Empty. The first start creates the files. If the start reports that a jar is missing, upload the jar here first.';
 }
 
 /** A path, the directories above as links. */

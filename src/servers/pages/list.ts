@@ -12,6 +12,7 @@ import { buttonsOf, stateTag } from '../../web/panel/state.ts';
 import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
+import type { FirstRunFile } from '../../people/first-run.ts';
 import type { Addresses } from '../api/addresses.ts';
 import type { Servers } from '../servers.ts';
 import type { Standing } from '../standing.ts';
@@ -32,6 +33,7 @@ export interface ListOptions {
   /** Whether any player may wake it by joining. */
   playersWake: (serverId: string) => boolean;
   addresses: Pick<Addresses, 'atHome'>;
+  firstRunFile: FirstRunFile | undefined;
 }
 
 /** All servers that somebody reaches, as cards; the form for a first one where there is none. */
@@ -43,7 +45,10 @@ export function mountServerList(panel: Panel, options: ListOptions): void {
     forms: {
       ...cardForms(),
       first: createFirst,
-      dismiss: () => ({ to: '/servers', endsTour: true }),
+      async dismiss({ principal }) {
+        await options.firstRunFile?.dismissed(principal.accountId);
+        return { to: '/servers', endsTour: true };
+      },
     },
   });
 }
