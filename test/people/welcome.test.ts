@@ -9,6 +9,7 @@ import type { FirstRun } from '../../src/people/first-run.ts';
 import { welcomeText } from '../../src/people/welcome.ts';
 import { nodeOnTerminal } from '../cli/on-terminal.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
+import { trust } from '../support/service.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -56,6 +57,7 @@ test('at a terminal a first start shows the welcome and at most three short line
       SFTP_PORT: '0',
       PROXY_HOST: '127.0.0.1',
       DOCKER_HOST: `unix://${join(dataDir, 'no-engine.sock')}`,
+      ...(await trust()),
     },
     join(ROOT, 'src/start.js'),
   );
