@@ -104,7 +104,7 @@ test('refusals say what is wrong, and end with 1', async (t) => {
   t.like(
     await refused(
       ['start', 'nobody'],
-      /^dormouse: There is no such server\.\n {2}See them with: npx dormouse servers\n$/,
+      /^dormouse: There is no such server\.\n {2}See them with: npx dormouse servers\n {2}This is the answer of http:\/\/127\.0\.0\.1:\d+\.\n$/,
     ),
     { code: 5 },
   );

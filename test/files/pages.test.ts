@@ -45,7 +45,7 @@ function shown(text: string): string[] {
 
 test('folders first, and where each entry leads; names are no markup', async (t) => {
   const it = await castle(t);
-  t.regex((await it.get(AT)).text, /Nothing is here yet/);
+  t.regex((await it.get(AT)).text, /Empty\. The first start creates the files\./);
   for (const path of ['b.yml', 'a & "b" <i>.txt', 'maps.jar', 'zoo/x', 'world/level.dat']) it.put(path, 'x');
   const { text } = await it.get(AT);
   t.deepEqual(shown(text), ['world', 'zoo', 'a &amp; &quot;b&quot; &lt;i&gt;.txt', 'b.yml', 'maps.jar']);
