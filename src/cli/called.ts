@@ -35,7 +35,7 @@ function isWithin(path: string, folder: string): boolean {
 }
 
 function quoted(path: string): string {
-  return /^[\w./\\:@~+-]+$/.test(path) ? path : JSON.stringify(path);
+  return /^[\p{L}\p{N}_./\\:@~+-]+$/u.test(path) ? path : JSON.stringify(path);
 }
 
 const { DORMOUSE_STARTED_AS: script, npm_command: npmCommand, PATH: path } = process.env;

@@ -22,6 +22,7 @@ test('the hints of each way to start the program', (t) => {
     [{ script: '/opt/bin/dormouse', path: '/usr/bin', cwd: '/opt/bin' }, './dormouse'],
     [{ script: '/srv/dormouse/src/cli/dormouse.js', cwd: '/srv/dormouse' }, 'node src/cli/dormouse.js'],
     [{ script: '/srv/dormouse/src/cli/dormouse.js', cwd: '/home/me' }, 'node /srv/dormouse/src/cli/dormouse.js'],
+    [{ script: '/home/Zoë/dormouse.js', cwd: '/' }, 'node home/Zoë/dormouse.js'],
     [{ script: '/my games/src/cli/dormouse.js', cwd: '/' }, 'node "my games/src/cli/dormouse.js"'],
   ];
   for (const [start, expected] of ways) t.is(callOf(start), expected, JSON.stringify(start));

@@ -203,7 +203,7 @@ test('silent strangers that take all places for signing in give way to whoever c
 
   // Those who have said what they are go for whose network holds less, and not for one more of theirs.
   // Who makes room is picked by chance: that nobody is found is seldom, and then one comes again.
-  for (let n = 0; n < 8;) if (await greet(dial(t, it.port, `127.0.0.${n + 20}`))) n++;
+  for (let [n, tries] = [0, 0]; n < 8; tries++) if (await greet(dial(t, it.port, `127.0.0.${tries + 20}`))) n++;
   t.truthy(await openSftp(await connect(t, it, { localAddress: '127.0.2.1' })));
 });
 

@@ -14,7 +14,7 @@ export interface CrowdOptions {
   /** Places in all, and of one address (an IPv6 one: its /64). */
   most: number;
   mostOfAddress: number;
-  /** The most of one network (a /24, or a /48 of IPv6). Default: the most of all. */
+  /** The most of one network (a /24, or a /48 of IPv6). Default: no limit of its own. */
   mostOfNetwork?: number;
   /** Addresses behind which there are many people, such as a reverse proxy's: not limited as one. Default: none. */
   isShared?: (address: string) => boolean;
@@ -44,7 +44,7 @@ interface Place {
  * /48) that holds the most. So a flood pushes itself out, and newcomers get in however long it lasts.
  */
 export function createCrowd({ isShared, random = Math.random, ...limits }: CrowdOptions): Crowd {
-  const { most, mostOfAddress, mostOfNetwork = most } = limits;
+  const { most, mostOfAddress, mostOfNetwork = Infinity } = limits;
   const places: Place[] = [];
   const held = createPlaces();
 
