@@ -129,6 +129,11 @@ test.serial(
     await service.start(CHILD, programIn(release));
     const noted = JSON.parse(await readFile(join(service.dataDir, 'proxy/proxy.json'), 'utf8')) as { pid: number };
     t.not(noted.pid, old, 'players connect to the new one');
+    // A connection that the old one has not accepted when it stops listening is reset by the kernel.
+    await until('the old one accepts no more players', async () => {
+      const { proxies } = await service.call<{ proxies: { draining: boolean }[] }>('GET', '/v1/operator/proxies');
+      return proxies.some(({ draining }) => draining);
+    });
     const after = await enter(t, service, named(PLAYERS, 'Newcomer'));
     for (const player of after) player.play();
     await plays(service, [...named(PLAYERS), ...named(PLAYERS, 'Newcomer')]);
