@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import process from 'node:process';
-import { lookForParts } from './test/support/needs.ts';
+import { lookForParts, runsAlone } from './test/support/needs.ts';
 
 // A run that names test files runs just these, with the real parts of this machine. `npm run test:all` sets TEST_REAL.
 const named = process.argv.slice(2).some((argument) => argument.includes('.test.ts'));
@@ -14,6 +14,10 @@ if (process.env.TEST_REAL && process.env.CI && missing.length > 0) {
 const durations = JSON.parse(readFileSync(new URL('test/support/durations.json', import.meta.url), 'utf8'));
 const durationOf = (file) => durations[file.slice(import.meta.dirname.length + 1)] ?? 0;
 
+const alone = globSync('**/*.test.ts', { cwd: `${import.meta.dirname}/test`, exclude: ['node_modules/**'] })
+  .filter((file) => runsAlone(file, real) && (real || !file.endsWith('.real.test.ts')))
+  .map((file) => `test/${file}`);
+
 export default {
   // Two cores have no time for more; with fewer, tests that wait for containers would leave the cores idle.
   concurrency: 4,
@@ -23,14 +27,7 @@ export default {
     TEST_RUNS: process.env.TEST_RUNS ?? (real ? '1' : '0.25'),
   },
   extensions: ['ts'],
-  files: named
-    ? ['test/**/*.test.ts']
-    : [
-        'test/suites/*.ts',
-        'test/flows/*.test.ts',
-        'test/**/*.alone.test.ts',
-        `${real ? '' : '!'}test/**/*.real.test.ts`,
-      ],
+  files: named ? ['test/**/*.test.ts'] : ['test/suites/*.ts', ...alone],
   require: ['./test/support/before-each-file.ts'],
   sortTestFiles: (one, other) => durationOf(other) - durationOf(one),
   // Longer than any test waits for an event (test/support/until.ts), so that the test itself fails and names the event.

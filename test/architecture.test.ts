@@ -2,7 +2,8 @@ import { globSync, readFileSync, readdirSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join, posix } from 'node:path';
 import test from 'ava';
-import { RUNS_ALONE, filesOf } from './support/suite.ts';
+import { runsAlone } from './support/needs.ts';
+import { filesOf } from './support/suite.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -347,7 +348,7 @@ test('each test file runs once: in the suite of its room, or alone', (t) => {
     [...text.matchAll(/^suite\('([\w.]+)'/gm)].flatMap(([, room]) => filesOf(room!)),
   );
   const all = globSync('**/*.test.ts', { cwd: join(ROOT, 'test'), exclude: ['node_modules/**'] });
-  t.deepEqual(shared.toSorted(), all.filter((file) => !RUNS_ALONE.test(file)).toSorted());
+  t.deepEqual(shared.toSorted(), all.filter((file) => !runsAlone(file)).toSorted());
 });
 
 test('what runs in production is a dependency of its program, and each dependency is imported', (t) => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -56,6 +56,18 @@ const PRESENT = new Set(process.env.TEST_PARTS?.split(' '));
 
 /** Whether this run includes tests that take long on purpose: heavy inputs and kill loops. */
 export const isThorough = process.env.TEST_THOROUGH === 'yes';
+
+/** Files that measure memory or CPU, that need real parts, or that start whole services. */
+const ALONE = /\.(alone|real)\.test\.ts$|^flows\//;
+
+/**
+ * Whether a test file, as a path below `test/`, has a worker of its own. In a thorough run so has each that opens a browser: what else
+ * its worker does would delay the page.
+ */
+export function runsAlone(file: string, thorough = isThorough): boolean {
+  if (ALONE.test(file)) return true;
+  return thorough && readFileSync(join(import.meta.dirname, '..', file), 'utf8').includes("isHere('chromium')");
+}
 
 /** Whether this run uses real parts and has all of these: `test.runIf(isHere('docker'))('a title', …)`. */
 export function isHere(...needs: Need[]): boolean {
