@@ -55,6 +55,8 @@ export function startSandbox(t: ExecutionContext, options: SandboxOptions = {}):
   const child = spawn(process.execPath, [...(options.execArgv ?? []), program], {
     cwd: directory,
     env: {
+      // minecraft-protocol asks for it, and a user without a name has no other.
+      HOME: directory,
       EULA: 'TRUE',
       VERSION: options.version ?? '1.20.4',
       SERVER_IP: '127.0.0.1',
