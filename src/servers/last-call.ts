@@ -100,6 +100,7 @@ export const STOP_TEXTS: Readonly<Record<string, string>> = {
   funds: 'This server is out of credit. Ask its owner.',
   spend_cap: 'This server has reached its spend cap for this month. Ask its owner.',
   quota: "This server's disk is full. Ask its owner.",
+  shutdown: 'The host is shutting down. Join again later.',
 };
 
 /** Why a server stops, or has stopped: the kick message of players who play on it or wait for it. */

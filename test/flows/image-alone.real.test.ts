@@ -50,7 +50,7 @@ test.runIf(isHere('docker'))(
     await ann.placeBlock({ x: 2, y: 4, z: 1 }, 'stone');
     await first.stop({ t: 150 });
     t.is((await first.inspect()).State.ExitCode, 0);
-    t.is(await ann.ended, 'Server closed');
+    t.is(await ann.ended, 'The host is shutting down. Join again later.');
     await first.remove({ v: true });
 
     const second = await started(t, docker, tag, `${tag}-second`, ports);
