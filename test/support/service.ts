@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { type Server, createServer } from 'node:net';
+import { type Server, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -258,6 +258,22 @@ async function listens(server: Server, port: number): Promise<boolean> {
 }
 
 /**
+ * Whether somebody listens. To try by listening would take the port for longer than that: a program that another thread is starting
+ * at that moment keeps a copy of the listener for a while.
+ */
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/**
  * A port nobody listens on: below those that systems give to outgoing connections and to listeners that ask for any, and
  * below those of games, so that nobody takes it before the caller does, nor while the caller has stopped what listened. With
  * `count` the ones behind it are the caller's, too.
@@ -272,10 +288,6 @@ export async function freePort(count = 1): Promise<number> {
       continue;
     }
     mine.next += count;
-    const server = createServer();
-    if (!(await listens(server, port))) continue;
-    server.close();
-    await once(server, 'close');
-    return port;
+    if (!(await accepts(port))) return port;
   }
 }
