@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ServerId, int32, message, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { Bytes, type Operation } from '../http/operation.ts';

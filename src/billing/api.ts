@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { int64, message, pageLimit, reply } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';

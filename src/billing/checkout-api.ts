@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Raw, int32, message, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { type Operation, operation } from '../http/operation.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Cause } from '../../machines/server-types.ts';
 import { message, reply } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { base64, int32, line, message, queryFlag, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import type { Operation } from '../http/operation.ts';

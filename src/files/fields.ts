@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { reply } from '../http/fields.ts';
 import type { Principal } from '../http/principal.ts';
 import type { StreamSlots } from '../http/stream-slots.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Download } from '../http/download.ts';
 import { message, queryFlag, reply } from '../http/fields.ts';
 import { Bytes, type Operation } from '../http/operation.ts';

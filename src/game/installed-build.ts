@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isNone, jsonIfThere, removeIfThere } from '../jail/if-there.ts';
 import { type Jail, openJail } from '../jail/jail.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';

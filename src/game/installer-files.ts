@@ -1,5 +1,5 @@
 import { readSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 import { openIfThere } from '../jail/if-there.ts';
 import type { Jail } from '../jail/jail.ts';
 import { StatusError } from '../kernel/status.ts';

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { KIB } from '../kernel/units.ts';
 import { invalidFields, routeNotFound } from './errors.ts';
 import { Empty } from './fields.ts';

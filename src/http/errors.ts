@@ -1,5 +1,5 @@
 import { type Context, HttpError, type Middleware } from 'koa';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Log } from '../kernel/log.ts';
 import {
   CODES,

@@ -3,7 +3,7 @@
  * Requests are lenient where protojson is: `null` is unset, snake_case names and unknown fields are taken, numbers may be
  * strings. Replies always show every field, int64 as decimal strings and instants as RFC 3339 or null.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { INT32_MAX } from '../kernel/units.ts';
 
 const INT32_MIN = -(2 ** 31);

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { withTimeout } from '../kernel/timeout.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** An empty reply: 200 with `{}`. */
 export const Nothing = z.object({}).meta({ id: 'EmptyReply' });

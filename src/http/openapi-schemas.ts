@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { portablePattern } from './portable-pattern.ts';
 
 type Json = Record<string, unknown>;

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { unlessGone } from '../kernel/caller-gone.ts';
 import { createSemaphore } from '../kernel/limits/semaphore.ts';
 import { type Checked, type Declaration, type Declared, type Sent, type Upload, declare } from './declared.ts';

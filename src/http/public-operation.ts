@@ -1,5 +1,5 @@
 import type { Response } from 'koa';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { type Checked, type Declaration, type Declared, type Sent, checkFields, declare } from './declared.ts';
 import type { Described, ErrorDialect } from './errors.ts';
 import { Empty } from './fields.ts';

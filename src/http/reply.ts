@@ -1,5 +1,5 @@
 import { setImmediate as immediate } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** As much of a list as holds nobody else up. */
 const STEP = 1_000;

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { line, message, reply } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';

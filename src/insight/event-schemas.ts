@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ServerEventType } from './events.ts';
 
 const at = z.string().meta({ format: 'date-time' });

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { DiskQuota } from '../disk/quota.ts';
 import type { Operation } from '../http/operation.ts';
 import { type EventSource, eventFrame } from '../http/sse.ts';

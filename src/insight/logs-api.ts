@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Engine, EngineError, type LogLine, type LogQuery } from '../engines/engine.ts';
 import { clamped, message, reply } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { tellsTicks } from '../game/tick-stats.ts';
 import { reply, rfc3339 } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
 
 /** Figures in Prometheus' text format. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { decodeText } from '../kernel/decode-text.ts';
 import { StatusError } from '../kernel/status.ts';
 import { NOT_ACCESSIBLE } from './errors.ts';

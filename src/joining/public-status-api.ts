@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { motdCodes, motdText, parseMotd } from '../game/motd/motd.ts';
 import { reply } from '../http/fields.ts';
 import { type PublicOperation, publicOperation } from '../http/public-operation.ts';

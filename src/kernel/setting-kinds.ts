@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** How a setting's text is read. The description completes "must be …". Gets '' where a setting without default is not set. */
 export type Kind<T> = z.ZodType<T, string>;

@@ -1,5 +1,5 @@
 /** The index of a Modrinth pack, `modrinth.index.json` (https://support.modrinth.com/en/articles/8802351). */
-import { z } from 'zod';
+import * as z from 'zod';
 import { pathProblem } from '../jail/path.ts';
 import { guardOfName } from '../jail/secrets.ts';
 import { decodeText } from '../kernel/decode-text.ts';

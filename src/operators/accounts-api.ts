@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AccountLimits } from '../billing/account-limits.ts';
 import { type Posting, post } from '../billing/ledger.ts';
 import type { DiskQuota } from '../disk/quota.ts';

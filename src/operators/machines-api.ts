@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { eventName } from '../../machines/event-names.ts';
 import type { MachineStep } from '../actors/machine-step.ts';
 import { int32, message, pageLimit, queryFlag, reply, rfc3339, text } from '../http/fields.ts';

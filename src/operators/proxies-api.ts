@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { reply } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Proxies, ProxyView } from '../joining/link/proxies.ts';

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { reserves } from '../billing/reservations.ts';
 import type { DiskQuota } from '../disk/quota.ts';
 import type { Console } from '../engines/console/console.ts';

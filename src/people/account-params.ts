@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { message } from '../http/fields.ts';
 
 /** The parameters of paths under `/v1/accounts/{accountId}`. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { line, text } from '../http/fields.ts';
 import { normalizeEmail } from './mail/address.ts';
 import { PASSWORD_BYTES, isPassword } from './users.ts';

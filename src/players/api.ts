@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 import { PLAYER_NAME } from '../game/players/profiles.ts';
 import { invalidFields } from '../http/errors.ts';
 import { message, text } from '../http/fields.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isInForce, termsOf } from '../game/players/ban-ends.ts';
 import { reply } from '../http/fields.ts';
 import type { PlayersNow } from './players.ts';

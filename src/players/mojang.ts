@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Profile } from '../engines/console/profile.ts';
 import type { Profiles } from '../game/players/minecraft-accounts.ts';
 import { createCache } from '../kernel/cache.ts';

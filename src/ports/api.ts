@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { GAME_PORT, MANAGEMENT_PORT, RCON_PORT } from '../game/container.ts';
 import { invalidFields } from '../http/errors.ts';
 import { int32, line, message } from '../http/fields.ts';

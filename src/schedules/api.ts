@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { requireScope } from '../http/auth.ts';
 import { invalidFields } from '../http/errors.ts';
 import { line, message, reply, rfc3339 } from '../http/fields.ts';

@@ -40,6 +40,7 @@ export class Connection implements Guest {
   #ssh: SshConnection | undefined;
   #serverId: string | undefined;
   #keyId: string | undefined;
+  #signingIn = false;
   #signedIn = false;
   #late = false;
   #cancelTimer: () => void;
@@ -79,9 +80,9 @@ export class Connection implements Guest {
     return this.#signedIn;
   }
 
-  /** Whether its client has said what it is. */
-  get greeted(): boolean {
-    return this.#ssh !== undefined;
+  /** Whether its client has agreed on keys and asked to sign in. */
+  get signingIn(): boolean {
+    return this.#signingIn;
   }
 
   /** Whether it ended because its client was late. */
@@ -108,6 +109,7 @@ export class Connection implements Guest {
       socket.destroy();
     });
     ssh.on('authentication', (context) => {
+      this.#signingIn = true;
       answer(context).catch((error: unknown) => {
         log.debug({ err: error }, 'nobody can sign in over SFTP');
         void this.end();

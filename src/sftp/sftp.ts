@@ -177,8 +177,8 @@ class SftpServer implements Sftp {
 
     const leaveSigningIn = this.#signingIn.enter({
       address: from,
-      // A client that has introduced itself is asked for a password, which takes a person a while.
-      state: () => (connection.greeted ? 'waiting' : 'idle'),
+      // Whoever is asked for a password needs a while. Before that, only a flood or a first look at the fingerprint takes long.
+      state: () => (connection.signingIn ? 'waiting' : 'idle'),
       leave: () => socket.destroy(),
     });
     /** Who has proved that they may takes a seat among those of the server. */

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { type Pack, extract, pack } from 'tar-stream';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readIfThere, syncDirectory, writeAtomic } from '../kernel/atomic-file.ts';
 import type { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Catalogue } from '../game/catalogue/catalogue.ts';
 import { ServerId, int32, line, message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readBody } from '../../src/http/body.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { replyOf } from '../../src/http/reply.ts';

@@ -42,12 +42,12 @@ export async function modService(
 
 /** As `reach`, where downloads are on the way: they take real time, however fast the clock goes. */
 export async function reachSlowly(it: World, id: string, state: string): Promise<ServerNow | undefined> {
-  for (const end = Date.now() + 120_000; Date.now() < end; await delay(2)) {
+  for (const end = Date.now() + 120_000; Date.now() < end; await delay(5)) {
     const now = await it.servers.get(id);
     if ((now?.state ?? 'gone') === state) return now;
     await it.clock.advance(50);
   }
-  throw new Error(`${id} is ${(await it.servers.get(id))?.state}, not ${state}`);
+  throw new Error(`${id} is not ${state}, but ${JSON.stringify(await it.servers.get(id))}`);
 }
 
 /** A server `abc` of a type, on a service whose registry is a local Modrinth. `byImage`: packs are left to the game image. */

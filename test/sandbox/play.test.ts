@@ -1,6 +1,7 @@
 import test from 'ava';
 import { joinBot, joinRaw, pingStatus } from '../support/bot.ts';
 import { fewAtATime } from '../support/few.ts';
+import { isThorough } from '../support/needs.ts';
 import { startSandbox } from './spawn.ts';
 
 const takePlace = fewAtATime(4);
@@ -71,7 +72,8 @@ const play = test.macro({
   },
 });
 
-for (const version of VERSIONS) test(play, version);
+const QUICK = new Set(['1.8.8', '1.21.11', '26.1']);
+for (const each of VERSIONS) if (isThorough || QUICK.has(each.version)) test(play, each);
 
 function grass(version: string): string {
   return /^1\.(8|9|10|11|12)\./.test(version) ? 'grass' : 'grass_block';

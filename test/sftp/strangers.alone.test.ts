@@ -46,6 +46,27 @@ function greet({ socket, closed }: ReturnType<typeof dial>): Promise<boolean> {
   return Promise.race([offered, closed.then(() => false)]);
 }
 
+/** A client that comes as far as being asked for a password, and keeps it to itself. Resolves with whether it is asked. */
+function isAsked(t: ExecutionContext, port: number, localAddress: string): Promise<boolean> {
+  const client = new ssh2.Client();
+  t.teardown(() => client.destroy());
+  return new Promise((resolve) => {
+    let answers = 0;
+    client.on('error', () => {}).once('close', () => resolve(false));
+    client.connect({
+      host: '127.0.0.1',
+      port,
+      localAddress,
+      username: 'lobby.00000000',
+      // Its first question is which methods there are. The second is never put.
+      authHandler: (_methods, _partial, next) => {
+        if (answers++ === 0) next({ type: 'none', username: 'lobby.00000000' });
+        else resolve(true);
+      },
+    });
+  });
+}
+
 /** Resolves when a client has been sent away, in whatever manner. */
 function end(client: Client): Promise<void> {
   return new Promise((resolve) => void client.once('close', () => resolve()));
@@ -201,10 +222,16 @@ test('silent strangers that take all places for signing in give way to whoever c
   t.truthy(await openSftp(client));
   await Promise.race(strangers.map(({ closed }) => closed));
 
-  // Those who have said what they are go for whose network holds less, and not for one more of theirs.
+  // Those who are asked for a password go for whose network holds less, and not for one more of theirs.
   // Who makes room is picked by chance: that nobody is found is seldom, and then one comes again.
-  for (let [n, tries] = [0, 0]; n < 8; tries++) if (await greet(dial(t, it.port, `127.0.0.${tries + 20}`))) n++;
+  for (let [n, tries] = [0, 0]; n < 8; tries++) if (await isAsked(t, it.port, `127.0.0.${tries + 20}`)) n++;
   t.truthy(await openSftp(await connect(t, it, { localAddress: '127.0.2.1' })));
+});
+
+test('strangers of as many networks as there are places, silent after their first line, give way too', async (t) => {
+  const it = await startSftp(t, { limits: { ...PATIENT, signingIn: 8 } });
+  for (let [n, tries] = [0, 0]; n < 8; tries++) if (await greet(dial(t, it.port, `127.0.${tries + 10}.1`))) n++;
+  t.truthy(await openSftp(await connect(t, it, { localAddress: '127.0.1.1' })));
 });
 
 test('an address whose connections stay silent until their time is up is kept out for a while', async (t) => {

@@ -21,11 +21,14 @@ export * from 'fast-check';
 const SHARE = Number(process.env.TEST_RUNS ?? 1);
 const DEFAULT_RUNS = 100;
 
+/** How many of a test's rounds this run of the tests makes. */
+export const runs = (all: number): number => Math.ceil(all * SHARE);
+
 /** fast-check's own, with `SHARE` of the runs. */
 export function assert<Ts>(property: IAsyncProperty<Ts>, options?: Parameters<Ts>): Promise<void>;
 export function assert<Ts>(property: IProperty<Ts>, options?: Parameters<Ts>): void;
 export function assert<Ts>(property: IRawProperty<Ts>, options: Parameters<Ts> = {}): Promise<void> | void {
-  return assertProperty(property, { ...options, numRuns: Math.ceil((options.numRuns ?? DEFAULT_RUNS) * SHARE) });
+  return assertProperty(property, { ...options, numRuns: runs(options.numRuns ?? DEFAULT_RUNS) });
 }
 
 /** Surrogates, which are no characters, lie between the others. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Address } from '../../kernel/address.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { KIB, MIB } from '../../kernel/units.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Address, endpointKey } from '../../kernel/address.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { monotonicClock } from '../../kernel/system-clock.ts';

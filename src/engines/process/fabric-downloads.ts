@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Clock } from '../../kernel/clock.ts';
 import { createKeyedMutex } from '../../kernel/mutex.ts';
 import { createRegistryHttp } from '../../kernel/registry/http.ts';

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { link, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
 import type { Exit, Game, GameSpec, PublishedPort } from '../engine.ts';
 import { checkedServerId, isServerId } from '../server-id.ts';

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { LOADER_FILE } from '../../jail/secrets.ts';
 import type { GameSpec } from '../engine.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { sandboxVersions } from '../../engines/sandbox.ts';
 import { reply } from '../../http/fields.ts';
 import { type Operation, operation } from '../../http/operation.ts';

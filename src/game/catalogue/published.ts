@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Clock } from '../../kernel/clock.ts';
 import { askOnce } from '../../kernel/registry/ask-once.ts';
 import { HOUR_MS, MIB } from '../../kernel/units.ts';

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { type Checked, type Declaration, type Declared, type Sent, declare } from '../declared.ts';
 import type { Empty } from '../fields.ts';
 import type { SessionPrincipal } from '../principal.ts';

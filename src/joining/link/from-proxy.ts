@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type FromProxy, MOST_PLAYERS } from '../../../proxy/link/messages.ts';
 import { KIB } from '../../kernel/units.ts';
 

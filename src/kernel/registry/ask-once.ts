@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { bytesWithin } from '../bytes-within.ts';
 
 /** Bounds of one question. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Clock } from '../../kernel/clock.ts';
 import { createRegistryHttp } from '../../kernel/registry/http.ts';
 import { StatusError } from '../../kernel/status.ts';

@@ -1,5 +1,5 @@
 /** The parts of Modrinth's answers that are read (https://docs.modrinth.com/api), bounded in number and length. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ModKind, ModProject, ModVersion } from './registry.ts';
 
 const word = z.string().max(256);

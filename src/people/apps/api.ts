@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AccessChanges } from '../../http/access-changes.ts';
 import { message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AccessChanges } from '../../http/access-changes.ts';
 import { HTTPS_URL, line, message, reply, text } from '../../http/fields.ts';
 import { type Operation, operation } from '../../http/operation.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { EULA_URL } from '../../game/eula.ts';
 import { message, reply } from '../../http/fields.ts';
 import { type Operation, operation } from '../../http/operation.ts';

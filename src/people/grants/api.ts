@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type PublicOperation, publicOperation } from '../../http/public-operation.ts';
 import { grantError, grantErrors } from './errors.ts';
 import {

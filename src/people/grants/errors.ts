@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Described, type ErrorDialect, violationsOf } from '../../http/errors.ts';
 import { StatusError } from '../../kernel/status.ts';
 

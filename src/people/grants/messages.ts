@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { addressKey } from '../../kernel/ip.ts';
 import type { Visitor } from '../../http/session/visitor.ts';
 import { grantError } from './errors.ts';

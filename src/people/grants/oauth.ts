@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type PublicOperation, publicOperation } from '../../http/public-operation.ts';
 import { APP_SCOPES } from '../../http/scopes.ts';
 import type { Clock } from '../../kernel/clock.ts';

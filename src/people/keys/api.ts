@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { invalidFields } from '../../http/errors.ts';
 import { ServerId, line, message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';

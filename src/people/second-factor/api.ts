@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import { type SessionOperation, sessionOperation } from '../../http/session/session-operation.ts';

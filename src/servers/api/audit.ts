@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { message, pageLimit, reply, rfc3339 } from '../../http/fields.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import { AccountParams } from '../../people/account-params.ts';

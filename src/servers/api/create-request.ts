@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { EngineError } from '../../engines/engine.ts';
 import { CUSTOM, SANDBOX } from '../../game/container.ts';
 import { modpackEnv } from '../../game/modpack-env.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { invalidFields } from '../../http/errors.ts';
 import { message, pageLimit, text } from '../../http/fields.ts';
 import { type Operation, operation } from '../../http/operation.ts';

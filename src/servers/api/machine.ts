@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { eventName } from '../../../machines/event-names.ts';
 import { restDeadline } from '../../../machines/server-context.ts';
 import { reply } from '../../http/fields.ts';

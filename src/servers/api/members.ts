@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { message, reply } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import type { Operation } from '../../http/operation.ts';

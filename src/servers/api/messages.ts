@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ServerId, line, message, reply } from '../../http/fields.ts';
 
 /** A server's label for people. */

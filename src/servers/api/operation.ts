@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { Empty } from '../../http/fields.ts';
 import { type Answering, type Operation, type OperationSpec, operationOn } from '../../http/operation.ts';
 import type { Role } from '../../http/roles.ts';

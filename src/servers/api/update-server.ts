@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { invalidFields } from '../../http/errors.ts';
 import { int32, message } from '../../http/fields.ts';
 import type { Operation } from '../../http/operation.ts';

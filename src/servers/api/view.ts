@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { ServerContext, ServerState } from '../../../machines/server-types.ts';
 import type { EngineNodes } from '../../engines/engine.ts';
 import { type Role, isAtLeast } from '../../http/roles.ts';

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { z } from 'zod';
+import * as z from 'zod';
 import { iconOf } from '../../game/status-icon.ts';
 import { Bytes, type Operation, operation } from '../../http/operation.ts';
 import { type EventSource, eventFrame } from '../../http/sse.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { z } from 'zod';
+import * as z from 'zod';
 import { askOnce } from '../../../src/kernel/registry/ask-once.ts';
 
 const Name = z.object({ name: z.string() });

@@ -8,6 +8,7 @@ import test, { type ExecutionContext } from 'ava';
 import { StatusError } from '../../../src/kernel/status.ts';
 import { type WorkerPoolOptions, createWorkerPool } from '../../../src/kernel/workers/pool.ts';
 import * as jobs from '../../support/jobs.ts';
+import { isThorough } from '../../support/needs.ts';
 import { until } from '../../support/until.ts';
 
 const JOBS = join(import.meta.dirname, '../../support');
@@ -57,7 +58,7 @@ for (const [what, job, limits] of [
     t.is(await pool.run(jobs.double, 1, { tenant: TENANT }), 2);
   });
 
-test('a heap that is full ends the worker alone', async (t) => {
+test.runIf(isThorough)('a heap that is full ends the worker alone', async (t) => {
   const pool = poolOf(t);
   await t.throwsAsync(pool.run(jobs.eatHeap, null, { tenant: TENANT, cpuMs: 60_000, memoryMb: 4096 }), {
     message: /more computing time or memory/,
