@@ -21,7 +21,7 @@ import { logFallback, openListening } from './listening.ts';
 import { openOutside } from './outside.ts';
 import type { FirstRun } from './people/first-run.ts';
 import { openRooms } from './rooms.ts';
-import { stopAll } from './servers/stop-all.ts';
+import { hasGame, stopAll } from './servers/stop-all.ts';
 import { listenSftp } from './sftp/open.ts';
 
 /** The running service. */
@@ -32,10 +32,12 @@ export interface App {
   players: { host: string; port: number };
   /** The operator's credentials; only after the first start on an empty database. */
   firstRun: FirstRun | undefined;
-  /** Before `close`, where no restart is to follow. See Proxies. */
+  /** Before `close`, where no restart is to follow: has the proxy end with its last player. Returns what goes on, as text. */
   farewell(): Promise<string>;
   /** Stops listening and lets go of everything; games run on. */
   close(): Promise<void>;
+  /** As `close`, and puts every server to sleep. The proxy ends too. */
+  stopAll(): Promise<void>;
 }
 
 /** What the whole service takes the time from. */
@@ -47,6 +49,10 @@ export interface Time {
 
 /** What a start gives the off-site store to say that a setting is wrong. */
 const STORE_PATIENCE_MS = 3_000;
+/** Why servers were put to sleep. */
+const WITH_CONTAINER = 'its games end with the service, as the container does';
+const BY_OPERATOR = 'the operator stopped the service and its servers';
+const HOW_TO_STOP = 'npm run stop puts them to sleep.';
 const REAL_TIME: Time = { clock: systemClock, monotonicMs: sinceBoot };
 
 /**
@@ -78,8 +84,9 @@ export async function startApp(
 
     // Players of a service that has ended wait for nothing that they do not need.
     if (!isTakeover) await offSite.settled(STORE_PATIENCE_MS);
+    let note = engine.kind === 'process' && (await isContainer()) ? WITH_CONTAINER : undefined;
     // Behind the proxies, so that nobody wakes one meanwhile.
-    if (engine.kind === 'process' && (await isContainer())) onClose(() => stopAll(servers, { clock, log }));
+    onClose(() => note !== undefined && stopAll(servers, { note, clock, log }));
     onClose(() => proxies.shut());
     const players = await proxies.open();
     telemetry.watch({
@@ -127,7 +134,22 @@ export async function startApp(
     const sweeping = new AbortController();
     onClose(() => sweeping.abort());
     void sweepUnfinished(config.dataDir, log, sweeping.signal);
-    return { http, players, firstRun, farewell: () => proxies.farewell(), close };
+    return {
+      http,
+      players,
+      firstRun,
+      async farewell() {
+        const awake = servers.live().filter(({ state }) => hasGame(state)).length;
+        const goesOn = note === undefined && awake > 0 ? `Servers still awake: ${awake}. ${HOW_TO_STOP}` : '';
+        return [await proxies.farewell(), goesOn].filter(Boolean).join('\n');
+      },
+      close,
+      async stopAll() {
+        note = BY_OPERATOR;
+        await proxies.farewell();
+        await close();
+      },
+    };
   } catch (error) {
     await close();
     throw error;

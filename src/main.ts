@@ -4,6 +4,8 @@ import process from 'node:process';
 import { type App, startApp } from './app.ts';
 import { describeApi } from './reference.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
+import { installationOf } from './engines/game-host.ts';
+import { refuseGamesElsewhere } from './engines/games-elsewhere.ts';
 import { openapiDocument } from './http/openapi.ts';
 import { drainChild } from './joining/link/child-file.ts';
 import { type Log, createLog } from './kernel/log.ts';
@@ -16,7 +18,9 @@ import { removeSecondFactor, resetPassword } from './people/reset-password.ts';
 import { welcomeText } from './people/welcome.ts';
 import { helpText, settingsText } from './settings-help.ts';
 import { startFailure } from './start-failure.ts';
+import { STOP_ALL, stopService } from './stop-service.ts';
 import { acquireLease } from './store/lease.ts';
+import type { Secret } from './store/secret.ts';
 import { backupService, restoreService } from './store/service-backup.ts';
 import { type Store, openStore } from './store/store.ts';
 import { systemdUnit } from './systemd-unit.ts';
@@ -29,6 +33,7 @@ const COMMANDS: Readonly<Record<string, (config: Config, argument: string | unde
   '--systemd': async ({ dataDir }, user = 'dormouse') =>
     systemdUnit({ user, node: process.execPath, home: HOME, dataDir }),
   '--openapi': async (config) => `${JSON.stringify(openapiDocument(config, describeApi()), null, 2)}\n`,
+  '--stop': stopService,
   '--drain': async ({ dataDir }) => ((await drainChild(dataDir)) ? DRAINING : 'No proxy runs on.\n'),
   '--migrate': (config) => withStore(config, async () => 'The database is up to date.\n'),
   '--backup-service': (config, target) =>
@@ -107,9 +112,11 @@ async function backUp(config: Config, target: string): Promise<string> {
   return `${said.filter(Boolean).join(' ')}\n`;
 }
 
-async function restore({ dataDir, databaseUrl }: Config, archive = ''): Promise<string> {
+async function restore({ dataDir, databaseUrl, dockerHost }: Config, archive = ''): Promise<string> {
   if (archive === '') throw new ConfigError('Name the file: npm run restore-service FILE');
-  const { madeAt, settings } = await restoreService({ dataDir, databaseUrl, envFile: ENV_FILE }, archive);
+  const refuse = (secret: Secret) =>
+    refuseGamesElsewhere({ installation: installationOf(secret), dataDir, dockerHost });
+  const { madeAt, settings } = await restoreService({ dataDir, databaseUrl, envFile: ENV_FILE }, archive, refuse);
   const said = [
     `Restored as it was at ${madeAt}.`,
     settings !== undefined && `Its settings are in ${settings}.`,
@@ -122,17 +129,18 @@ async function restore({ dataDir, databaseUrl }: Config, archive = ''): Promise<
 /** Stops what runs, or is about to, when the process is told to end. */
 function closeOnSignal(starting: Promise<App>, log: Log, onSignal: () => Promise<unknown>): void {
   let askedAt = 0;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of ['SIGTERM', 'SIGINT', STOP_ALL] as const) {
     process.on(signal, () => {
       // npm sends once more what the terminal has sent to both.
       if (askedAt > 0 && performance.now() - askedAt < SAME_SIGNAL_MS) return;
       // Asked twice: somebody has lost patience, and an end at any instant is safe.
       if (askedAt > 0) process.exit(1);
       askedAt = performance.now();
-      log.info({ signal }, 'stopping; games run on');
+      log.info({ signal }, signal === STOP_ALL ? 'stopping, and every server with it' : 'stopping; games run on');
       void onSignal();
       starting
         .then(async (app) => {
+          if (signal === STOP_ALL) return app.stopAll();
           // At a terminal somebody ends it for good; a process manager, which sends SIGTERM, may be about to start the next one.
           const farewell = signal === 'SIGINT' ? await app.farewell() : '';
           await app.close();
@@ -191,6 +199,7 @@ Usage: npm start                       the service
        npm -s start -- --systemd USER  prints a unit of systemd that runs it from here, as USER
        npm start -- --migrate          brings the database up to date
        npm start -- --openapi          prints the description of the API
+       npm run stop                    puts every server to sleep, and ends the service and its proxy
        npm start -- --drain            has a proxy that runs on end with its last player
        npm run backup-service [FILE]   the database, keys and settings as one file; the service may run
        npm run restore-service FILE    back from it, where there is no installation

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { spawn, spawnSync } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
@@ -121,6 +122,14 @@ test('the settings in force can be looked at, without secrets', async (t) => {
 test('who has the machine gets a new password for its operator', async (t) => {
   const dataDir = await folder(t);
   t.regex((await said(t, { DATA_DIR: dataDir }, '--reset-password')).err, /There is no operator yet/);
+});
+
+test('where nothing was ever installed there is nothing to stop, and nothing is made', async (t) => {
+  const dataDir = join(await folder(t), 'none');
+  const { code, out } = await said(t, { DATA_DIR: dataDir }, '--stop');
+  t.is(code, 0);
+  t.is(out, `Nothing runs: there is no installation in ${dataDir} yet.\n`);
+  t.false(existsSync(dataDir));
 });
 
 test('without packages, or with a Node that is too old, npm start says what to do', async (t) => {

@@ -181,6 +181,7 @@ async function openProcesses({ settings, log, clock }: GameHostOptions, installa
     log,
   });
   const engine = createProcessEngine({
+    installation,
     runDir: join(dataDir, 'run'),
     log,
     clock,
@@ -204,7 +205,7 @@ function javaPlaces(homes: readonly string[]): JavaPlaces {
   return { homes, command: 'java', searchPath: searchPath(), roots: ['/usr/lib/jvm'] };
 }
 
-/** Tells this installation's containers from those of others on the same Docker engine. */
-function installationOf(secret: Secret): string {
+/** Tells this installation's games from those of others on the same machine or Docker engine. */
+export function installationOf(secret: Secret): string {
   return createHash('sha256').update(secret.derive('installation', '')).digest('hex').slice(0, 10);
 }

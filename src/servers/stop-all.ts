@@ -4,27 +4,30 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Servers } from './servers.ts';
 
-const CAUSE: Cause = { kind: 'system', id: 'shutdown', note: 'its games end with the service, as the container does' };
 /** As long as a stop may take until it is a kill, and what is stored then. */
 const MOST_MS = 130_000;
 
+/** Whether a server in this state has a game, or may have one. */
+export const hasGame = (state: string): boolean => isTagged(state, 'awake') || state === 'stopping';
+
 /**
- * Has every game save and end, for where none outlives this process. Nobody may be able to wake one any more. Resolves when all
- * are asleep, after two minutes at the latest; what could not be told is logged.
+ * Puts every server to sleep; `note` says why. Nobody may be able to wake one any more. Resolves when all are asleep, after two
+ * minutes at the latest; what could not be told is logged.
  */
 export async function stopAll(
   servers: Pick<Servers, 'live' | 'send' | 'until'>,
-  { clock, log }: { clock: Pick<Clock, 'now'>; log: Log },
+  { note, clock, log }: { note: string; clock: Pick<Clock, 'now'>; log: Log },
 ): Promise<void> {
+  const cause: Cause = { kind: 'system', id: 'shutdown', note };
   const signal = AbortSignal.timeout(MOST_MS);
-  const awake = servers.live().filter(({ state }) => isTagged(state, 'awake') || state === 'stopping');
+  const awake = servers.live().filter(({ state }) => hasGame(state));
   await Promise.all(
     awake.map(async ({ row: { id }, state }) => {
       try {
-        if (state !== 'stopping') await servers.send(id, { type: 'STOP', at: clock.now(), cause: CAUSE });
+        if (state !== 'stopping') await servers.send(id, { type: 'STOP', at: clock.now(), cause });
         await servers.until(id, (now) => now === null || isTagged(now.state, 'at-rest'), signal);
       } catch (error) {
-        log.error({ server: id, err: error }, 'could not be put to sleep; its game ends as it is');
+        log.error({ server: id, err: error }, 'could not be put to sleep');
       }
     }),
   );

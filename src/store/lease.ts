@@ -114,6 +114,11 @@ export async function acquireLease(store: Store, options: LeaseOptions): Promise
   }
 }
 
+/** Who holds the lease, or held it when they died; undefined where it was given back. */
+export function leaseHolder(store: Store): Promise<ProcessIdentity | undefined> {
+  return getLease(store, NAME);
+}
+
 /** Looks once, and takes the lease where it may be taken; else tells whether it was renewed since the last look. */
 function createLook(store: Store, self: ProcessIdentity, options: LeaseOptions) {
   const { clock, log, waiting, beforeTaking = async () => {}, realTime = monotonicClock } = options;

@@ -50,9 +50,12 @@ async function secretOf(store: Store, bytes: Buffer, expected: string | undefine
   const fingerprint = secretFingerprintOf(bytes);
   if (expected === undefined) await store.write((tx) => setMeta(tx, FINGERPRINT, fingerprint));
   else if (expected !== fingerprint) throw another();
-  return {
-    derive: (purpose, id) => createHmac('sha256', bytes).update(`${purpose}\0${id}`).digest('base64url'),
-  };
+  return secretFrom(bytes);
+}
+
+/** The secret that these bytes of a `secret.key` are. */
+export function secretFrom(bytes: Buffer): Secret {
+  return { derive: (purpose, id) => createHmac('sha256', bytes).update(`${purpose}\0${id}`).digest('base64url') };
 }
 
 async function create(path: string): Promise<Buffer> {

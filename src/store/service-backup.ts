@@ -12,6 +12,7 @@ import { backupRefusal } from './backup-refusal.ts';
 import { copyDatabase } from './copy-database.ts';
 import { copySqlite, isEmptyPostgres, openDataSources } from './data-source.ts';
 import { loadPostgres } from './postgres-dump.ts';
+import { type Secret, secretFrom } from './secret.ts';
 
 /** Where an installation keeps what is its own: all but the folders of its servers and their backups. */
 export interface ServiceFiles {
@@ -34,7 +35,8 @@ type Manifest = z.infer<typeof Manifest>;
 const MANIFEST = 'manifest.json';
 const DATABASE = 'database';
 /** Of the data directory. */
-const KEYS = ['secret.key', 'ssh_host_ed25519_key', 'proxy.token'];
+const SECRET = 'secret.key';
+const KEYS = [SECRET, 'ssh_host_ed25519_key', 'proxy.token'];
 const ENV = 'env';
 /** What a folder answers that this user may not write to. */
 const NOT_OURS = new Set(['EACCES', 'EPERM', 'EROFS']);
@@ -83,11 +85,13 @@ export async function backupService(
 /**
  * Puts what `backupService` has written in its place, the database last: ended in between, it can be done again. It goes into
  * either kind of database, whichever it was of. Only where there is no installation yet. Resolves with when it was made, and where
- * its settings are now. Rejects with a StatusError that says what to do, and then no database was made.
+ * its settings are now. Rejects with a StatusError that says what to do, and then no database was made. `refuse` may reject too:
+ * it is told the secret of the installation before anything is in its place.
  */
 export async function restoreService(
   { dataDir, databaseUrl, envFile }: ServiceFiles,
   archive: string,
+  refuse: (secret: Secret) => Promise<void> = async () => {},
 ): Promise<{ madeAt: string; settings: string | undefined }> {
   if (!(await isThere(archive))) throw backupRefusal(`There is no file ${archive}.`);
   const file = sqliteFile(databaseUrl);
@@ -101,6 +105,8 @@ export async function restoreService(
       throw backupRefusal('The archive holds a dump of PostgreSQL: set DATABASE_URL to an empty PostgreSQL database.');
     if (file === undefined && !(await isEmptyPostgres(databaseUrl))) throw inUse('The database of DATABASE_URL');
     await refuseOtherKeys(draft, dataDir);
+    const key = await readIfThere(join(draft, SECRET));
+    if (key) await refuse(secretFrom(key));
     for (const name of KEYS) await move(join(draft, name), join(dataDir, name));
     const settings = await moveSettings(join(draft, ENV), envFile, dataDir);
     const database = join(draft, DATABASE);

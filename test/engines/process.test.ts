@@ -328,6 +328,7 @@ test('a game sees nothing of the environment of its service, and what it left be
   const env = JSON.parse(line!.text.slice(0, line!.text.lastIndexOf('}') + 1)) as Record<string, string>;
   const names = Object.keys(env).filter((name) => name !== 'DORMOUSE_RUN');
   t.deepEqual(names.sort(), [
+    'DORMOUSE_INSTALLATION',
     'DORMOUSE_RUN_FILE',
     'DORMOUSE_SERVER',
     'EULA',

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -88,6 +89,29 @@ test('a service is backed up while it runs, and its servers, keys and people are
     servers.map(({ id, motd, state }) => ({ id, motd, state })),
     [{ id: 'castle', motd: 'of stone', state: 'hibernated' }],
   );
+});
+
+test('a restore beside games that still run is refused, names them and what ends them, and then does its work', async (t) => {
+  const service = await startService(t);
+  const { dataDir } = service;
+  for (const name of ['castle', 'village']) await service.create(name, '1.20.4');
+  await service.call('POST', '/v1/servers/castle:start');
+  await service.reach('castle', 'running');
+  const away = `${dataDir}-away`;
+  t.teardown(() => rm(away, { recursive: true, force: true }));
+  const archive = join(dataDir, 'service.tar.gz');
+  t.like(await service.run(['--backup-service', archive]), { code: 0 });
+  await service.stop();
+  await rename(dataDir, away);
+  const refused = await service.run(['--restore-service', join(away, 'service.tar.gz')]);
+  t.is(refused.code, 1);
+  const sentence = 'Games of this installation still run, with their files in another folder: castle.';
+  t.is(refused.said, `${sentence} Put them to sleep first: DATA_DIR=<that folder> npm run stop\n`);
+  t.false(existsSync(join(dataDir, 'dormouse.db')));
+  t.like(await service.run(['--stop'], { DATA_DIR: away }), { code: 0 });
+  t.deepEqual(await runningGames(service), []);
+  t.like(await service.run(['--restore-service', join(away, 'service.tar.gz')]), { code: 0 });
+  await service.start();
 });
 
 test.runIf(isHere('postgres'))(

@@ -36,6 +36,8 @@ export interface Service {
   apiKey: string;
   /** What it logged, line by line as JSON. */
   log: Record<string, unknown>[];
+  /** What it said besides, to whoever sits at its terminal. */
+  said: string[];
   call<Reply = ServerRecord>(method: string, path: string, body?: unknown): Promise<Reply>;
   /** Creates a sandbox server; `version` decides which clients can join. */
   create(name: string, version: string, more?: object): Promise<ServerRecord>;
@@ -50,6 +52,8 @@ export interface Service {
    * listens.
    */
   start(settings?: Record<string, string>, program?: string[]): Promise<void>;
+  /** Runs one of the program's commands, such as `--stop`, on the same data with the same settings. */
+  run(args: string[], settings?: Record<string, string>): Promise<{ code: number | null; said: string }>;
 }
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -92,6 +96,27 @@ export async function startService(
     freePort(EXTRA_PORTS),
   ]);
   const trusted = await trust();
+  const base = {
+    PATH: process.env['PATH'],
+    HOME: process.env['HOME'],
+    ...COMPILE_CACHE,
+    DATA_DIR: dataDir,
+    HTTP_PORT: String(httpPort),
+    // One process less; what it is like beside the service, tests of its own show.
+    PROXY: 'embedded',
+    PROXY_PORT: String(playersPort),
+    PROXY_HOST: '127.0.0.1',
+    SFTP_PORT: String(sftpPort),
+    // Elsewhere than those of other services on this machine.
+    EXTRA_PORTS: `${extra}-${extra + EXTRA_PORTS - 1}`,
+    ENGINE: 'process',
+    ...trusted,
+    // Nothing outside this machine is asked for anything.
+    FABRIC_META_URL: 'http://127.0.0.1:9/',
+    VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
+    MOJANG_API_URL: 'http://127.0.0.1:9/',
+    LOG_LEVEL: 'debug',
+  };
   let child: ChildProcess | undefined;
   let over = false;
 
@@ -101,6 +126,7 @@ export async function startService(
     baseUrl: place?.baseUrl ?? `http://127.0.0.1:${httpPort}`,
     apiKey: await furnish(dataDir),
     log: [],
+    said: [],
     async call<Reply>(method: string, path: string, body?: unknown): Promise<Reply> {
       const response = await fetch(`${service.baseUrl}${path}`, {
         method,
@@ -145,28 +171,7 @@ export async function startService(
       const [command, ...args] = [...(place?.command ?? []), process.execPath, '--import', LEASH, ...started];
       child = spawn(command!, args, {
         cwd: ROOT,
-        env: {
-          PATH: process.env['PATH'],
-          HOME: process.env['HOME'],
-          ...COMPILE_CACHE,
-          DATA_DIR: dataDir,
-          HTTP_PORT: String(httpPort),
-          // One process less; what it is like beside the service, tests of its own show.
-          PROXY: 'embedded',
-          PROXY_PORT: String(playersPort),
-          PROXY_HOST: '127.0.0.1',
-          SFTP_PORT: String(sftpPort),
-          // Elsewhere than those of other services on this machine.
-          EXTRA_PORTS: `${extra}-${extra + EXTRA_PORTS - 1}`,
-          ENGINE: 'process',
-          ...trusted,
-          // Nothing outside this machine is asked for anything.
-          FABRIC_META_URL: 'http://127.0.0.1:9/',
-          VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
-          MOJANG_API_URL: 'http://127.0.0.1:9/',
-          LOG_LEVEL: 'debug',
-          ...settings,
-        },
+        env: { ...base, ...settings },
         // Held open by this process alone: see `leash.ts`.
         stdio: ['pipe', 'pipe', 'pipe'],
       });
@@ -175,7 +180,10 @@ export async function startService(
       const listening = Promise.withResolvers<void>();
       child.on('exit', (code) => listening.reject(new Error(`the service ended with ${code}: ${complaint}`)));
       createInterface({ input: child.stdout! }).on('line', (line) => {
-        if (!line.startsWith('{')) return;
+        if (!line.startsWith('{')) {
+          service.said.push(line);
+          return;
+        }
         const entry = JSON.parse(line) as Record<string, unknown>;
         service.log.push(entry);
         if (process.env['TEST_LOG']) process.stderr.write(`${line}\n`);
@@ -186,6 +194,17 @@ export async function startService(
         const first = JSON.parse(await readFile(join(dataDir, 'first-run.json'), 'utf8')) as { apiKey: string };
         service.apiKey = first.apiKey;
       }
+    },
+    async run(args, settings = {}) {
+      const ran = spawn(process.execPath, ['--import', LEASH, ...program, ...args], {
+        cwd: ROOT,
+        env: { ...base, ...env, ...settings },
+        stdio: ['pipe', 'pipe', 'pipe'],
+      });
+      let said = '';
+      for (const stream of [ran.stdout, ran.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      const [code] = (await once(ran, 'close')) as [number | null];
+      return { code, said };
     },
   };
 

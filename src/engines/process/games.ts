@@ -31,12 +31,11 @@ const MOST_ENDED = 1_000;
 const INTENT_MS = 3_000;
 const INTENT_POLL_MS = 50;
 
-/**
- * Variables in each game's environment: the first identifies its run, the second its server where the run file is
- * damaged.
- */
+/** Variables in each game's environment: what identifies its run, its server where the run file is damaged, and its installation. */
 const TOKEN = 'DORMOUSE_RUN';
 const RUN_FILE = 'DORMOUSE_RUN_FILE';
+export const SERVER = 'DORMOUSE_SERVER';
+export const INSTALLATION = 'DORMOUSE_INSTALLATION';
 
 interface Live {
   run: Run;
@@ -54,6 +53,7 @@ interface Live {
  */
 export class ProcessGames {
   readonly events = new EventEmitter<{ event: [EngineEvent] }>();
+  readonly #installation: string;
   readonly #runs: Runs;
   readonly #files: ProcessLogFiles;
   readonly #clock: Pick<Clock, 'now'>;
@@ -72,7 +72,8 @@ export class ProcessGames {
   #rotate: NodeJS.Timeout | undefined;
   readonly #rotation: LogRotation;
 
-  constructor(runs: Runs, files: ProcessLogFiles, clock: Pick<Clock, 'now'>, log: Logger) {
+  constructor(runs: Runs, files: ProcessLogFiles, clock: Pick<Clock, 'now'>, log: Logger, installation = '') {
+    this.#installation = installation;
     this.#runs = runs;
     this.#files = files;
     this.#clock = clock;
@@ -123,7 +124,12 @@ export class ProcessGames {
     // First what may fail: what is opened for others has to be closed again.
     await using output = await this.#files.openForGame(run.serverId);
     const forwarder = await this.#forward(run, () => started);
-    const marks = { [TOKEN]: run.token, [RUN_FILE]: this.#runs.path(run.serverId), DORMOUSE_SERVER: run.serverId };
+    const marks = {
+      [TOKEN]: run.token,
+      [RUN_FILE]: this.#runs.path(run.serverId),
+      [SERVER]: run.serverId,
+      [INSTALLATION]: this.#installation,
+    };
     const options = { cwd, env: { ...env, ...marks }, input, output };
     const child = await spawnGame(command, options).catch((error: unknown) => {
       forwarder?.close();

@@ -32,6 +32,8 @@ import { type ProcessUsage, processTable } from './table.ts';
 const FORGOTTEN_GRACE_MS = 30_000;
 
 export interface ProcessEngineOptions {
+  /** Tells its games from those of other installations on this machine. Default: nothing does. */
+  installation?: string;
   /** Directory of run files and logs; `../cores` beside it holds jars of Java cores. */
   runDir: string;
   log: Logger;
@@ -83,7 +85,7 @@ class ProcessEngine implements Engine {
   readonly #releases = new Map<string, () => void>();
 
   constructor(options: ProcessEngineOptions) {
-    const { runDir, log, clock = systemClock, confinement = {}, sandboxEntry } = options;
+    const { installation = '', runDir, log, clock = systemClock, confinement = {}, sandboxEntry } = options;
     this.#log = log;
     this.#clock = clock;
     this.#portRange = options.portRange ?? DEFAULT_PORT_RANGE;
@@ -107,7 +109,7 @@ class ProcessEngine implements Engine {
     this.#files = new ProcessLogFiles(runDir);
     this.#input = new ProcessInput(runDir);
     this.#runs.sweep().catch((err: unknown) => log.warn({ err }, 'drafts of an earlier process could not be removed'));
-    this.#games = new ProcessGames(this.#runs, this.#files, clock, log);
+    this.#games = new ProcessGames(this.#runs, this.#files, clock, log, installation);
   }
 
   readonly boot: Engine['boot'] = (spec, signal) =>

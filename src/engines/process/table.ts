@@ -15,6 +15,8 @@ export interface ProcessTable {
   startOf(pid: number): Promise<string | undefined>;
   /** Processes whose environment holds `NAME=value`, as they were started. */
   withEnvironment(entry: string): Promise<number[]>;
+  /** A variable of a process's environment, as it was started; undefined where it has none of the name, or has ended. */
+  variable(pid: number, name: string): Promise<string | undefined>;
   /** Whether a process is stopped by a signal. */
   isStopped(pid: number): boolean;
   usage(pid: number): Promise<ProcessUsage | undefined>;
@@ -46,6 +48,10 @@ function procTable(): ProcessTable {
       });
       return (await Promise.all(found)).flat();
     },
+    async variable(pid, name) {
+      const environ = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+      return valueIn(environ.split('\0'), name);
+    },
     isStopped: (pid) => statFields(pid)?.[0] === 'T',
     async usage(pid) {
       const fields = statFields(pid);
@@ -67,6 +73,10 @@ export function statFields(pid: number): string[] | undefined {
   }
 }
 
+function valueIn(entries: string[], name: string): string | undefined {
+  return entries.find((entry) => entry.startsWith(`${name}=`))?.slice(name.length + 1);
+}
+
 function psTable(): ProcessTable {
   const ps = (args: string[]) => run('ps', args, { maxBuffer: 64 * MIB, env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } });
   const column = async (name: string, pid: number) =>
@@ -85,6 +95,10 @@ function psTable(): ProcessTable {
         const [pid, ...words] = line.trim().split(/\s+/);
         return words.includes(entry) ? [Number(pid)] : [];
       });
+    },
+    async variable(pid, name) {
+      const { stdout } = await ps(['eww', '-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }));
+      return valueIn(stdout.trim().split(/\s+/), name);
     },
     isStopped: () => true,
     async usage(pid) {

@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { StatusError } from '../kernel/status.ts';
+import { LABEL } from './docker/container.ts';
+import { within } from './docker/errors.ts';
+import { dockerOptions } from './docker/host.ts';
+import { INSTALLATION, SERVER } from './process/games.ts';
+import { processTable } from './process/table.ts';
+
+export interface GamesElsewhereOptions {
+  /** See `installationOf`. */
+  installation: string;
+  /** Where the games of this installation are to run from now on. */
+  dataDir: string;
+  dockerHost: string;
+}
+
+const DOCKER_MS = 5_000;
+
+/**
+ * Rejects with FAILED_PRECONDITION GAMES_RUN where games of this installation run on this machine and their folders are not in
+ * `dataDir`: as after that was moved away, or beside a copy. A service in `dataDir` would start the same servers a second time.
+ */
+export async function refuseGamesElsewhere(options: GamesElsewhereOptions): Promise<void> {
+  const found = await Promise.all([processesElsewhere(options), containersElsewhere(options)]);
+  const servers = [...new Set(found.flat())].toSorted();
+  if (servers.length === 0) return;
+  const sentence = `Games of this installation still run, with their files in another folder: ${servers.join(', ')}. Put them to sleep first: DATA_DIR=<that folder> npm run stop`;
+  throw new StatusError('FAILED_PRECONDITION', 'GAMES_RUN', sentence);
+}
+
+async function processesElsewhere({ installation, dataDir }: GamesElsewhereOptions): Promise<string[]> {
+  const pids = await processTable.withEnvironment(`${INSTALLATION}=${installation}`);
+  const servers = await Promise.all(pids.map((pid) => processTable.variable(pid, SERVER)));
+  const isHere = (id: string) => existsSync(join(dataDir, 'run', `${id}.json`));
+  return servers.filter((id) => id !== undefined && !isHere(id)) as string[];
+}
+
+async function containersElsewhere({ installation, dataDir, dockerHost }: GamesElsewhereOptions): Promise<string[]> {
+  const options = dockerOptions(dockerHost);
+  if (options.socketPath !== undefined && !existsSync(options.socketPath)) return [];
+  const docker = new (await import('dockerode')).default(options);
+  const filters = { label: [`${LABEL.installation}=${installation}`] };
+  const running = await within(DOCKER_MS, docker.listContainers({ filters })).catch(() => []);
+  const isHere = (sources: string[]) =>
+    sources.some((source) => source.startsWith(join(dataDir, 'servers/')) && existsSync(source));
+  return running
+    .filter(({ Mounts }) => !isHere(Mounts.map(({ Source }) => Source)))
+    .map(({ Labels }) => Labels[LABEL.server] ?? '');
+}

@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startApp } from './app.ts';
+import type { Config } from './config.ts';
+import { createLog } from './kernel/log.ts';
+import { type ProcessIdentity, isAlive, thisProcess } from './kernel/process-identity.ts';
+import { StatusError } from './kernel/status.ts';
+import { hasGame } from './servers/stop-all.ts';
+import { leaseHolder } from './store/lease.ts';
+import { type Store, openStore } from './store/store.ts';
+import { TABLES } from './tables.ts';
+
+/** Tells a service to put every server to sleep and to end, proxy included. */
+export const STOP_ALL = 'SIGUSR2';
+const LOOK_MS = 200;
+/** A sentence names no more servers than this. */
+const MOST_NAMES = 10;
+
+/**
+ * Puts every server of this installation to sleep, and ends its service and its proxy. Where no service runs, this process is one
+ * for as long as that takes. Returns what was done, as text. Rejects with StatusError where servers are still awake, or where the
+ * service runs on another machine.
+ */
+export async function stopService(config: Config): Promise<string> {
+  const { databaseUrl, dataDir } = config;
+  const file = /^sqlite:(.+)/.exec(databaseUrl)?.[1];
+  if (file !== undefined && !existsSync(file)) return `Nothing runs: there is no installation in ${dataDir} yet.\n`;
+  const running = await withStore(databaseUrl, serviceHere);
+  if (running === undefined) {
+    const log = createLog({ level: config.logLevel });
+    const alone: Config = { ...config, httpPort: 0, sftpPort: 0, standby: 'refuse' };
+    const app = await startApp(alone, log, () => process.exit(1));
+    await app.stopAll();
+  } else {
+    // Without the instant of its start, another process may have its number by now.
+    if (running.startedAt === '' || process.platform === 'win32') throw stopByHand(running);
+    process.stdout.write(
+      `The service (process ${running.pid}) puts its servers to sleep, which takes up to two minutes.\n`,
+    );
+    process.kill(running.pid, STOP_ALL);
+    const here = await thisProcess();
+    while (await isAlive(running, here)) await delay(LOOK_MS);
+  }
+  const awake = await withStore(databaseUrl, serversWithGames);
+  if (awake.length === 0) return 'Every server sleeps. The service and its proxy have ended.\n';
+  const sentence = `Servers still awake: ${awake.slice(0, MOST_NAMES).join(', ')}. The log of the service says why. Run npm run stop once more.`;
+  throw new StatusError('FAILED_PRECONDITION', 'STILL_AWAKE', sentence);
+}
+
+function stopByHand({ pid }: ProcessIdentity): StatusError {
+  const sentence = `The service (process ${pid}) has to end first: press Ctrl-C in its terminal. Then run npm run stop once more.`;
+  return new StatusError('FAILED_PRECONDITION', 'SERVICE_RUNS', sentence);
+}
+
+/** Looks at the database, whoever holds the lease. */
+async function withStore<Result>(databaseUrl: string, look: (store: Store) => Promise<Result>): Promise<Result> {
+  const store = await openStore(databaseUrl, TABLES);
+  try {
+    return await look(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** The process of this machine that is the service; undefined where none runs. */
+async function serviceHere(store: Store) {
+  const holder = await leaseHolder(store);
+  return holder && (await isAlive(holder, await thisProcess())) === true ? holder : undefined;
+}
+
+async function serversWithGames(store: Store): Promise<string[]> {
+  const rows = await store.query<{ name: string; state: string }>('SELECT "name", "state" FROM "servers"', []);
+  return rows.filter(({ state }) => hasGame(state)).map(({ name }) => name);
+}

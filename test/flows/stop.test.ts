@@ -1,0 +1,58 @@
+import test from 'ava';
+import { joinRaw } from '../support/bot.ts';
+import { runningGames } from '../support/running-games.ts';
+import { runningProxies } from '../support/running-proxies.ts';
+import { type Service, startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+/** A service with a server that runs, `lobby`. */
+async function awake(t: Parameters<typeof startService>[0], env: Record<string, string> = {}): Promise<Service> {
+  const service = await startService(t, env);
+  await service.create('lobby', '1.20.4');
+  await service.call('POST', '/v1/servers/lobby:start');
+  await service.reach('lobby', 'running');
+  return service;
+}
+
+/** Every server sleeps, and the reason is on record. Starts the service again. */
+async function hasStopped(service: Service): Promise<string[]> {
+  const games = await runningGames(service);
+  await service.start();
+  const { transitions } = await service.call<{ transitions: { to: string; cause: { note: string } }[] }>(
+    'GET',
+    '/v1/servers/lobby/machine',
+  );
+  const notes = transitions.filter(({ to }) => to === 'stopping').map(({ cause }) => cause.note);
+  return [`${games.length} games`, (await service.call('GET', '/v1/servers/lobby')).state, ...notes];
+}
+
+const STOPPED = ['0 games', 'hibernated', 'the operator stopped the service and its servers'];
+
+test('a service is told to put its servers to sleep: it ends, and the proxy with it, once its player has been sent away', async (t) => {
+  const service = await awake(t, { PROXY: 'child' });
+  const address = { port: service.playersPort, version: '1.20.4', fakeHost: 'lobby.localhost' };
+  const steve = await joinRaw({ ...address, name: 'Steve' });
+  const { code, said } = await service.run(['--stop']);
+  t.is(code, 0, said);
+  t.regex(said, /^The service \(process \d+\) puts its servers to sleep.*\nEvery server sleeps\. .*\n$/);
+  t.is(await service.stop(), 0, 'it has ended by itself');
+  t.truthy(await steve.ended);
+  await until(async () => (await runningProxies(service)).length === 0);
+  t.deepEqual(await hasStopped(service), STOPPED);
+});
+
+test('games whose service was killed are put to sleep all the same, and once more is no error', async (t) => {
+  const service = await awake(t);
+  await service.kill();
+  const { code, said } = await service.run(['--stop']);
+  t.is(code, 0, said);
+  t.true(said.endsWith('Every server sleeps. The service and its proxy have ended.\n'), said);
+  t.deepEqual(await service.run(['--stop']).then(({ code: again }) => again), 0);
+  t.deepEqual(await hasStopped(service), STOPPED);
+});
+
+test('Ctrl-C says which servers run on, and what puts them to sleep', async (t) => {
+  const service = await awake(t);
+  await service.stop('SIGINT');
+  t.is(service.said.at(-1), 'Servers still awake: 1. npm run stop puts them to sleep.');
+});
