@@ -32,9 +32,9 @@ export interface DiskGuardOptions extends LastCallOptions {
 /** From the warning in chat to the stop: to find a place to stand, and no more, since the game goes on writing. */
 const DISK_GRACE_MS = 10_000;
 /** A server so far above its quota is stopped at once, without the rest of its grace. */
-const HURRY = { share: 0.05, bytes: 64 * MIB };
+const HURRY = { share: 0.05, bytes: MIB };
 /** A server so far above its quota that still writes while it stops is killed. */
-const KILL = { share: 0.25, bytes: 512 * MIB };
+const KILL = { share: 0.2, bytes: 8 * MIB };
 const CAUSE: Cause = { kind: 'system', id: 'quota', note: 'its disk quota is exceeded' };
 const ACCOUNT_CAUSE: Cause = { ...CAUSE, note: 'the disk space of its account is used up' };
 const WARNING = "This server's disk is full. It saves and goes to sleep in 10 seconds.";
@@ -47,9 +47,9 @@ interface Excess {
 }
 
 /**
- * A server that is over its quota, or grows while its account takes more than it may, warns its players, saves, and stops, at once if it grows fast; a stop during which it
- * still grows far is cut off. A game that obeys ends within 5 % (at least 64 MB) of its quota and what it writes until it
- * is looked at again and has stopped; one that does not, within 25 % (at least 512 MB) and a look.
+ * A server that is over its quota, or grows while its account takes more than it may, warns its players, saves, and stops, at once if
+ * it grows fast. A stop during which it still grows far is cut off: even a game that goes on writing ends within 25 % of its quota
+ * (at least 8 MB), unless it writes that much between two looks.
  */
 export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
   const { servers, quota, accounts, log, clock, changed } = options;

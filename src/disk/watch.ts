@@ -1,6 +1,5 @@
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '../kernel/clock.ts';
-import { every } from '../kernel/every.ts';
 import { GIB, MIB, MINUTE_MS } from '../kernel/units.ts';
 import type { DiskUsage } from './usage.ts';
 
@@ -22,8 +21,10 @@ export interface DiskWatchOptions {
   usedBytes: () => Promise<number>;
 }
 
-/** How often the file system is asked how much is in use: one system call for all servers. */
+/** How often the file system is asked how much is in use: one system call for all servers. Sooner where one could fill up. */
 export const BEAT_MS = 2_000;
+/** At least between two of these calls. */
+export const QUICK_BEAT_MS = 250;
 /** A server is measured at least this often, as its growth may hide behind what others delete. */
 const LONGEST_MS = MINUTE_MS;
 /** A server without a quota of its own is measured this often: its usage is shown, and counts for its account. */
@@ -43,31 +44,46 @@ interface Look {
 /**
  * Has the servers that are awake measured as often as their quota may be in danger, until closed. A server is measured
  * once the whole file system has taken in half of what the server may still grow, so that one that writes R bytes a second
- * is found to be over its quota before it has written R · (a beat + five walks) beyond it: with 200 MB/s and half a second
- * for a walk, 0.9 GB. Only where others delete as fast as it writes may it take a minute.
+ * is found to be over its quota before it has written R · (a beat + five walks) beyond it. The beat is half of the time in which the
+ * server that has least left would write that, as fast as all together do: a quarter of a second for 60 MB at 6 MB/s once 3 MB are
+ * left. Only where others delete as fast as it writes may it take a minute.
  */
 export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOptions): { close(): void } {
   const looks = new Map<string, Look>();
   const looking = new Set<string>();
   let taken = 0;
   let before = Infinity;
-  let counting = false;
+  let pauseMs = BEAT_MS;
   let closed = false;
-  const cancel = every(clock, BEAT_MS, beat);
+  let cancel = clock.at(clock.now() + pauseMs, beat);
 
   function beat(): void {
-    if (counting) return;
-    counting = true;
-    void round().finally(() => (counting = false));
+    void round().finally(() => {
+      if (!closed) cancel = clock.at(clock.now() + pauseMs, beat);
+    });
   }
 
   async function round(): Promise<void> {
     const servers = watched();
     const ids = new Set(servers.map(({ serverId }) => serverId));
     for (const id of looks.keys()) if (!ids.has(id)) looks.delete(id);
+    const takenBefore = taken;
     if (servers.length > 0) await count();
     if (closed) return;
     for (const server of servers) if (isDue(server)) void look(server.serverId);
+    pauseMs = pauseAfter(taken - takenBefore, servers);
+  }
+
+  /** `grown`: since the last beat. */
+  function pauseAfter(grown: number, servers: Watched[]): number {
+    const left = Math.min(...servers.map(surelyLeft));
+    const halfOfItMs = (left / grown) * pauseMs * 0.5;
+    return grown < LEAST_BYTES / 8 ? BEAT_MS : Math.min(BEAT_MS, Math.max(QUICK_BEAT_MS, halfOfItMs));
+  }
+
+  /** Were all that the file system took in since its last look its own. */
+  function surelyLeft({ serverId, leftBytes }: Watched): number {
+    return leftBytes - taken + (looks.get(serverId)?.taken ?? taken);
   }
 
   /** Adds up what the file system took in. Deletions subtract nothing, as they may be other servers'. */

@@ -389,6 +389,33 @@ test('Q-04: a server that writes fast is found out within a look or two; one tha
   t.is(clock.pending(), 0);
 });
 
+test('Q-04: the less a server may still write, the sooner it is looked at: 60 MB at 6 MB/s are noticed within 2 MB', async (t) => {
+  const clock = fakeClock();
+  let [written, known, beats] = [0, 0, 0];
+  const measure = async () => {
+    known = written;
+    return { bytes: known, realBytes: known, logicalBytes: known, measuredAt: clock.now() };
+  };
+  const usedBytes = async () => (beats++, written);
+  const watched = () => [{ serverId: 'abc', leftBytes: 60e6 - known }];
+  const watch = watchDisks({ clock, usage: { measure }, watched, usedBytes });
+  t.teardown(() => watch.close());
+  for (; written < 90e6; written += 0.6e6) {
+    await clock.advance(100);
+    await turn();
+    if (known > 60e6) break;
+  }
+  t.true(known > 60e6 && known < 62e6, `${known / 1e6} MB when noticed`);
+  beats = 0;
+  // At rest again, the file system is asked as seldom as before.
+  known = 0;
+  for (let second = 0; second < 60; second++) {
+    await clock.advance(1_000);
+    await turn();
+  }
+  t.true(beats <= 32, `${beats} beats in a minute of rest`);
+});
+
 test('nothing is set aside that the machine has no room for; one look holds for what is granted soon after', async (t) => {
   const quota = fakeDisk(1_000);
   let [free, looks] = [100, 0];

@@ -68,7 +68,7 @@ async function node(t: ExecutionContext, options: ApiTestOptions = {}): Promise<
 }
 
 test('Q-01: a running server that outgrows its quota warns, saves and stops; it sleeps until room is made, and then wakes', async (t) => {
-  const it = await node(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 4 }] });
+  const it = await node(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 40 }] });
   const { clock, servers, games } = it;
   await it.create('full');
   const events: TypedEvent[] = [];
@@ -80,7 +80,7 @@ test('Q-01: a running server that outgrows its quota warns, saves and stops; it 
   );
   await it.command('full', 'START');
   await it.running('full');
-  await it.fill('full', 'world', 5 * MIB);
+  await it.fill('full', 'world', 41 * MIB);
   const shown = () => it.ok('GET', '/v1/servers/full');
   await it.until(async () => {
     await clock.advance(1_000);
@@ -97,7 +97,7 @@ test('Q-01: a running server that outgrows its quota warns, saves and stops; it 
     games.commands.filter((line) => !line.includes('say')),
     ['full: save-all flush', 'full: stop'],
   );
-  t.like(await shown(), { diskUsageMb: '6', diskUsageKnown: true, diskQuotaEffectiveMb: '4', quotaExceeded: true });
+  t.like(await shown(), { diskUsageMb: '42', diskUsageKnown: true, diskQuotaEffectiveMb: '40', quotaExceeded: true });
   const machine = await it.ok('GET', '/v1/servers/full/machine');
   const [, stop] = machine['transitions'] as { cause: object }[];
   t.like(stop?.cause, { kind: 'system', id: 'quota' });
@@ -106,7 +106,7 @@ test('Q-01: a running server that outgrows its quota warns, saves and stops; it 
   t.deepEqual([refused.status, refused.json['code'], refused.reason], [400, 9, 'QUOTA_EXCEEDED']);
   t.is(
     refused.json['message'],
-    'The server may take 4 MB of the disk, and takes 6 MB. Delete something, then start it.',
+    'The server may take 40 MB of the disk, and takes 42 MB. Delete something, then start it.',
   );
   t.is(await it.kicked('full'), "This server's disk is full. Ask its owner.");
   t.is(it.engine.boots.length, 1);
@@ -122,8 +122,8 @@ test('Q-01: a running server that outgrows its quota warns, saves and stops; it 
   );
   const actions = (await it.actions('acc_test')).filter((line) => line.startsWith('server.quota'));
   t.deepEqual(actions, [
-    'server.quotaExceeded: system quota; 6 MB of 4 MB',
-    'server.quotaFreed: system quota; 1 MB of 4 MB',
+    'server.quotaExceeded: system quota; 42 MB of 40 MB',
+    'server.quotaFreed: system quota; 1 MB of 40 MB',
   ]);
 });
 
