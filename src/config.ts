@@ -89,6 +89,12 @@ export const settings = {
     'refuse',
     'Another ENGINE than before while servers are awake: accept where none of them can run any more.',
   ),
+  gamesReach: setting(
+    'GAMES_REACH',
+    kind.oneOf('internet', 'everything'),
+    'internet',
+    'ENGINE=docker, swarm: what games may connect to. internet: that, and their database; everything: also private networks and this machine.',
+  ),
   trustTenants: setting(
     'TRUST_TENANTS',
     kind.flag,

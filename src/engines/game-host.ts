@@ -64,7 +64,9 @@ export interface GameHostSettings {
   swarmNodeSocket: string;
   fenceCommand: string;
   swarmLostAfterSeconds: number;
-  /** For a swarm: where games find their databases; `mysqlAdminUrl` null: they have none. */
+  /** For containers: what games may connect to. */
+  gamesReach: 'internet' | 'everything';
+  /** Where games find their databases; `mysqlAdminUrl` null: they have none. */
   mysqlAdminUrl: string | null;
   mysqlAddress: Address;
   /** For processes: whether code that others than operators upload is run too. */
@@ -149,7 +151,9 @@ async function openEngine(options: GameHostOptions, installation: string): Promi
   if (kind === 'docker') {
     const { createDockerEngine } = await import('./docker/docker.ts');
     await renewImage(docker, { image, isOutdated, provide: provideImage, log });
-    const games = createDockerEngine({ docker, installation, logDir, log, provideImage });
+    const { mysqlAdminUrl, mysqlAddress, gamesReach: reach } = settings;
+    const database = mysqlAdminUrl === null ? undefined : mysqlAddress;
+    const games = createDockerEngine({ docker, installation, logDir, log, provideImage, reach, database });
     let isNoted = usedDocker;
     const engine: Engine = {
       ...games,

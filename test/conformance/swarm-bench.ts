@@ -78,7 +78,8 @@ export function swarmBenches(count: number): SwarmBenches {
           secret: installation,
           agentImage: DEFAULT_SANDBOX_IMAGE,
           nodeSocket: swarm.nodeSocket,
-          databasePort: DATABASE_PORT,
+          database: { host: 'database', port: DATABASE_PORT },
+          reach: 'internet',
         });
       if (how.overlay) await (entering ??= enter(swarm));
       const engine = await make();

@@ -60,10 +60,45 @@ test('of a game that has ended nothing has to be kept apart', async (t) => {
 });
 
 test('the rules are for the network that a game’s address is in', (t) => {
-  const isolation = { network: 'n', image: 'i', answers: [25_565], databasePort: 0, dataPathPort: 4_789 };
+  const isolation = {
+    network: 'n',
+    image: 'i',
+    answers: [25_565],
+    databasePort: 0,
+    databaseHost: '',
+    nodes: undefined,
+    dataPathPort: 4_789,
+  };
   const script = rulesFor(isolation, '10.20.21.7', 20);
   t.true(script.includes('"-d 10.20.16.0/20 -j DROP"'));
   t.true(script.includes('[ "$to" = 0010140A ]'), 'as the kernel writes it');
   t.false(script.includes('--dport 3306'));
   t.true(rulesFor({ ...isolation, databasePort: 3_306 }, '10.20.21.7', 20).includes('! --sport 3306 --dport 3306'));
+});
+
+test('on other networks a game answers, asks name servers and its database, and reaches neither nodes nor private networks', (t) => {
+  const isolation = { network: 'n', image: 'i', answers: [25_565], dataPathPort: 4_789 };
+  const open = rulesFor(
+    { ...isolation, databasePort: 3_306, databaseHost: '10.9.9.9', nodes: undefined },
+    '10.0.1.7',
+    24,
+  );
+  t.false(open.includes('169.254.0.0/16'), 'GAMES_REACH=everything');
+  const nodes = ['203.0.113.7'];
+  const script = rulesFor({ ...isolation, databasePort: 3_306, databaseHost: '10.9.9.9', nodes }, '10.0.1.7', 24);
+  const order = [
+    '-o $card -j DROP',
+    '--ctdir REPLY',
+    '--dport 53',
+    '-d 10.9.9.9 -p tcp --dport 3306',
+    '-d 203.0.113.7 -j REJECT',
+    '-d 10.0.0.0/8',
+    '-d 169.254.0.0/16',
+  ];
+  const places = order.map((rule) => script.indexOf(rule));
+  t.deepEqual(
+    places,
+    places.toSorted((a, b) => a - b),
+  );
+  t.true(places.every((place) => place > 0));
 });

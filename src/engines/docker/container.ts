@@ -28,8 +28,11 @@ export function containerName(installation: string, serverId: string): string {
   return `dormouse-${installation}-${checkedServerId(serverId)}`;
 }
 
+/** Ports below 1024 mean "the administrator" to NFS and others: Docker lets any user of a container have them. */
+export const SYSCTLS = { 'net.ipv4.ip_unprivileged_port_start': '1024' };
+
 /** Part of the digest. Change it with `containerOptions`, so that existing containers are replaced. */
-const RULES = 'everything read-only';
+const RULES = 'everything read-only, no low ports';
 
 /** Equal for equal specifications; shows whether a container was made for an older one. */
 export function specDigest(spec: GameSpec, installer: boolean): string {
@@ -87,6 +90,7 @@ export function containerOptions(
       RestartPolicy: { Name: 'no' },
       LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
       NetworkMode: networkId,
+      Sysctls: SYSCTLS,
       PublishAllPorts: false,
       PortBindings: Object.fromEntries(published.map((port) => [portKey(port), [{ HostPort: String(port.hostPort) }]])),
     },

@@ -5,6 +5,7 @@ import { abortable } from '../../kernel/timeout.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { EngineError, type GameSpec } from '../engine.ts';
 import { type ContainerHome, LABEL, containerName, containerOptions, specDigest } from './container.ts';
+import type { Egress } from './egress.ts';
 import { statusOf, unless, within } from './errors.ts';
 import type { GameNetwork } from './network.ts';
 
@@ -33,13 +34,15 @@ interface Parts {
   docker: Docker;
   home: ContainerHome;
   network: GameNetwork;
+  /** Undefined: games may connect to whatever this machine can. */
+  egress: Egress | undefined;
   ensureImage: (image: string) => Promise<void>;
   /** Called with a container that is about to be replaced. */
   beforeDiscard: (serverId: string, id: string) => Promise<void>;
 }
 
 /** Containers of one installation on one Docker Engine. Rejects with what dockerode rejects with, or EngineError. */
-export function dockerContainers({ docker, home, network, ensureImage, beforeDiscard }: Parts): Containers {
+export function dockerContainers({ docker, home, network, egress, ensureImage, beforeDiscard }: Parts): Containers {
   const inspect = (idOrName: string) => unless([404], within(CALL_MS, docker.getContainer(idOrName).inspect()));
   const find = (serverId: string) => inspect(containerName(home.installation, serverId));
 
@@ -63,6 +66,9 @@ export function dockerContainers({ docker, home, network, ensureImage, beforeDis
     await requireOwnUsers();
     await abortable(ensureImage(spec.image), signal);
     const networkId = await network.ensure();
+    const restricted = egress?.restrict(networkId, spec.image);
+    // The sandbox runs nothing of its owner's.
+    await (spec.core === 'sandbox' ? restricted?.catch(() => undefined) : restricted);
     await handOver(spec.dataDir, home.user);
     signal.throwIfAborted();
     const options = containerOptions(spec, installer, home, networkId);

@@ -1,5 +1,6 @@
 import Docker, { type ContainerInspectInfo, type DockerOptions } from 'dockerode';
 import type { Logger } from 'pino';
+import type { Address } from '../../kernel/address.ts';
 import { createKeyedMutex } from '../../kernel/mutex.ts';
 import { abortable } from '../../kernel/timeout.ts';
 import {
@@ -14,6 +15,7 @@ import {
 import { logArchive } from './archive.ts';
 import { LABEL, gameOf, specDigest } from './container.ts';
 import { type Containers, dockerContainers } from './containers.ts';
+import { gameEgress } from './egress.ts';
 import { engineError, translated } from './errors.ts';
 import { type ImageProvider, imageKeeper } from './image.ts';
 import { type ServerLogs, serverLogs } from './logs.ts';
@@ -31,6 +33,10 @@ export interface DockerEngineOptions {
   /** Directory for the last lines of removed containers. */
   logDir: string;
   log: Logger;
+  /** What games may connect to: the internet and their database, or everything that their machine can. Default: everything. */
+  reach?: 'internet' | 'everything';
+  /** Where games find their databases; absent: they have none. */
+  database?: Address | undefined;
   /** The user games run as; by default this process's own, or 1000 where that is root. */
   uid?: number;
   /** Asked for images that are not there, before they are pulled. */
@@ -79,6 +85,8 @@ class DockerEngine implements Engine {
       docker,
       home: { installation, user: `${uid}:${uid}` },
       network: this.#network,
+      egress:
+        options.reach === 'internet' ? gameEgress({ docker, installation, database: options.database }) : undefined,
       ensureImage: imageKeeper(docker, options.provideImage),
       beforeDiscard: (serverId, id) => this.#keepLogs(serverId, id),
     });

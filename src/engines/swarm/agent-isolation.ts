@@ -1,5 +1,5 @@
 import { type ClientRequest, request } from 'node:http';
-import { type Isolation, WAITS, rulesFor } from './agent-rules.ts';
+import { HELPER, type Isolation, PROGRAMS, WAITS, helperFor, missingIn, rulesFor } from './agent-rules.ts';
 
 // The part of the agent (agent.ts) that keeps games apart on the network that they share with the service and the proxies, which
 // Docker itself cannot do on an overlay. It puts rules for packets into the network name space of each game: onto that network a
@@ -23,14 +23,10 @@ export interface Isolator {
 }
 
 const INSTALLATION = 'dormouse.installation';
-const HELPER = 'dormouse.isolates';
 const CALL_MS = 20_000;
 const AGAIN_MS = 500;
 /** A game that has run for longer has had its line, though an agent that began later does not know it. */
 const WAITS_MS = 300_000;
-/** Where a node may have iptables, its libraries and a shell. Not every node has all of them. */
-const PROGRAMS = ['/usr', '/bin', '/sbin', '/lib', '/lib64', '/etc/alternatives'];
-const MISSING = /bind source path does not exist: (\S+)/;
 
 interface Container {
   State: { Running: boolean; StartedAt: string };
@@ -43,7 +39,7 @@ export function isolator(options: IsolationOptions): Isolator {
   const ours = `${INSTALLATION}=${installation}`;
   /** Containers whose rules are there, or are being made. */
   const done = new Map<string, Promise<void>>();
-  let programs = PROGRAMS;
+  let programs: readonly string[] = PROGRAMS;
 
   async function call(method: string, path: string, body?: unknown): Promise<string> {
     const { status, text } = await answerOf(asked(method, path, body));
@@ -99,11 +95,12 @@ export function isolator(options: IsolationOptions): Isolator {
   async function create(id: string, script: string): Promise<string> {
     for (;;) {
       try {
-        const made = await call('POST', '/containers/create', helperFor({ id, script, image, installation, programs }));
+        const helper = helperFor({ network: `container:${id}`, script, image, installation, programs });
+        const made = await call('POST', '/containers/create', helper);
         return (JSON.parse(made) as { Id: string }).Id;
       } catch (error) {
-        const missing = MISSING.exec(String(error))?.[1];
-        if (missing === undefined || !programs.includes(missing)) throw error;
+        const missing = missingIn(error, programs);
+        if (missing === undefined) throw error;
         programs = programs.filter((path) => path !== missing);
       }
     }
@@ -206,39 +203,4 @@ function messageIn(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-interface Helper {
-  id: string;
-  script: string;
-  image: string;
-  installation: string;
-  programs: readonly string[];
-}
-
-function helperFor({ id, script, image, installation, programs }: Helper): object {
-  return {
-    Image: image,
-    User: '0:0',
-    Entrypoint: ['/bin/sh', '-c', script],
-    Cmd: [],
-    Env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin'],
-    Labels: { [HELPER]: installation },
-    // What it prints then comes as it is.
-    Tty: true,
-    Healthcheck: { Test: ['NONE'] },
-    HostConfig: {
-      NetworkMode: `container:${id}`,
-      CapDrop: ['ALL'],
-      CapAdd: ['NET_ADMIN'],
-      SecurityOpt: ['no-new-privileges', 'label=disable'],
-      ReadonlyRootfs: true,
-      // Where iptables of older kinds keeps its lock.
-      Tmpfs: { '/run': 'rw,nosuid,nodev,noexec,size=1m' },
-      Mounts: programs.map((path) => ({ Type: 'bind', Source: path, Target: path, ReadOnly: true })),
-      Memory: 2 ** 26,
-      PidsLimit: 64,
-      LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '1' } },
-    },
-  };
 }

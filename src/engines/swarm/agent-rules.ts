@@ -1,7 +1,32 @@
-// The rules of agent-isolation.ts, as a script of a node's shell.
+// The rules of agent-isolation.ts, as a script of a node's shell, and what runs it.
 
 /** The label of games that wait for a line before they begin, which the agent gives them once they are kept apart. */
 export const WAITS = 'dormouse.waits';
+
+/** The label of containers that put rules in their place, and what the node's programs need. */
+export const HELPER = 'dormouse.isolates';
+/** Where a node may have iptables, its libraries and a shell. Not every node has all of them. */
+export const PROGRAMS: readonly string[] = ['/usr', '/bin', '/sbin', '/lib', '/lib64', '/etc/alternatives'];
+const MISSING = /bind source path does not exist: (\S+)/;
+
+/** Networks that are not the internet (RFC 6890), and multicast. */
+export const INTERNAL: readonly string[] = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+];
+
+/** Packets of connections that others have opened to a game, and what belongs to one. */
+export const ANSWERS: readonly string[] = ['-m conntrack --ctdir REPLY', '-m conntrack --ctstate RELATED'];
+export const NAME_SERVERS: readonly string[] = ['-p udp --dport 53', '-p tcp --dport 53'];
 
 /** What is to be kept apart, as agents.ts hands it over to the agent. */
 export interface Isolation {
@@ -13,6 +38,10 @@ export interface Isolation {
   answers: readonly number[];
   /** The port (TCP) of the database server that games may call there; 0: none. */
   databasePort: number;
+  /** Where that is off the overlay, at an address; '': nowhere. */
+  databaseHost: string;
+  /** Addresses of nodes that are none of the `INTERNAL`; undefined: games may connect to whatever their node can. */
+  nodes: readonly string[] | undefined;
   /** The port (UDP) by which nodes send one another packets of overlays. */
   dataPathPort: number;
 }
@@ -20,7 +49,7 @@ export interface Isolation {
 /** Puts the rules of a game that has this address there, in place of all others, and fails unless they are there then. */
 export function rulesFor(isolation: Isolation, address: string, prefix: number): string {
   const subnet = subnetOf(address, prefix);
-  const { answers, databasePort, dataPathPort } = isolation;
+  const { answers, databasePort, dataPathPort, nodes } = isolation;
   const rules = [
     '-o lo -j ACCEPT',
     ...answers.map((port) => `-o $card -p tcp --sport ${port} ! --syn -j ACCEPT`),
@@ -30,6 +59,7 @@ export function rulesFor(isolation: Isolation, address: string, prefix: number):
     `-d ${subnet.text} -j DROP`,
     // A node takes whatever comes to that port for a packet of the overlay, wherever it comes from.
     `-p udp --dport ${dataPathPort} -j DROP`,
+    ...(nodes === undefined ? [] : towardsInternet(isolation, nodes)),
   ];
   return `set -eu
 card= v6=
@@ -53,6 +83,16 @@ if [ -n "$v6" ]; then keep ip6tables "-o $card -j DROP"; fi
 `;
 }
 
+/** On other networks than the games' own. */
+function towardsInternet({ databaseHost, databasePort }: Isolation, nodes: readonly string[]): string[] {
+  return [
+    ...ANSWERS.map((rule) => `${rule} -j ACCEPT`),
+    ...NAME_SERVERS.map((rule) => `${rule} -j ACCEPT`),
+    ...(databaseHost === '' ? [] : [`-d ${databaseHost} -p tcp --dport ${databasePort} -j ACCEPT`]),
+    ...[...nodes, ...INTERNAL].map((network) => `-d ${network} -j REJECT`),
+  ];
+}
+
 /** A network as iptables has it, and as the kernel's table of routes does: the bytes from the last to the first. */
 function subnetOf(address: string, prefix: number): { text: string; hex: string } {
   const bits = address.split('.').reduce((sum, byte) => sum * 256 + Number(byte), 0);
@@ -61,4 +101,48 @@ function subnetOf(address: string, prefix: number): { text: string; hex: string 
   const bytes = [24, 16, 8, 0].map((shift) => Math.floor(first / 2 ** shift) % 256);
   const hex = bytes.toReversed().map((byte) => byte.toString(16).toUpperCase().padStart(2, '0'));
   return { text: `${bytes.join('.')}/${prefix}`, hex: hex.join('') };
+}
+
+/** The one of these folders that a node lacks, as Docker says when it is to be mounted. */
+export function missingIn(error: unknown, programs: readonly string[]): string | undefined {
+  const missing = MISSING.exec(String(error))?.[1];
+  return missing !== undefined && programs.includes(missing) ? missing : undefined;
+}
+
+export interface Helper {
+  /** Whose network it changes the rules of: `container:<id>`, or `host` for the node's own. */
+  network: string;
+  script: string;
+  image: string;
+  installation: string;
+  programs: readonly string[];
+}
+
+/** A container that runs a script of the node's own shell, and has no right but that to the rules of a network. */
+export function helperFor({ network, script, image, installation, programs }: Helper): object {
+  return {
+    Image: image,
+    User: '0:0',
+    Entrypoint: ['/bin/sh', '-c', script],
+    Cmd: [],
+    Env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin'],
+    Labels: { [HELPER]: installation },
+    // What it prints then comes as it is.
+    Tty: true,
+    Healthcheck: { Test: ['NONE'] },
+    HostConfig: {
+      NetworkMode: network,
+      CapDrop: ['ALL'],
+      // iptables of older kinds opens a raw socket.
+      CapAdd: ['NET_ADMIN', 'NET_RAW'],
+      SecurityOpt: ['no-new-privileges', 'label=disable'],
+      ReadonlyRootfs: true,
+      // Where iptables of older kinds keeps its lock.
+      Tmpfs: { '/run': 'rw,nosuid,nodev,noexec,size=1m' },
+      Mounts: programs.map((path) => ({ Type: 'bind', Source: path, Target: path, ReadOnly: true })),
+      Memory: 2 ** 26,
+      PidsLimit: 64,
+      LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '1' } },
+    },
+  };
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:https';
+import { BlockList, isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import Docker from 'dockerode';
 import { type Address, endpointKey } from '../../kernel/address.ts';
@@ -9,7 +10,7 @@ import { MIB, MINUTE_MS } from '../../kernel/units.ts';
 import { GAME_PORT, MANAGEMENT_PORT, RCON_PORT } from '../docker/container.ts';
 import { statusOf, unless, within } from '../docker/errors.ts';
 import { EngineError } from '../engine.ts';
-import type { Isolation } from './agent-rules.ts';
+import { INTERNAL, type Isolation } from './agent-rules.ts';
 import type { Manager } from './manager.ts';
 import type { SwarmNetworks } from './networks.ts';
 import { AGENT_NONE, agentLabel, hostPort } from './service-spec.ts';
@@ -45,6 +46,13 @@ export interface Agents {
   answering(): Promise<string[]>;
 }
 
+const internal = new BlockList();
+for (const network of INTERNAL) {
+  const [address = '', bits] = network.split('/');
+  internal.addSubnet(address, Number(bits));
+}
+const isInternal = (address: string): boolean => internal.check(address);
+
 /** A node has tried to keep a game apart, and could not. */
 export class NotIsolatedError extends Error {}
 
@@ -59,8 +67,9 @@ export interface AgentsOptions {
   image: () => Promise<string>;
   /** The Docker socket of each node; Swarm's placeholders for nodes may stand in it. */
   nodeSocket: string;
-  /** The port (TCP) at which games find their databases; 0: there are none. */
-  databasePort: number;
+  /** As for DockerEngineOptions. */
+  database?: Address | undefined;
+  reach?: 'internet' | 'everything';
 }
 
 /** Agents that are kept by Swarm itself, as a global service; program and secret reach them as its config and secret. */
@@ -98,7 +107,15 @@ export function swarmAgents(options: AgentsOptions): Agents {
     };
     const dataPathPort = swarm?.Cluster?.DataPathPort || DATA_PATH_PORT;
     const answers = [GAME_PORT, RCON_PORT, MANAGEMENT_PORT];
-    return { network, image, answers, databasePort: options.databasePort, dataPathPort };
+    const { host = '', port: databasePort = 0 } = options.database ?? {};
+    const databaseHost = isIPv4(host) ? host : '';
+    const nodes = options.reach === 'internet' ? await publicNodes() : undefined;
+    return { network, image, answers, databasePort, databaseHost, nodes, dataPathPort };
+  }
+
+  async function publicNodes(): Promise<string[]> {
+    const addresses = (await manager.nodes()).map(({ Status }) => Status.Addr);
+    return addresses.filter((address) => isIPv4(address) && !isInternal(address)).toSorted();
   }
 
   async function on(nodeId: string): Promise<Docker> {

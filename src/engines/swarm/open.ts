@@ -28,6 +28,7 @@ export interface OpenSwarm {
     swarmNodeSocket: string;
     fenceCommand: string;
     swarmLostAfterSeconds: number;
+    gamesReach: 'internet' | 'everything';
     /** Null: games have no databases. */
     mysqlAdminUrl: string | null;
     mysqlAddress: Address;
@@ -56,7 +57,8 @@ export async function openSwarm({ store, secret, settings, ...parts }: OpenSwarm
       nodeSocket: settings.swarmNodeSocket,
       agentImage: settings.sandboxImage,
       serversDir,
-      databasePort: settings.mysqlAdminUrl === null ? 0 : settings.mysqlAddress.port,
+      database: settings.mysqlAdminUrl === null ? undefined : settings.mysqlAddress,
+      reach: settings.gamesReach,
       secret: secret.derive('swarm agents', ''),
       notes: notesIn(store),
       fenceNode: settings.fenceCommand === '' ? undefined : fenceBy(settings.fenceCommand),

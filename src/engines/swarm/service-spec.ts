@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { MIB } from '../../kernel/units.ts';
-import { GAME_PORT, LABEL, containerName, specDigest, temporary } from '../docker/container.ts';
+import { GAME_PORT, LABEL, SYSCTLS, containerName, specDigest, temporary } from '../docker/container.ts';
 import type { GameSpec } from '../engine.ts';
 import { WAITS } from './agent-rules.ts';
 
@@ -94,6 +94,7 @@ export function serviceOptions(spec: GameSpec, installer: boolean, home: SwarmHo
         ReadOnly: true,
         CapabilityDrop: ['ALL'],
         HealthCheck: { Test: ['NONE'] },
+        Sysctls: SYSCTLS,
         StopGracePeriod: 120 * SECOND_NS,
         Mounts: [{ Type: 'bind', Source: spec.dataDir, Target: '/data' }, ...memoryMounts(spec, installer, home.user)],
       },

@@ -52,8 +52,6 @@ export interface SwarmEngineOptions
   serversDir?: string;
   /** The Docker socket of each node; Swarm's placeholders for nodes may stand in it. */
   nodeSocket: string;
-  /** The port (TCP) at which games find their databases; 0: there are none. */
-  databasePort: number;
 }
 
 /**

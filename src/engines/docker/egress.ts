@@ -1,0 +1,134 @@
+import { lookup } from 'node:dns/promises';
+import type Docker from 'dockerode';
+import type { Address } from '../../kernel/address.ts';
+import { EngineError } from '../engine.ts';
+import { ANSWERS, INTERNAL, NAME_SERVERS, PROGRAMS, helperFor, missingIn } from '../swarm/agent-rules.ts';
+import { within } from './errors.ts';
+
+/** What games may connect to. */
+export interface Egress {
+  /**
+   * Resolves once games on this bridge reach the internet, name servers and their database, and neither private networks nor this
+   * machine. `image`: one that is there. Rejects with EngineError where that cannot be had.
+   */
+  restrict(networkId: string, image: string): Promise<void>;
+}
+
+export interface EgressOptions {
+  docker: Docker;
+  installation: string;
+  /** Where games find their databases; undefined: they have none. */
+  database: Address | undefined;
+}
+
+const CALL_MS = 30_000;
+/** Whoever changes this machine's rules may remove ours: a boot has them put back, if they are older. */
+const FRESH_MS = 60_000;
+
+/**
+ * Rules of this machine's firewall for packets that come from the games' bridge. They are there before a game is, and cost its start
+ * nothing. Rules in a game's own network, as agent-isolation.ts makes them, would come after its first packets.
+ */
+export function gameEgress(options: EgressOptions): Egress {
+  const done = new Map<string, { at: number; work: Promise<void> }>();
+  let programs = PROGRAMS;
+
+  async function apply(networkId: string, image: string): Promise<void> {
+    const { installation, database } = options;
+    const databases = database === undefined ? [] : await addressesOf(database.host);
+    const said = await run(rulesOf(networkId, installation, databases, database?.port ?? 0), image);
+    if (said === undefined) return;
+    throw new EngineError('unknown', `Games could not be kept from the networks of this machine: ${said}.`, {
+      suggestion:
+        'Ask the operator to look at this machine: it needs iptables, which Docker uses as well. GAMES_REACH=everything does without.',
+    });
+  }
+
+  /** Runs a script with rights to this machine's firewall. Resolves with what it said where it failed. */
+  async function run(script: string, image: string): Promise<string | undefined> {
+    const helper = await create(script, image);
+    try {
+      await within(CALL_MS, helper.start());
+      const { StatusCode: code } = (await within(CALL_MS, helper.wait())) as { StatusCode: number };
+      if (code === 0) return undefined;
+      const said = await within(CALL_MS, helper.logs({ stdout: true, stderr: true }));
+      return said.toString().trim().replaceAll(/\s+/g, ' ') || `iptables ended with code ${code}`;
+    } finally {
+      helper.remove({ force: true, v: true }).catch(() => undefined);
+    }
+  }
+
+  async function create(script: string, image: string): Promise<Docker.Container> {
+    const { docker, installation } = options;
+    for (;;) {
+      try {
+        const helper = helperFor({ network: 'host', script, image, installation, programs });
+        return await within(CALL_MS, docker.createContainer(helper));
+      } catch (error) {
+        const missing = missingIn(error, programs);
+        if (missing === undefined) throw error;
+        programs = programs.filter((path) => path !== missing);
+      }
+    }
+  }
+
+  function begin(networkId: string, image: string): Promise<void> {
+    const work = apply(networkId, image);
+    done.set(networkId, { at: performance.now(), work });
+    work.catch(() => done.delete(networkId));
+    return work;
+  }
+
+  return {
+    restrict(networkId, image) {
+      const last = done.get(networkId);
+      if (last === undefined) return begin(networkId, image);
+      // A game does not wait for rules that were there a while ago.
+      if (performance.now() - last.at > FRESH_MS) begin(networkId, image).catch(() => undefined);
+      return last.work;
+    },
+  };
+}
+
+/** Undefined names are nobody's: there is nothing to let games to. */
+async function addressesOf(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true, family: 4 }).catch(() => []);
+  return found.map(({ address }) => address);
+}
+
+/** A chain of our own, in front of Docker's rules for what is passed on and of all rules for what is meant for this machine. */
+function rulesOf(networkId: string, installation: string, databases: readonly string[], port: number): string {
+  const card = `br-${networkId.slice(0, 12)}`;
+  const chain = `DORMOUSE-${installation}`;
+  const rules = [
+    ...ANSWERS.map((rule) => `${rule} -j RETURN`),
+    // Docker may have turned it to a container's address by then.
+    ...databases.map((host) => `-p tcp -m conntrack --ctorigdst ${host} --ctorigdstport ${port} -j RETURN`),
+    ...NAME_SERVERS.map((rule) => `${rule} -j RETURN`),
+    '-m addrtype --dst-type LOCAL -j REJECT',
+    ...INTERNAL.map((network) => `-d ${network} -j REJECT`),
+  ];
+  return `set -eu
+if [ "$(cat /proc/sys/net/bridge/bridge-nf-call-iptables 2>&1)" != 1 ]; then
+  echo 'packets between games do not pass iptables (net.bridge.bridge-nf-call-iptables)'; exit 1
+fi
+{
+  echo '*filter'
+  echo ':${chain} - [0:0]'
+  for rule in ${rules.map((rule) => `"${rule}"`).join(' ')}; do echo "-A ${chain} $rule"; done
+  echo COMMIT
+} | iptables-restore -w 5 --noflush
+forward=FORWARD
+if iptables -w 5 -S DOCKER-USER >/dev/null 2>&1; then forward=DOCKER-USER; fi
+for from in INPUT $forward; do
+  iptables -w 5 -C $from -i ${card} -j ${chain} 2>/dev/null || iptables -w 5 -I $from -i ${card} -j ${chain}
+  # Of a bridge that was there before.
+  iptables -w 5 -S $from | while read -r add rule; do
+    case $rule in
+      *"-i ${card} "*) ;;
+      *"-j ${chain}") iptables -w 5 -D $rule ;;
+    esac
+  done
+done
+`;
+}
