@@ -92,87 +92,103 @@ async function listens(t: ExecutionContext, port = 0): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-holds('a game reaches nothing on the overlay, and the outside as before', async (t, bench) => {
-  const { engine, spec, swarm } = bench;
-  const heard: string[] = [];
-  t.teardown(engine.watch((event) => heard.push(event.type === 'down' ? event.game.serverId : event.type)));
-  // Alpha and beta share a node; gamma is on another, and has something at the port of the databases.
-  const started = performance.now();
-  await engine.boot(spec('alpha', { echo: RCON_PORT }), never);
-  t.log(`a boot took ${Math.round(performance.now() - started)} ms`);
-  const alpha = await containerOf(bench, 'alpha');
-  const others = engine.nodes!.list().filter(({ id }) => id !== alpha.nodeId);
-  for (const { id } of others) await engine.nodes!.setStarts(id, false);
-  const resume = async () => {
-    for (const { id } of others) await engine.nodes!.setStarts(id, true);
-  };
-  t.teardown(resume);
-  await engine.boot(spec('beta', { echo: RCON_PORT }), never);
-  await resume();
-  await mkdir(spec('gamma').dataDir);
-  await engine.boot(spec('gamma', { echo: DATABASE_PORT }), never);
-  const beta = await containerOf(bench, 'beta');
-  const gamma = await containerOf(bench, 'gamma');
-  t.is(beta.nodeId, alpha.nodeId);
-  t.not(gamma.nodeId, alpha.nodeId);
+holds(
+  'a game reaches nothing on the overlay, nor its node and private networks, but the internet',
+  async (t, bench) => {
+    const { engine, spec, swarm } = bench;
+    const heard: string[] = [];
+    t.teardown(engine.watch((event) => heard.push(event.type === 'down' ? event.game.serverId : event.type)));
+    // Alpha and beta share a node; gamma is on another, and has something at the port of the databases.
+    const started = performance.now();
+    await engine.boot(spec('alpha', { echo: RCON_PORT }), never);
+    t.log(`a boot took ${Math.round(performance.now() - started)} ms`);
+    const alpha = await containerOf(bench, 'alpha');
+    const others = engine.nodes!.list().filter(({ id }) => id !== alpha.nodeId);
+    for (const { id } of others) await engine.nodes!.setStarts(id, false);
+    const resume = async () => {
+      for (const { id } of others) await engine.nodes!.setStarts(id, true);
+    };
+    t.teardown(resume);
+    await engine.boot(spec('beta', { echo: RCON_PORT }), never);
+    await resume();
+    await mkdir(spec('gamma').dataDir);
+    await engine.boot(spec('gamma', { echo: DATABASE_PORT }), never);
+    const beta = await containerOf(bench, 'beta');
+    const gamma = await containerOf(bench, 'gamma');
+    t.is(beta.nodeId, alpha.nodeId);
+    t.not(gamma.nodeId, alpha.nodeId);
 
-  const hosts = await Promise.all(['beta', 'gamma'].map(async (id) => (await engine.inspect(id))!.game!.host));
-  const [onBeta, onGamma] = [
-    { host: hosts[0]!, port: GAME_PORT },
-    { host: hosts[1]!, port: GAME_PORT },
-  ];
-  const consoleOfBeta = { host: hosts[0]!, port: RCON_PORT };
-  const databaseOfGamma = { host: hosts[1]!, port: DATABASE_PORT };
-  const [port] = [await listens(t), await listens(t, DATABASE_PORT)];
-  const subnet = onBeta.host.replace(/\d+$/, '');
-  const service = (await engine.proxyAddresses()).find((address) => address.startsWith(subnet))!;
-  const targets = [onBeta, onGamma, consoleOfBeta, { host: service, port }];
+    const hosts = await Promise.all(['beta', 'gamma'].map(async (id) => (await engine.inspect(id))!.game!.host));
+    const [onBeta, onGamma] = [
+      { host: hosts[0]!, port: GAME_PORT },
+      { host: hosts[1]!, port: GAME_PORT },
+    ];
+    const consoleOfBeta = { host: hosts[0]!, port: RCON_PORT };
+    const databaseOfGamma = { host: hosts[1]!, port: DATABASE_PORT };
+    const [port] = [await listens(t), await listens(t, DATABASE_PORT)];
+    const subnet = onBeta.host.replace(/\d+$/, '');
+    const service = (await engine.proxyAddresses()).find((address) => address.startsWith(subnet))!;
+    const targets = [onBeta, onGamma, consoleOfBeta, { host: service, port }];
 
-  // Whoever is no game reaches all of them, in the way of a proxy.
-  const place = await swarm.place(alpha.node, [bench.network!], []);
-  for (const target of targets) await until(async () => (await reaches(place.command, target)) === 'connected');
-  for (const target of targets) t.true(await connects(target), `the service reaches ${target.host}:${target.port}`);
+    // Whoever is no game reaches all of them, in the way of a proxy.
+    const place = await swarm.place(alpha.node, [bench.network!], []);
+    for (const target of targets) await until(async () => (await reaches(place.command, target)) === 'connected');
+    for (const target of targets) t.true(await connects(target), `the service reaches ${target.host}:${target.port}`);
 
-  const inside = await inGame(bench, 'alpha');
-  t.is(await reaches(await inGame(bench, 'gamma'), { host: '127.0.0.1', port: DATABASE_PORT }), 'connected');
-  const answers = await Promise.all([...targets, databaseOfGamma].map((target) => reaches(inside, target)));
-  t.deepEqual(new Set(answers), new Set(['silence']));
-  // They share a second network with their node, which leads outside.
-  const { stdout: cards } = await run('nsenter', [...(await inGame(bench, 'beta')).slice(1), 'ip', '-o', '-4', 'addr']);
-  const besides = [...cards.matchAll(/inet ([\d.]+)/g)].map(([, address]) => address!);
-  const byNode = besides.filter((address) => address !== onBeta.host && address !== '127.0.0.1');
-  t.true(byNode.length > 0);
-  for (const host of byNode) t.is(await reaches(inside, { host, port: GAME_PORT }), 'silence', host);
-  const gateway = alpha.node.address.replace(/\d+$/, '1');
-  const multicast = { host: '224.0.2.60', port: 4_445 };
-  const overlayPackets = { host: gamma.node.address, port: 4_789 };
-  for (const target of [onBeta, onGamma, { host: service, port }, overlayPackets])
-    t.is(await reaches(inside, target, 'udp'), 'EPERM', `no datagrams to ${target.host}:${target.port}`);
-  t.is(await reaches(place.command, onGamma, 'udp'), 'sent');
+    const inside = await inGame(bench, 'alpha');
+    t.is(await reaches(await inGame(bench, 'gamma'), { host: '127.0.0.1', port: DATABASE_PORT }), 'connected');
+    const answers = await Promise.all([...targets, databaseOfGamma].map((target) => reaches(inside, target)));
+    t.deepEqual(new Set(answers), new Set(['silence']));
+    // They share a second network with their node, which leads outside.
+    const { stdout: cards } = await run('nsenter', [
+      ...(await inGame(bench, 'beta')).slice(1),
+      'ip',
+      '-o',
+      '-4',
+      'addr',
+    ]);
+    const besides = [...cards.matchAll(/inet ([\d.]+)/g)].map(([, address]) => address!);
+    const byNode = besides.filter((address) => address !== onBeta.host && address !== '127.0.0.1');
+    t.true(byNode.length > 0);
+    for (const host of byNode) t.is(await reaches(inside, { host, port: GAME_PORT }), 'ECONNREFUSED', host);
+    const gateway = alpha.node.address.replace(/\d+$/, '1');
+    // An address of the internet (RFC 5737), at which this machine stands in for it.
+    const internet = '203.0.113.9';
+    await run('ip', ['addr', 'add', `${internet}/32`, 'dev', 'lo']).catch(() => undefined);
+    t.teardown(() => run('ip', ['addr', 'del', `${internet}/32`, 'dev', 'lo']));
+    const onNode = (...args: string[]) => run('nsenter', [`--net=/proc/${alpha.node.networkPid}/ns/net`, ...args]);
+    await onNode('ip', 'route', 'replace', internet, 'via', gateway);
+    const multicast = { host: '224.0.2.60', port: 4_445 };
+    const overlayPackets = { host: gamma.node.address, port: 4_789 };
+    for (const target of [onBeta, onGamma, { host: service, port }, overlayPackets])
+      t.is(await reaches(inside, target, 'udp'), 'EPERM', `no datagrams to ${target.host}:${target.port}`);
+    t.is(await reaches(place.command, onGamma, 'udp'), 'sent');
 
-  t.is(await reaches(inside, { host: '127.0.0.1', port: RCON_PORT }), 'connected', 'itself');
-  t.is(await reaches(inside, { host: gateway, port }), 'connected', 'the outside');
-  t.is(await reaches(inside, { host: gateway, port }, 'udp'), 'sent');
-  t.is(await reaches(inside, multicast, 'udp'), 'sent', 'to the outside');
-  t.is(await reaches(inside, { host: service, port: DATABASE_PORT }), 'connected', 'the databases');
+    t.is(await reaches(inside, { host: '127.0.0.1', port: RCON_PORT }), 'connected', 'itself');
+    t.is(await reaches(inside, { host: internet, port }), 'connected');
+    t.is(await reaches(inside, { host: internet, port }, 'udp'), 'sent');
+    for (const host of [gateway, alpha.node.address]) t.is(await reaches(inside, { host, port }), 'ECONNREFUSED', host);
+    t.is(await reaches(inside, multicast, 'udp'), 'EPERM');
+    t.is(await reaches(inside, { host: service, port: DATABASE_PORT }), 'connected', 'the databases');
 
-  // A node's agent that begins anew looks after the games that are there.
-  const rules = (...args: string[]) => run(inside[0]!, [...inside.slice(1), 'iptables', '-w', ...args]);
-  await rules('-F', 'OUTPUT');
-  t.is(await reaches(inside, onBeta), 'connected');
-  const filters = { label: [`dormouse.agent=${bench.installation}`] };
-  const [agent] = await alpha.node.docker.listContainers({ filters });
-  heard.length = 0;
-  await alpha.node.docker.getContainer(agent!.Id).kill();
-  await until(async () => (await reaches(inside, onBeta)) === 'silence');
-  await until(async () => heard.includes('resync'));
-  await engine.halt('alpha', 1_000);
-  await until(async () => heard.includes('alpha'));
-  for (const each of [alpha, gamma]) {
-    const left = await each.node.docker.listContainers({ all: true, filters: { label: ['dormouse.isolates'] } });
-    t.deepEqual(left, []);
-  }
-});
+    // A node's agent that begins anew looks after the games that are there.
+    const rules = (...args: string[]) => run(inside[0]!, [...inside.slice(1), 'iptables', '-w', ...args]);
+    await rules('-F', 'OUTPUT');
+    t.is(await reaches(inside, onBeta), 'connected');
+    const filters = { label: [`dormouse.agent=${bench.installation}`] };
+    const [agent] = await alpha.node.docker.listContainers({ filters });
+    heard.length = 0;
+    await alpha.node.docker.getContainer(agent!.Id).kill();
+    await until(async () => (await reaches(inside, onBeta)) === 'silence');
+    await until(async () => heard.includes('resync'));
+    await engine.halt('alpha', 1_000);
+    await until(async () => heard.includes('alpha'));
+    for (const each of [alpha, gamma]) {
+      const left = await each.node.docker.listContainers({ all: true, filters: { label: ['dormouse.isolates'] } });
+      t.deepEqual(left, []);
+    }
+  },
+);
 
 holds('where a node cannot keep a game apart it does not run, and the node is named', async (t, bench) => {
   const { engine, spec, swarm, installation } = bench;
