@@ -60,15 +60,10 @@ export function isPublicAddress(address: string): boolean {
   return parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL_IPV6);
 }
 
-const PRIVATE = new Set(['loopback', 'private', 'uniqueLocal', 'linkLocal']);
-
-/**
- * Whether an address is this machine's own or one of a network that the internet does not reach (RFC 1918, RFC 4193, link-local).
- * Not the opposite of `isPublicAddress`: a carrier's NAT is neither.
- */
-export function isPrivateAddress(address: string): boolean {
+/** Whether an address is this machine's own, which nobody else reaches. */
+export function isLoopback(address: string): boolean {
   const plain = canonical(address);
-  return plain !== '' && PRIVATE.has(ipaddr.parse(plain).range());
+  return plain !== '' && ipaddr.parse(plain).range() === 'loopback';
 }
 
 function withoutZone(address: string): string {

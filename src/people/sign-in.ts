@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { isPrivateAddress } from '../kernel/ip.ts';
+import { isLoopback } from '../kernel/ip.ts';
 import { csrfField, hidden, problemNote, textField } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import { type Problem, invalid, problemOf, withProblem } from '../web/problem.ts';
@@ -143,9 +143,9 @@ function signInPage(
   return withProblem({ title: 'Sign in', main }, problem);
 }
 
-/** Where the file lies is for who may be its owner: the folders of a machine are nothing for strangers. */
+/** Where the file lies is for whoever is on that machine: its folders are nothing for others. */
 function firstRunNote(file: string, { visitor }: PageRequest): Html {
-  if (!isPrivateAddress(visitor.address))
+  if (!isLoopback(visitor.address))
     return html`<p class="note">
       Nobody has signed in here yet. Whoever set this up finds the first password in <code>${basename(file)}</code> in
       the data folder.

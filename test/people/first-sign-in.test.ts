@@ -4,7 +4,7 @@ import test from 'ava';
 import type { FirstRun } from '../../src/people/first-run.ts';
 import { startService } from '../support/service.ts';
 
-test('until somebody has signed in, the page says where the first password lies, the path to who is near, and never the password', async (t) => {
+test('until somebody has signed in, the page says where the first password lies, the path to who is on this machine, and never the password', async (t) => {
   const service = await startService(t, { TRUSTED_PROXIES: '127.0.0.1' });
   const file = join(service.dataDir, 'first-run.json');
   const { email, password, baseUrl: origin } = JSON.parse(await readFile(file, 'utf8')) as FirstRun;
@@ -13,7 +13,8 @@ test('until somebody has signed in, the page says where the first password lies,
   t.true(text.includes(`<code>${file}</code>`), text);
   t.false(text.includes(password));
   for (const [address, isNear] of [
-    ['192.168.1.7', true],
+    ['127.0.0.1', true],
+    ['192.168.1.7', false],
     ['203.0.113.7', false],
     ['10.0.0.1, 203.0.113.7', false],
   ] as const) {
