@@ -6,6 +6,9 @@ import { openConnections } from './mysql-connections.ts';
 const QUERY_MS = 30_000;
 /** A game server's plugins share these; a leak in one must not starve the others' servers. */
 const CONNECTIONS_PER_USER = 30;
+/** A statement may take so long, by MariaDB: a game that waits for more has hung long since. MySQL has no such limit of a user. */
+const STATEMENT_SECONDS = 600;
+const BAD_SYNTAX = 1_064;
 /** The session is already gone: https://mariadb.com/kb/en/e1094/ */
 const NO_SUCH_THREAD = 1_094;
 /** There is no such user. */
@@ -58,6 +61,9 @@ export function createMysqlDatabases(adminUrl: string, { hosts, tls }: MysqlOpti
         await run(`CREATE DATABASE IF NOT EXISTS ${database} CHARACTER SET utf8mb4`);
         await run(`CREATE USER IF NOT EXISTS ${withSecret}`);
         await run(`ALTER USER ${withSecret} WITH MAX_USER_CONNECTIONS ${CONNECTIONS_PER_USER}`);
+        await run(`ALTER USER ${users.join(', ')} WITH MAX_STATEMENT_TIME ${STATEMENT_SECONDS}`).catch(
+          unless(BAD_SYNTAX),
+        );
         await run(`GRANT ALL PRIVILEGES ON ${pattern}.* TO ${users.join(', ')}`);
         const others = (await knownHosts(run, name)).filter((host) => !wanted.has(host));
         await dropUsers(run, name, others);

@@ -317,6 +317,9 @@ test.runIf(isHere('mariadb'))('MariaDB: users sign in from where games are, and 
     'and this service’s own',
   );
   for (const address of ['127.0.0.1', '127.0.0.3']) await (await signInFrom(address, port, name, FIRST)).end();
+  const limits = 'SELECT DISTINCT max_user_connections, max_statement_time FROM mysql.user WHERE User = ?';
+  const [bounds] = await admin.query<RowDataPacket[]>(limits, [name]);
+  t.deepEqual(bounds.map(Object.values), [[30, '600.000000']], 'and no statement of theirs takes for ever');
   const refusal = await t.throwsAsync(signInFrom('127.0.0.2', port, name, FIRST));
   t.is((refusal as QueryError).code, 'ER_ACCESS_DENIED_ERROR');
   const narrower = createMysqlDatabases(adminUrl, LOCAL);

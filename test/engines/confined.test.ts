@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
+import { openBubblewrap } from '../../src/engines/process/bubblewrap.ts';
 import { openConfinement } from '../../src/engines/process/confined.ts';
 import { handOver } from '../../src/jail/hand-over.ts';
+import { isHere } from '../support/needs.ts';
 
 const run = promisify(execFile);
 const log = pino({ level: 'silent' });
@@ -94,4 +96,15 @@ test('a folder is handed over with all in it, but for what may be somebody elseâ
   await writeFile(join(root, 'later'), 'x');
   await handOver(root, { uid: 70_001, gid: 70_001 });
   t.deepEqual(await uids('later'), [0]);
+});
+
+test.runIf(isHere('bubblewrap'))('a confined program has no capability, nor a way to one', async (t) => {
+  const user = isRoot ? { uid: 70_000, gid: 70_000 } : undefined;
+  const bubblewrap = await openBubblewrap(user);
+  const script = 'grep -c "^Cap.*:.*[1-9a-f]" /proc/self/status; unshare --user true 2>/dev/null && echo again';
+  const view = { home: '/usr', readable: [], writable: [] };
+  const { file, args } = await bubblewrap.wrap({ file: '/bin/sh', args: ['-c', `${script}; true`] }, view);
+  const { stdout } = await run(file, args);
+  // Whom root becomes may make a namespace of users, where the machine lets them: bubblewrap can forbid that only within one.
+  t.is(stdout, isRoot && stdout.includes('again') ? '0\nagain\n' : '0\n');
 });

@@ -50,7 +50,9 @@ const ETC = [
   'timezone',
 ];
 /** Capabilities to enter another user's folder and to become that user, which drops them. */
-const CAPABILITIES = ['CAP_SETUID', 'CAP_SETGID', 'CAP_DAC_READ_SEARCH'];
+const CAPABILITIES = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP', 'CAP_DAC_READ_SEARCH'];
+/** Within its own namespace of users a program makes no further one, in which it would be root: since bubblewrap 0.8. */
+const NO_ROOT = ['--unshare-user', '--disable-userns'];
 const TMP_BYTES = 256 * MIB;
 const NAMESPACES = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'];
 /** Each program has a /proc, /dev and /tmp of its own. */
@@ -75,10 +77,11 @@ export async function openBubblewrap(user: FileOwner | undefined): Promise<Bubbl
     ? ['--cap-drop', 'ALL', ...CAPABILITIES.flatMap((capability) => ['--cap-add', capability])]
     : [];
   const become = user ? asUser(user) : [];
-  const bubblewrap: Bubblewrap = {
+  const within = (users: readonly string[]): Bubblewrap => ({
     wrap: async ({ file, args }, view) => ({
       file: 'bwrap',
       args: [
+        ...users,
         ...NAMESPACES,
         ...system,
         ...PRIVATE_MOUNTS,
@@ -90,12 +93,16 @@ export async function openBubblewrap(user: FileOwner | undefined): Promise<Bubbl
         ...args,
       ],
     }),
-  };
-  const probe = await bubblewrap.wrap(
-    { file: '/usr/bin/env', args: ['true'] },
-    { home: '/usr', readable: [], writable: [] },
-  );
-  await promisify(execFile)(probe.file, probe.args, { timeout: PROBE_MS });
+  });
+  // Root cannot become another user in a namespace that has none.
+  if (user) return working(within([]));
+  return working(within(NO_ROOT)).catch(() => working(within([])));
+}
+
+async function working(bubblewrap: Bubblewrap): Promise<Bubblewrap> {
+  const view = { home: '/usr', readable: [], writable: [] };
+  const { file, args } = await bubblewrap.wrap({ file: '/usr/bin/env', args: ['true'] }, view);
+  await promisify(execFile)(file, args, { timeout: PROBE_MS });
   return bubblewrap;
 }
 
@@ -116,7 +123,8 @@ function shown(how: string, path: string): string[] {
 }
 
 function asUser({ uid, gid }: FileOwner): string[] {
-  return ['setpriv', '--reuid', String(uid), '--regid', String(gid), '--clear-groups', '--'];
+  const none = ['--inh-caps', '-all', '--bounding-set', '-all'];
+  return ['setpriv', '--reuid', String(uid), '--regid', String(gid), '--clear-groups', ...none, '--'];
 }
 
 async function systemArgs(): Promise<string[]> {
