@@ -5291,6 +5291,11 @@ export interface components {
              */
             withoutConsole: boolean;
             /**
+             * @description Players are who their Minecraft accounts say (`online-mode`). Without it anybody may come in under any name.
+             * @default false
+             */
+            accountsChecked: boolean;
+            /**
              * @description Only who is on the whitelist, and operators, may come in.
              * @default false
              */

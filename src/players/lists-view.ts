@@ -30,6 +30,9 @@ export const PlayerLists = z
     withoutConsole: reply.flag.describe(
       'The running game takes no commands: who is online is told by the proxy, and a change of a list has effect in the game when it starts next; the proxy keeps to bans of addresses at once.',
     ),
+    accountsChecked: reply.flag.describe(
+      'Players are who their Minecraft accounts say (`online-mode`). Without it anybody may come in under any name.',
+    ),
     whitelistEnforced: reply.flag.describe('Only who is on the whitelist, and operators, may come in.'),
     whitelist: z.array(WhitelistEntry).default([]),
     ops: z.array(OpEntry).default([]),

@@ -37,6 +37,8 @@ export interface PlayersNow {
   online: string[];
   /** The game takes no commands: who is online is known of the proxy, changes wait for the next start. */
   withoutConsole: boolean;
+  /** Players are who their Minecraft accounts say (`online-mode`). */
+  accountsChecked: boolean;
   whitelistEnforced: boolean;
   lists: Readonly<Record<PlayerList, readonly unknown[]>>;
 }
@@ -116,7 +118,9 @@ export class Players {
       this.#listOf(now, 'bannedIps'),
     ]);
     const lists = { whitelist, ops, banned, bannedIps };
-    return { running, online, withoutConsole, whitelistEnforced: properties.get(WHITELIST) === 'true', lists };
+    const accountsChecked = isOnlineMode(properties);
+    const whitelistEnforced = properties.get(WHITELIST) === 'true';
+    return { running, online, withoutConsole, accountsChecked, whitelistEnforced, lists };
   }
 
   async change(serverId: string, wanted: WantedChange, record: InWrite): Promise<void> {
@@ -195,7 +199,7 @@ export class Players {
   async #namesOf(now: ServerNow): Promise<Names> {
     const properties = await this.#propertiesOf(now);
     const remembered = await this.#remembered(now);
-    return { onlineMode: properties.get('online-mode') !== 'false', remembered, at: this.#clock.now() };
+    return { onlineMode: isOnlineMode(properties), remembered, at: this.#clock.now() };
   }
 
   /** Whom a name on a list means: the entry itself tells, also where the account is no more or has another name by now. */
@@ -318,4 +322,8 @@ function gameRefused({ row }: ServerNow, said: string): StatusError {
     .slice(0, SAID_UNITS);
   const sentence = `The game did not do it${words === '' ? '' : `, and says: "${words}"`}. It can be done while the server sleeps.`;
   return new StatusError('FAILED_PRECONDITION', 'GAME_REFUSED', sentence, { metadata: { server: row.id } });
+}
+
+function isOnlineMode(properties: ReadonlyMap<string, string>): boolean {
+  return properties.get('online-mode') !== 'false';
 }

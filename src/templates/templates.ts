@@ -19,7 +19,8 @@ const BUILT_IN: readonly Template[] = [
     ...PLAIN,
     id: 'sandbox',
     name: 'Sandbox',
-    description: 'The built-in flat world: nothing to download, up in a second. For a first try.',
+    description:
+      'The built-in flat world: nothing to download, up in a second. For a first try: it does not check Minecraft accounts.',
     serverType: SANDBOX,
     version: '',
     ramMb: 512,

@@ -12,6 +12,7 @@ interface Lists {
   running: boolean;
   whitelistEnforced: boolean;
   withoutConsole: boolean;
+  accountsChecked: boolean;
   whitelist: object[];
   ops: object[];
   banned: { created: string }[];
@@ -58,6 +59,7 @@ const bothWays = test.macro({
       running: way === 'awake',
       whitelistEnforced: true,
       withoutConsole: false,
+      accountsChecked: false,
       whitelist: [player('Steve')],
       ops: [{ ...player('Steve'), level: 4, bypassesPlayerLimit: false }],
       banned: [

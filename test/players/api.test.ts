@@ -88,6 +88,7 @@ test('P-01 a server that has never run has no lists, and gets them in the form t
     online: [],
     running: false,
     withoutConsole: false,
+    accountsChecked: true,
     whitelistEnforced: false,
     whitelist: [],
     ops: [],

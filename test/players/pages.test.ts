@@ -49,6 +49,13 @@ test('each list is changed by a form without a script, and read again from the g
   t.deepEqual(await it.json('banned-ips.json'), []);
 });
 
+test('where the game does not check accounts, the page says so, and what to switch on', async (t) => {
+  const it = await players(t);
+  t.false((await it.page()).includes('does not check Minecraft accounts'));
+  await it.ok('POST', '/v1/servers/castle:setProperties', { properties: { 'online-mode': 'false' } });
+  t.true((await it.page()).includes('This server does not check Minecraft accounts: anybody may come in'));
+});
+
 test('a ban with an end says when; one that has ended is not shown', async (t) => {
   const it = await players(t);
   const ban = { uuid: '', created: '2026-01-01 10:00:00 +0000', source: 'Alex', reason: 'Loud' };

@@ -19,6 +19,11 @@ const DONE = {
   bans: 'The bans are as you said.',
 };
 
+const UNCHECKED = html`<p class="note">
+  This server does not check Minecraft accounts: anybody may come in under any name, also under one on these lists.
+  Switch on <code>online-mode</code> in its settings, unless a proxy in front checks them.
+</p>`;
+
 async function playersPage(request: ServerRequest): Promise<Page> {
   const { call, server, role } = request;
   const mayChange = isAtLeast(role, 'member');
@@ -30,8 +35,9 @@ async function playersPage(request: ServerRequest): Promise<Page> {
   if (typeof lists === 'string') {
     return { title: 'Players', main: html`<p class="note bad" role="alert">${lists}</p>` };
   }
-  const main = html`${mayChange && kickCard(request, lists)} ${playingCard(request, lists, mayChange)}
-  ${whitelistCard(request, lists, mayChange)} ${operatorsCard(request, lists, mayChange)}
-  ${bansCard(request, lists, mayChange)} ${addressBansCard(request, lists, mayChange)}`;
+  const main = html`${!lists.accountsChecked && UNCHECKED} ${mayChange && kickCard(request, lists)}
+  ${playingCard(request, lists, mayChange)} ${whitelistCard(request, lists, mayChange)}
+  ${operatorsCard(request, lists, mayChange)} ${bansCard(request, lists, mayChange)}
+  ${addressBansCard(request, lists, mayChange)}`;
   return { title: 'Players', main };
 }

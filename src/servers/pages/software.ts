@@ -1,6 +1,9 @@
 /** What servers are made of: its name, and what it is in a few words for who has not met it. */
 const SOFTWARE: Readonly<Record<string, readonly [name: string, about: string]>> = {
-  sandbox: ['Sandbox', 'The built-in flat world for trying out: no download, up in a second.'],
+  sandbox: [
+    'Sandbox',
+    'The built-in flat world for trying out: no download, up in a second. It does not check Minecraft accounts.',
+  ],
   vanilla: ['Vanilla', 'Mojang’s own server, nothing added.'],
   paper: ['Paper', 'Runs better than Vanilla and takes plugins. The usual choice.'],
   purpur: ['Purpur', 'Paper with many more things to set.'],
