@@ -138,6 +138,8 @@ test.runIf(isHere('dockerd'))(
       /Permission denied/,
       'nor does it look like an administrator by its port',
     );
+    const helpers = { all: true, filters: { label: ['dormouse.isolates'] } };
+    await until(async () => (await own.docker.listContainers(helpers)).length === 0);
     for (const id of ['open', 'two']) await (id === 'open' ? everything : internet).erase(id);
   },
 );

@@ -2,8 +2,9 @@ import { lookup } from 'node:dns/promises';
 import type Docker from 'dockerode';
 import type { Address } from '../../kernel/address.ts';
 import { EngineError } from '../engine.ts';
-import { ANSWERS, INTERNAL, NAME_SERVERS, PROGRAMS, helperFor, missingIn } from '../swarm/agent-rules.ts';
-import { within } from './errors.ts';
+import { ANSWERS, HELPER, INTERNAL, NAME_SERVERS, PROGRAMS, helperFor, missingIn } from '../swarm/agent-rules.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
+import { statusOf, unless, within } from './errors.ts';
 
 /** What games may connect to. */
 export interface Egress {
@@ -23,7 +24,7 @@ export interface EgressOptions {
 
 const CALL_MS = 30_000;
 /** Whoever changes this machine's rules may remove ours: a boot has them put back, if they are older. */
-const FRESH_MS = 60_000;
+const FRESH_MS = 10 * MINUTE_MS;
 
 /**
  * Rules of this machine's firewall for packets that come from the games' bridge. They are there before a game is, and cost its start
@@ -32,16 +33,30 @@ const FRESH_MS = 60_000;
 export function gameEgress(options: EgressOptions): Egress {
   const done = new Map<string, { at: number; work: Promise<void> }>();
   let programs = PROGRAMS;
+  let leftovers: Promise<void> | undefined;
 
   async function apply(networkId: string, image: string): Promise<void> {
     const { installation, database } = options;
     const databases = database === undefined ? [] : await addressesOf(database.host);
-    const said = await run(rulesOf(networkId, installation, databases, database?.port ?? 0), image);
+    const rules = rulesOf(networkId, installation, databases, database?.port ?? 0);
+    // Docker's own refusals too, such as of folders that Docker Desktop does not share.
+    const said = await run(rules, image).catch((error: unknown) => {
+      if (statusOf(error) === undefined) throw error;
+      return (error as Error).message.trim();
+    });
     if (said === undefined) return;
     throw new EngineError('unknown', `Games could not be kept from the networks of this machine: ${said}.`, {
       suggestion:
         'Ask the operator to look at this machine: it needs iptables, which Docker uses as well. GAMES_REACH=everything does without.',
     });
+  }
+
+  /** What a service that was killed has left. */
+  async function removeLeftovers(): Promise<void> {
+    const { docker, installation } = options;
+    const filters = { label: [`${HELPER}=${installation}`] };
+    for (const { Id } of await within(CALL_MS, docker.listContainers({ all: true, filters })))
+      await unless([404, 409], docker.getContainer(Id).remove({ force: true, v: true }));
   }
 
   /** Runs a script with rights to this machine's firewall. Resolves with what it said where it failed. */
@@ -73,7 +88,8 @@ export function gameEgress(options: EgressOptions): Egress {
   }
 
   function begin(networkId: string, image: string): Promise<void> {
-    const work = apply(networkId, image);
+    leftovers ??= removeLeftovers().catch(() => undefined);
+    const work = leftovers.then(() => apply(networkId, image));
     done.set(networkId, { at: performance.now(), work });
     work.catch(() => done.delete(networkId));
     return work;
