@@ -7,6 +7,7 @@ import { type ProcessIdentity, isAlive, thisProcess } from './kernel/process-ide
 import { StatusError } from './kernel/status.ts';
 import { hasGame } from './servers/stop-all.ts';
 import { leaseHolder } from './store/lease.ts';
+import { sqliteFile } from './store/service-backup.ts';
 import { type Store, openStore } from './store/store.ts';
 import { TABLES } from './tables.ts';
 
@@ -23,7 +24,7 @@ const MOST_NAMES = 10;
  */
 export async function stopService(config: Config): Promise<string> {
   const { databaseUrl, dataDir } = config;
-  const file = /^sqlite:(.+)/.exec(databaseUrl)?.[1];
+  const file = sqliteFile(databaseUrl);
   if (file !== undefined && !existsSync(file)) return `Nothing runs: there is no installation in ${dataDir} yet.\n`;
   const running = await withStore(databaseUrl, serviceHere);
   if (running === undefined) {
@@ -52,7 +53,7 @@ function stopByHand({ pid }: ProcessIdentity): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'SERVICE_RUNS', sentence);
 }
 
-/** Looks at the database, whoever holds the lease. */
+/** Reads the database without taking the lease. */
 async function withStore<Result>(databaseUrl: string, look: (store: Store) => Promise<Result>): Promise<Result> {
   const store = await openStore(databaseUrl, TABLES);
   try {

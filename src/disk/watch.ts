@@ -24,7 +24,7 @@ export interface DiskWatchOptions {
 /** How often the file system is asked how much is in use: one system call for all servers. Sooner where one could fill up. */
 export const BEAT_MS = 2_000;
 /** At least between two of these calls. */
-export const QUICK_BEAT_MS = 250;
+const QUICK_BEAT_MS = 250;
 /** A server is measured at least this often, as its growth may hide behind what others delete. */
 const LONGEST_MS = MINUTE_MS;
 /** A server without a quota of its own is measured this often: its usage is shown, and counts for its account. */

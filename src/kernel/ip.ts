@@ -60,7 +60,7 @@ export function isPublicAddress(address: string): boolean {
   return parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL_IPV6);
 }
 
-/** Whether an address is this machine's own, which nobody else reaches. */
+/** Whether an address is a loopback address (127.0.0.0/8, ::1), in any spelling. */
 export function isLoopback(address: string): boolean {
   const plain = canonical(address);
   return plain !== '' && ipaddr.parse(plain).range() === 'loopback';

@@ -143,7 +143,7 @@ function signInPage(
   return withProblem({ title: 'Sign in', main }, problem);
 }
 
-/** Where the file lies is for whoever is on that machine: its folders are nothing for others. */
+/** Shows the path of the file to a browser on the same machine, and to others its name alone. */
 function firstRunNote(file: string, { visitor }: PageRequest): Html {
   if (!isLoopback(visitor.address))
     return html`<p class="note">

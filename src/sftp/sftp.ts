@@ -177,7 +177,7 @@ class SftpServer implements Sftp {
 
     const leaveSigningIn = this.#signingIn.enter({
       address: from,
-      // Whoever is asked for a password needs a while. Before that, only a flood or a first look at the fingerprint takes long.
+      // A person needs time to type a password. Before that, only a flood and a first look at the fingerprint take long.
       state: () => (connection.signingIn ? 'waiting' : 'idle'),
       leave: () => socket.destroy(),
     });

@@ -114,7 +114,7 @@ export async function acquireLease(store: Store, options: LeaseOptions): Promise
   }
 }
 
-/** Who holds the lease, or held it when they died; undefined where it was given back. */
+/** The process that holds the lease, alive or dead; undefined if the lease was released. */
 export function leaseHolder(store: Store): Promise<ProcessIdentity | undefined> {
   return getLease(store, NAME);
 }

@@ -85,8 +85,8 @@ export async function backupService(
 /**
  * Puts what `backupService` has written in its place, the database last: ended in between, it can be done again. It goes into
  * either kind of database, whichever it was of. Only where there is no installation yet. Resolves with when it was made, and where
- * its settings are now. Rejects with a StatusError that says what to do, and then no database was made. `refuse` may reject too:
- * it is told the secret of the installation before anything is in its place.
+ * its settings are now. Rejects with a StatusError that says what to do, and then no database was made. `refuse` receives the
+ * secret of the installation before the restore changes anything, and rejects to prevent it.
  */
 export async function restoreService(
   { dataDir, databaseUrl, envFile }: ServiceFiles,
@@ -228,8 +228,8 @@ async function move(from: string, to: string): Promise<boolean> {
 
 const isThere = async (path: string) => (await stat(path).catch(() => undefined)) !== undefined;
 
-/** Undefined: it is no file. */
-function sqliteFile(databaseUrl: string): string | undefined {
+/** The file of a SQLite database; undefined for PostgreSQL. */
+export function sqliteFile(databaseUrl: string): string | undefined {
   return databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
 }
 

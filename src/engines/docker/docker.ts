@@ -33,7 +33,7 @@ export interface DockerEngineOptions {
   /** Directory for the last lines of removed containers. */
   logDir: string;
   log: Logger;
-  /** What games may connect to: the internet and their database, or everything that their machine can. Default: everything. */
+  /** `internet`: games connect to the internet and their database alone. Default: `everything` that their machine reaches. */
   reach?: 'internet' | 'everything';
   /** Where games find their databases; absent: they have none. */
   database?: Address | undefined;

@@ -6,7 +6,7 @@ import { ANSWERS, HELPER, INTERNAL, NAME_SERVERS, PROGRAMS, helperFor, missingIn
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { statusOf, unless, within } from './errors.ts';
 
-/** What games may connect to. */
+/** Restricts the connections that games open. */
 export interface Egress {
   /**
    * Resolves once games on this bridge reach the internet, name servers and their database, and neither private networks nor this
@@ -23,7 +23,7 @@ export interface EgressOptions {
 }
 
 const CALL_MS = 30_000;
-/** Whoever changes this machine's rules may remove ours: a boot has them put back, if they are older. */
+/** Other programs may remove our rules. A boot renews rules that are older than this. */
 const FRESH_MS = 10 * MINUTE_MS;
 
 /**
@@ -51,7 +51,7 @@ export function gameEgress(options: EgressOptions): Egress {
     });
   }
 
-  /** What a service that was killed has left. */
+  /** Removes the helpers of a service that was killed. */
   async function removeLeftovers(): Promise<void> {
     const { docker, installation } = options;
     const filters = { label: [`${HELPER}=${installation}`] };
@@ -106,7 +106,7 @@ export function gameEgress(options: EgressOptions): Egress {
   };
 }
 
-/** Undefined names are nobody's: there is nothing to let games to. */
+/** The IPv4 addresses of a host; none if its name does not resolve. */
 async function addressesOf(host: string): Promise<string[]> {
   const found = await lookup(host, { all: true, family: 4 }).catch(() => []);
   return found.map(({ address }) => address);

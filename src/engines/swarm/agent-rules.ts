@@ -127,7 +127,7 @@ export function helperFor({ network, script, image, installation, programs }: He
     Cmd: [],
     Env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin'],
     Labels: { [HELPER]: installation },
-    // What it prints then comes as it is.
+    // With a terminal, Docker returns the output as plain text, without frames.
     Tty: true,
     Healthcheck: { Test: ['NONE'] },
     HostConfig: {

@@ -66,7 +66,7 @@ test('a process that has the same number is not the one that was noted', async (
   t.is(child.signalCode, null);
 });
 
-const ofRoot = process.getuid?.() === 0 ? test : test.skip;
+const ofRoot = test.runIf(process.getuid?.() === 0);
 
 ofRoot('a process of another user is left alone', async (t) => {
   const { dataDir, write } = await folder(t);
