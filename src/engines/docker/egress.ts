@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type Docker from 'dockerode';
 import type { Address } from '../../kernel/address.ts';
 import { EngineError } from '../engine.ts';
-import { ANSWERS, HELPER, INTERNAL, NAME_SERVERS, PROGRAMS, helperFor, missingIn } from '../swarm/agent-rules.ts';
+import { ANSWERS, HELPER, INTERNAL, NAME_SERVERS, helperMaker } from '../swarm/agent-rules.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { statusOf, unless, within } from './errors.ts';
 
@@ -32,11 +32,12 @@ const FRESH_MS = 10 * MINUTE_MS;
  */
 export function gameEgress(options: EgressOptions): Egress {
   const done = new Map<string, { at: number; work: Promise<void> }>();
-  let programs = PROGRAMS;
+  const { docker, installation } = options;
+  const create = helperMaker((helper) => within(CALL_MS, docker.createContainer(helper)));
   let leftovers: Promise<void> | undefined;
 
   async function apply(networkId: string, image: string): Promise<void> {
-    const { installation, database } = options;
+    const { database } = options;
     const databases = database === undefined ? [] : await addressesOf(database.host);
     const rules = rulesOf(networkId, installation, databases, database?.port ?? 0);
     // Docker's own refusals too, such as of folders that Docker Desktop does not share.
@@ -53,7 +54,6 @@ export function gameEgress(options: EgressOptions): Egress {
 
   /** Removes the helpers of a service that was killed. */
   async function removeLeftovers(): Promise<void> {
-    const { docker, installation } = options;
     const filters = { label: [`${HELPER}=${installation}`] };
     for (const { Id } of await within(CALL_MS, docker.listContainers({ all: true, filters })))
       await unless([404, 409], docker.getContainer(Id).remove({ force: true, v: true }));
@@ -61,7 +61,7 @@ export function gameEgress(options: EgressOptions): Egress {
 
   /** Runs a script with rights to this machine's firewall. Resolves with what it said where it failed. */
   async function run(script: string, image: string): Promise<string | undefined> {
-    const helper = await create(script, image);
+    const helper = await create({ network: 'host', script, image, installation });
     try {
       await within(CALL_MS, helper.start());
       const { StatusCode: code } = (await within(CALL_MS, helper.wait())) as { StatusCode: number };
@@ -70,20 +70,6 @@ export function gameEgress(options: EgressOptions): Egress {
       return said.toString().trim().replaceAll(/\s+/g, ' ') || `iptables ended with code ${code}`;
     } finally {
       helper.remove({ force: true, v: true }).catch(() => undefined);
-    }
-  }
-
-  async function create(script: string, image: string): Promise<Docker.Container> {
-    const { docker, installation } = options;
-    for (;;) {
-      try {
-        const helper = helperFor({ network: 'host', script, image, installation, programs });
-        return await within(CALL_MS, docker.createContainer(helper));
-      } catch (error) {
-        const missing = missingIn(error, programs);
-        if (missing === undefined) throw error;
-        programs = programs.filter((path) => path !== missing);
-      }
     }
   }
 

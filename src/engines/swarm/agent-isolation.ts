@@ -1,5 +1,5 @@
 import { type ClientRequest, request } from 'node:http';
-import { HELPER, type Isolation, PROGRAMS, WAITS, helperFor, missingIn, rulesFor } from './agent-rules.ts';
+import { HELPER, type Isolation, WAITS, helperMaker, rulesFor } from './agent-rules.ts';
 
 // The part of the agent (agent.ts) that keeps games apart on the network that they share with the service and the proxies, which
 // Docker itself cannot do on an overlay. It puts rules for packets into the network name space of each game: onto that network a
@@ -39,7 +39,9 @@ export function isolator(options: IsolationOptions): Isolator {
   const ours = `${INSTALLATION}=${installation}`;
   /** Containers whose rules are there, or are being made. */
   const done = new Map<string, Promise<void>>();
-  let programs: readonly string[] = PROGRAMS;
+  const create = helperMaker(
+    async (helper) => (JSON.parse(await call('POST', '/containers/create', helper)) as { Id: string }).Id,
+  );
 
   async function call(method: string, path: string, body?: unknown): Promise<string> {
     const { status, text } = await answerOf(asked(method, path, body));
@@ -77,7 +79,7 @@ export function isolator(options: IsolationOptions): Isolator {
 
   /** Runs a script of the node's shell, which may change rules, within a container's network. */
   async function within(id: string, script: string): Promise<void> {
-    const helper = await create(id, script);
+    const helper = await create({ network: `container:${id}`, script, image, installation });
     try {
       await call('POST', `/containers/${helper}/start`);
       const { StatusCode: code } = JSON.parse(await call('POST', `/containers/${helper}/wait`)) as {
@@ -89,20 +91,6 @@ export function isolator(options: IsolationOptions): Isolator {
     } finally {
       // Nobody waits for that; the next agent looks for what is left.
       call('DELETE', `/containers/${helper}?force=1&v=1`).catch(() => undefined);
-    }
-  }
-
-  async function create(id: string, script: string): Promise<string> {
-    for (;;) {
-      try {
-        const helper = helperFor({ network: `container:${id}`, script, image, installation, programs });
-        const made = await call('POST', '/containers/create', helper);
-        return (JSON.parse(made) as { Id: string }).Id;
-      } catch (error) {
-        const missing = missingIn(error, programs);
-        if (missing === undefined) throw error;
-        programs = programs.filter((path) => path !== missing);
-      }
     }
   }
 

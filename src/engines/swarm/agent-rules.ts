@@ -6,7 +6,7 @@ export const WAITS = 'dormouse.waits';
 /** The label of containers that put rules in their place, and what the node's programs need. */
 export const HELPER = 'dormouse.isolates';
 /** Where a node may have iptables, its libraries and a shell. Not every node has all of them. */
-export const PROGRAMS: readonly string[] = ['/usr', '/bin', '/sbin', '/lib', '/lib64', '/etc/alternatives'];
+const PROGRAMS: readonly string[] = ['/usr', '/bin', '/sbin', '/lib', '/lib64', '/etc/alternatives'];
 const MISSING = /bind source path does not exist: (\S+)/;
 
 /** Networks that are not the internet (RFC 6890), and multicast. */
@@ -103,10 +103,20 @@ function subnetOf(address: string, prefix: number): { text: string; hex: string 
   return { text: `${bytes.join('.')}/${prefix}`, hex: hex.join('') };
 }
 
-/** The one of these folders that a node lacks, as Docker says when it is to be mounted. */
-export function missingIn(error: unknown, programs: readonly string[]): string | undefined {
-  const missing = MISSING.exec(String(error))?.[1];
-  return missing !== undefined && programs.includes(missing) ? missing : undefined;
+/** Has helpers made by `make`. It leaves out the folders of `PROGRAMS` that the node lacks, as Docker says when it mounts them. */
+export function helperMaker<Made>(make: (helper: object) => Promise<Made>): (wanted: Helper) => Promise<Made> {
+  let programs = PROGRAMS;
+  return async (wanted) => {
+    for (;;) {
+      try {
+        return await make(helperFor(wanted, programs));
+      } catch (error) {
+        const missing = MISSING.exec(String(error))?.[1];
+        if (missing === undefined || !programs.includes(missing)) throw error;
+        programs = programs.filter((path) => path !== missing);
+      }
+    }
+  };
 }
 
 export interface Helper {
@@ -115,11 +125,10 @@ export interface Helper {
   script: string;
   image: string;
   installation: string;
-  programs: readonly string[];
 }
 
 /** A container that runs a script of the node's own shell, and has no right but that to the rules of a network. */
-export function helperFor({ network, script, image, installation, programs }: Helper): object {
+function helperFor({ network, script, image, installation }: Helper, programs: readonly string[]): object {
   return {
     Image: image,
     User: '0:0',
