@@ -24,7 +24,7 @@ import {
   sleeping,
 } from './parts.ts';
 
-test('R-02 a running game writes down its world and leaves it alone until the archive is made', async (t) => {
+test('a running game writes down its world and leaves it alone until the archive is made', async (t) => {
   const it = await running(t);
   const saving = hold(it, 'save-all flush');
   const { id } = await it.ok('POST', '/v1/servers/lobby/backups');
@@ -37,7 +37,7 @@ test('R-02 a running game writes down its world and leaves it alone until the ar
   await it.until(async () => (await it.store.query('SELECT * FROM "saving_off"')).length === 0);
 });
 
-test('R-02 saving is switched on again when archiving fails, and when the console was away at first', async (t) => {
+test('saving is switched on again when archiving fails, and when the console was away at first', async (t) => {
   const it = await running(t, { world: { room: { quotaBytes: 100 } } });
   const answer = it.games.run.bind(it.games);
   let refusals = 2;
@@ -52,7 +52,7 @@ test('R-02 saving is switched on again when archiving fails, and when the consol
   t.deepEqual(await filesOf(it, 'lobby'), []);
 });
 
-test('R-02 a game that cannot be told to save again is tried less and less often, and one line tells of it', async (t) => {
+test('a game that cannot be told to save again is tried less and less often, and one line tells of it', async (t) => {
   const logged: string[] = [];
   const log = createLog({ level: 'info', pretty: false, destination: { write: (line) => void logged.push(line) } });
   const it = await running(t, { world: { room: { log } } });
@@ -76,7 +76,7 @@ test('R-02 a game that cannot be told to save again is tried less and less often
   t.false(told[0]!.includes('stack'));
 });
 
-test('R-02 what an owner has switched off stays off; a game that cannot be told is not archived live', async (t) => {
+test('what an owner has switched off stays off; a game that cannot be told is not archived live', async (t) => {
   const it = await running(t);
   const answer = it.games.run.bind(it.games);
   it.games.run = async (address, password, command) => {
@@ -94,7 +94,7 @@ test('R-02 what an owner has switched off stays off; a game that cannot be told 
   t.regex(failed.error, /console/);
 });
 
-test('R-02 the log tells that the world is written where the console gave up; silence is a failure', async (t) => {
+test('the log tells that the world is written where the console gave up; silence is a failure', async (t) => {
   const it = await running(t);
   const answer = it.games.run.bind(it.games);
   let prints = true;
@@ -112,7 +112,7 @@ test('R-02 the log tells that the world is written where the console gave up; si
   t.regex((await ended(it, 'lobby', id as string)).error, /did not save/);
 });
 
-test('R-02 a core that knows no save commands, or takes none at all, is archived all the same, with a note', async (t) => {
+test('a core that knows no save commands, or takes none at all, is archived all the same, with a note', async (t) => {
   const it = await running(t);
   t.is((await backUp(it, 'lobby')).note, '');
   const answer = it.games.run.bind(it.games);
@@ -150,7 +150,7 @@ test('a backup of every server at the same hour: none is refused for those that 
   t.is((await backUp(it, 'lobby')).state, 'ready');
 });
 
-test('R-03 what waits is queued over a restart, what was made has failed, and games save again', async (t) => {
+test('what waits is queued over a restart, what was made has failed, and games save again', async (t) => {
   const it = await running(t);
   await it.create('other');
   const saving = hold(it, 'save-all flush');
@@ -168,7 +168,7 @@ test('R-03 what waits is queued over a restart, what was made has failed, and ga
   saving.go();
 });
 
-test('R-04 a backup that finds no room fails cleanly, and nothing half is listed', async (t) => {
+test('a backup that finds no room fails cleanly, and nothing half is listed', async (t) => {
   const it = await sleeping(t);
   if (!(await tinyDisk(t, join(it.dataDir, 'backups')))) return;
   const { id } = await it.ok('POST', '/v1/servers/lobby/backups');
@@ -179,7 +179,7 @@ test('R-04 a backup that finds no room fails cleanly, and nothing half is listed
   t.is((await restore(it, failed.id)).reason, 'BACKUP_NOT_READY');
 });
 
-test('R-05 two backups at once, a backup and a restore, a backup and a world’s reset: one after the other', async (t) => {
+test('two backups at once, a backup and a restore, a backup and a world’s reset: one after the other', async (t) => {
   const it = await running(t);
   const good = await backUp(it, 'lobby');
   const saving = hold(it, 'save-all flush');
@@ -196,7 +196,7 @@ test('R-05 two backups at once, a backup and a restore, a backup and a world’s
   t.is((await ended(it, 'lobby', made)).state, 'ready');
 });
 
-test('R-05 a start does not wait for a backup, which is begun again', async (t) => {
+test('a start does not wait for a backup, which is begun again', async (t) => {
   let arrived = false;
   const latch = Promise.withResolvers<void>();
   const at = async (step: string) => {
@@ -214,7 +214,7 @@ test('R-05 a start does not wait for a backup, which is begun again', async (t) 
   t.true(it.games.commands.includes('lobby: save-all flush'), 'made of the running game');
 });
 
-test('R-05 deleting ends a backup, and a server takes its backups along', async (t) => {
+test('deleting ends a backup, and a server takes its backups along', async (t) => {
   const it = await running(t);
   const done = await backUp(it, 'lobby');
   t.deepEqual(await filesOf(it, 'lobby'), [`${done.id}.tar.zst`]);
@@ -234,7 +234,7 @@ test('R-05 deleting ends a backup, and a server takes its backups along', async 
   t.deepEqual(await it.store.query('SELECT * FROM "backups" WHERE "id" = $1', [last]), []);
 });
 
-test('R-07 a backup whose files cannot be removed goes all the same, and is listed for the operator', async (t) => {
+test('a backup whose files cannot be removed goes all the same, and is listed for the operator', async (t) => {
   const it = await sleeping(t);
   const backup = await backUp(it, 'lobby');
   const path = archiveOf(it, 'lobby', backup.id);
@@ -256,7 +256,7 @@ test('R-07 a backup whose files cannot be removed goes all the same, and is list
   t.true((await filesOf(it, 'lobby')).length === 1, 'it is the operator’s to remove');
 });
 
-test('R-08 rules remove what they do not keep, never what is locked', async (t) => {
+test('rules remove what they do not keep, never what is locked', async (t) => {
   const it = await sleeping(t);
   t.deepEqual(await it.ok('POST', '/v1/servers/lobby/backups:setRetention', { keepLast: 1, daily: 0, weekly: 0 }), {
     keepLast: 1,
@@ -287,7 +287,7 @@ test('R-08 rules remove what they do not keep, never what is locked', async (t) 
   }
 });
 
-test('R-09 one backup at a time on the machine; all of a server’s count against its limit', async (t) => {
+test('one backup at a time on the machine; all of a server’s count against its limit', async (t) => {
   const it = await running(t, { world: { room: { quotaBytes: 1_000 } } });
   await it.create('other');
   await plant(rootOf(it, 'other'), WORLD);
@@ -402,7 +402,7 @@ test('how far a backup has come is told by what the server is known to take, if 
   t.true(Math.max(...told) < 10);
 });
 
-test('R-03 a backup that is ready can be downloaded, whole and in part, with its checksum', async (t) => {
+test('a backup that is ready can be downloaded, whole and in part, with its checksum', async (t) => {
   const it = await sleeping(t);
   const backup = await backUp(it, 'lobby');
   const url = `${it.origin}/v1/servers/lobby/backups/${backup.id}:download`;

@@ -137,7 +137,7 @@ function changing(path: string, sizeBytes: number, content: Buffer): ReadEntry {
   return { path, kind: 'file', sizeBytes, modifiedAt: 0, mode: 0o640, read };
 }
 
-test('R-08 a file that grows or shrinks while it is read does not abort, and spoils no other', async (t) => {
+test('a file that grows or shrinks while it is read does not abort, and spoils no other', async (t) => {
   const target = join(await folder(t), 'a.tar');
   const entries = [
     changing('grows.log', 5, Buffer.from('0123456789')),
@@ -291,7 +291,7 @@ const NOW = Date.UTC(2026, 10, 20, 12);
 const good = (id: string, createdAt: number, locked = false, note = '', treeBytes = 1) =>
   ({ id, kind: 'manual', state: 'ready', createdAt, locked, note, treeBytes }) as const;
 
-test('R-08 retention: never a locked one, never the newest good one, with a note or without, and as many as each rule says', (t) => {
+test('retention: never a locked one, never the newest good one, with a note or without, and as many as each rule says', (t) => {
   const backup = fc.record({
     id: fc.uuid(),
     kind: fc.constantFrom('manual', 'schedule', 'reset', 'previous'),
@@ -324,7 +324,7 @@ test('R-08 retention: never a locked one, never the newest good one, with a note
   t.pass();
 });
 
-test('R-08 retention: the newest of each hour, day, week and month', (t) => {
+test('retention: the newest of each hour, day, week and month', (t) => {
   const hourly = Array.from({ length: 24 * 40 }, (_, n) => good(String(n), NOW - n * HOUR));
   const none = { keepLast: 0, hourly: 0, daily: 0, weekly: 0, monthly: 0 };
   const kept = (rules: object) => {

@@ -27,7 +27,7 @@ const damaged = test.macro<[(path: string) => Promise<void>, string]>({
     await it.reach('lobby', 'running');
     t.is((await it.call('POST', `/v1/servers/lobby/backups/${backup.id}:delete`)).status, 200);
   },
-  title: (what) => `R-01 ${what}: everything is as it was, the server runs again, and the answer says why`,
+  title: (what) => `${what}: everything is as it was, the server runs again, and the answer says why`,
 });
 
 test('a file that is gone', damaged, (path) => rm(path), 'BACKUP_FILE_MISSING');
@@ -54,7 +54,7 @@ async function flipBit(path: string): Promise<void> {
   await file.write(byte, 0, 1, Math.floor(size * 0.8));
 }
 
-test('R-01 a disk that is full at 80 % of a restore: everything is as it was', async (t) => {
+test('a disk that is full at 80 % of a restore: everything is as it was', async (t) => {
   const it = await api(t, { world: { room: { free: leaving(0) } } });
   if (!(await tinyDisk(t, join(it.dataDir, 'servers')))) return;
   await it.create('lobby');
@@ -82,7 +82,7 @@ test('a restore leaves room on the disk for games to save, beside what is kept o
   t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby']);
 });
 
-test('Q-02 a restore that would pass the disk quota is refused, and everything is as it was', async (t) => {
+test('a restore that would pass the disk quota is refused, and everything is as it was', async (t) => {
   let free = 0;
   const disk: Disk = {
     async reserve(_, bytes) {
@@ -128,7 +128,7 @@ test('an upload that a restore overtakes is not said to be there; whoever comes 
   t.deepEqual(released.slice(2), [false, true]);
 });
 
-test('R-01 a failed next boot is undone by restoring `previous`; a boot that succeeds lets it go', async (t) => {
+test('a failed next boot is undone by restoring `previous`; a boot that succeeds lets it go', async (t) => {
   const it = await sleeping(t);
   const backup = await backUp(it, 'lobby');
   await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played on' });
@@ -189,7 +189,7 @@ test('the restore of a running server can be undone after the start it ends with
   await it.until(async () => (await readdir(join(it.dataDir, 'servers'))).length === 1);
 });
 
-test('R-01 what is changed between two restores without a start is kept as a backup of its own; what is not, needs none', async (t) => {
+test('what is changed between two restores without a start is kept as a backup of its own; what is not, needs none', async (t) => {
   const it = await sleeping(t);
   const backup = await backUp(it, 'lobby');
   await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played on' });
@@ -210,7 +210,7 @@ test('R-01 what is changed between two restores without a start is kept as a bac
   t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
 });
 
-test('R-01 what is put aside is never a folder that has been played in, whatever was left undone', async (t) => {
+test('what is put aside is never a folder that has been played in, whatever was left undone', async (t) => {
   const it = await sleeping(t);
   const backup = await backUp(it, 'lobby');
   await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played on' });
@@ -237,7 +237,7 @@ test('R-01 what is put aside is never a folder that has been played in, whatever
   );
 });
 
-test('R-05 a player who joins during a restore waits for it; a second restore is refused', async (t) => {
+test('a player who joins during a restore waits for it; a second restore is refused', async (t) => {
   let arrived = false;
   const latch = Promise.withResolvers<void>();
   const at = async (step: string) => {
@@ -277,7 +277,7 @@ test('R-05 a player who joins during a restore waits for it; a second restore is
   t.deepEqual(it.engine.boots, ['lobby']);
 });
 
-test('R-06 what an owner sets during a restore stays', async (t) => {
+test('what an owner sets during a restore stays', async (t) => {
   const it = await sleeping(t, {
     world: {
       room: {
@@ -293,7 +293,7 @@ test('R-06 what an owner sets during a restore stays', async (t) => {
   t.deepEqual((await it.servers.get('lobby'))?.row.properties, { difficulty: 'hard' });
 });
 
-test('R-06 after a restore the server says what it is again: core, version, mod pack and world', async (t) => {
+test('after a restore the server says what it is again: core, version, mod pack and world', async (t) => {
   const it = await sleeping(t);
   await plant(rootOf(it, 'lobby'), { 'second/level.dat': 'x' });
   await it.servers.patch('lobby', { type: 'fabric', version: '1.20.1', modpackRef: 'pack', modpackVersion: '1.0' });

@@ -77,7 +77,7 @@ async function running(it: AdmissionUnderTest, id: string): Promise<void> {
   await it.reach(id, 'running');
 }
 
-test('Q-05, Q-06: 50 starts and joins at once for the last slot of the machine give exactly one', async (t) => {
+test('50 starts and joins at once for the last slot of the machine give exactly one', async (t) => {
   const it = await admitting(t);
   const ids = Array.from({ length: 50 }, (_, nth) => `s${nth}`);
   for (const id of [...ids, 'one', 'two']) await it.create(id);
@@ -100,7 +100,7 @@ test('Q-05, Q-06: 50 starts and joins at once for the last slot of the machine g
   await it.until(() => new Set(it.engine.boots).size === 3);
 });
 
-test('Q-06: the account and its own limits, of RAM and of servers, also at once', async (t) => {
+test('the account and its own limits, of RAM and of servers, also at once', async (t) => {
   const it = await admitting(t, { machine: PLENTY, maxRamMb: 1_024 });
   await it.store.write((tx) => insertAccount(tx, { id: 'acc_other', name: 'other', createdAt: 0 }));
   for (const id of ['a', 'b', 'c', 'd', 'e']) await it.create(id);

@@ -128,7 +128,7 @@ test('Stripe failing for a moment is asked again without a second session; faili
   t.deepEqual(await topups(store), []);
 });
 
-test('B-07: events twice, late, in any order, all at once or about another session give one credit or none', async (t) => {
+test('events twice, late, in any order, all at once or about another session give one credit or none', async (t) => {
   const { stripe, store, clock, open, deliver, logged } = await stripeDesk(t);
   await addPerson(store, 'other');
   await open('acc_test', 10);
@@ -248,7 +248,7 @@ test('a refund of something else is of no concern; while Stripe cannot be asked,
   );
 });
 
-test('B-07: what Stripe did not sign just now is refused, and tells nothing', async (t) => {
+test('what Stripe did not sign just now is refused, and tells nothing', async (t) => {
   const { stripe, store, clock, open, deliver, checkouts } = await stripeDesk(t);
   await open();
   const session = stripe.sessions[0]!;

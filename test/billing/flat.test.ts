@@ -88,7 +88,7 @@ test('a flat server that never sleeps begins its next period within a minute, on
   t.deepEqual(await listUnbalanced(it.store), []);
 });
 
-test('B-05: a flat server whose next period cannot be paid is warned of, saved and stopped, and nothing is charged', async (t) => {
+test('a flat server whose next period cannot be paid is warned of, saved and stopped, and nothing is charged', async (t) => {
   const it = await awake(t, 2 * MONTH - 1);
   await it.restart(PERIOD_MS);
   await it.until(() => warnings(it).length === 1);
@@ -103,7 +103,7 @@ test('B-05: a flat server whose next period cannot be paid is warned of, saved a
   }
 });
 
-test('B-06: a top-up within the grace pays the period that has begun, and the flat server stays', async (t) => {
+test('a top-up within the grace pays the period that has begun, and the flat server stays', async (t) => {
   const it = await awake(t, MONTH);
   await it.restart(PERIOD_MS);
   await it.until(() => warnings(it).length === 1);
@@ -221,7 +221,7 @@ test('a flat server whose money has gone before the player came in is stopped, a
   t.is(await it.balance(), 1_000_000);
 });
 
-test('B-12: one wallet admits one flat start, also while the charge of the first is not stored yet', async (t) => {
+test('one wallet admits one flat start, also while the charge of the first is not stored yet', async (t) => {
   const it = await metered(t, { creditMicros: 2 * MONTH - 1 });
   for (const id of ['abc', 'second']) await it.create(id, FLAT);
   await it.command('abc', 'START');
@@ -248,7 +248,7 @@ test('B-12: one wallet admits one flat start, also while the charge of the first
   t.is(await it.balance(), MONTH - 1);
 });
 
-test('B-12: what a flat server on its way has to pay is not for a metered one; one that is paid for reserves nothing', async (t) => {
+test('what a flat server on its way has to pay is not for a metered one; one that is paid for reserves nothing', async (t) => {
   const it = await metered(t, { creditMicros: MONTH });
   await it.create('abc', FLAT);
   await it.create('minutes', { ramMb: 512 });
@@ -263,7 +263,7 @@ test('B-12: what a flat server on its way has to pay is not for a metered one; o
   await t.notThrowsAsync(() => it.command('minutes', 'START'));
 });
 
-test('B-08: what is burnt and how long it lasts, with metered, flat and unpaid flat servers', async (t) => {
+test('what is burnt and how long it lasts, with metered, flat and unpaid flat servers', async (t) => {
   const DAY = 1_440;
   const it = await awake(t, MONTH + 2_400_000);
   const spending = () => {

@@ -241,7 +241,7 @@ test('a spend cap that stops is passed by one tick at most, though several serve
   t.is(await charge(), 2, 'a cap that only notifies holds nothing back');
 });
 
-test('B-08: the runway is right for metered, flat and mixed plans', (t) => {
+test('the runway is right for metered, flat and mixed plans', (t) => {
   const DAY = 1_440;
   const at = START;
   const runway = (

@@ -11,7 +11,7 @@ async function writtenOff({ store }: Metered): Promise<string[][]> {
   return rows.map(({ serverId, detail }) => [serverId, detail]);
 }
 
-test('B-09: minutes in which the meter was dead are charged for games that lasted, and for no others', async (t) => {
+test('minutes in which the meter was dead are charged for games that lasted, and for no others', async (t) => {
   const it = await metered(t);
   for (const id of ['lasted', 'ended', 'anew']) await awake(it, id);
   for (const id of ['lasted', 'ended', 'anew']) it.games.players.set(id, 1);
@@ -42,7 +42,7 @@ test('B-09: minutes in which the meter was dead are charged for games that laste
   t.deepEqual(await writtenOff(it), [['anew', 'system; 20 minutes in which nobody saw whether it ran; not charged']]);
 });
 
-test('B-09: a meter that hangs, or fails each time, is late after three minutes, and timely once it charges again', async (t) => {
+test('a meter that hangs, or fails each time, is late after three minutes, and timely once it charges again', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(2);
@@ -71,7 +71,7 @@ test('B-09: a meter that hangs, or fails each time, is late after three minutes,
   t.notThrows(() => requireTimely(it.meter), 'somebody sets the clock');
 });
 
-test('B-09: while the engine is away nothing is charged, and all of it once it is back', async (t) => {
+test('while the engine is away nothing is charged, and all of it once it is back', async (t) => {
   const it = await metered(t);
   await awake(it);
   it.games.players.set('abc', 1);
@@ -85,7 +85,7 @@ test('B-09: while the engine is away nothing is charged, and all of it once it i
   t.deepEqual(await writtenOff(it), []);
 });
 
-test('B-09: a stop after the engine was away for long leaves a word of the minutes that are not charged', async (t) => {
+test('a stop after the engine was away for long leaves a word of the minutes that are not charged', async (t) => {
   const it = await metered(t);
   await awake(it);
   it.games.players.set('abc', 1);
@@ -97,7 +97,7 @@ test('B-09: a stop after the engine was away for long leaves a word of the minut
   t.deepEqual(await writtenOff(it), [['abc', 'system; 20 minutes in which nobody saw whether it ran; not charged']]);
 });
 
-test('B-09: a stop while the engine is away is charged until it went, not for what nobody saw', async (t) => {
+test('a stop while the engine is away is charged until it went, not for what nobody saw', async (t) => {
   const it = await metered(t);
   await it.clock.advance(30_000);
   await awake(it);
@@ -116,7 +116,7 @@ test('B-09: a stop while the engine is away is charged until it went, not for wh
   t.is(await it.balance(), CREDIT - cost(1));
 });
 
-test('B-09: a stop of a game that has ended without anybody telling is not charged for the time since', async (t) => {
+test('a stop of a game that has ended without anybody telling is not charged for the time since', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(2);

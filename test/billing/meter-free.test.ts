@@ -5,7 +5,7 @@ import { STEVE } from '../support/world.ts';
 import { metered } from './metered.ts';
 import { CREDIT, RAM, awake, cost } from './meter-parts.ts';
 
-test('B-10: deleted just before a tick, all full minutes are settled and the ledger stays', async (t) => {
+test('deleted just before a tick, all full minutes are settled and the ledger stays', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.clock.advance(50_000);
@@ -18,7 +18,7 @@ test('B-10: deleted just before a tick, all full minutes are settled and the led
   t.like((await it.ledger())[0], { serverId: 'abc', amountMicros: -cost(1) });
 });
 
-test('B-11: failed starts, endless ones and false wakes are free, and shown as such', async (t) => {
+test('failed starts, endless ones and false wakes are free, and shown as such', async (t) => {
   const it = await metered(t);
   await it.create('abc');
   it.engine.script('abc', { print: ['x'], exitCode: 1 });
@@ -44,7 +44,7 @@ test('B-11: failed starts, endless ones and false wakes are free, and shown as s
   t.is(JSON.parse((await it.sessions()).at(-1)?.cause ?? '').id, 'Steve');
 });
 
-test('B-11: a server whose owner wants it up is charged, though a stranger woke it', async (t) => {
+test('a server whose owner wants it up is charged, though a stranger woke it', async (t) => {
   const it = await metered(t);
   await it.create('abc');
   await it.command('abc', 'JOIN', STEVE);
@@ -55,7 +55,7 @@ test('B-11: a server whose owner wants it up is charged, though a stranger woke 
   t.is(await it.balance(), CREDIT - cost(5));
 });
 
-test('B-11: a wake of a game that does not say who is in it is charged from its first minute', async (t) => {
+test('a wake of a game that does not say who is in it is charged from its first minute', async (t) => {
   const it = await metered(t);
   it.games.status = async () => Promise.reject(new Error('no answer'));
   await it.create('abc');
@@ -67,7 +67,7 @@ test('B-11: a wake of a game that does not say who is in it is charged from its 
   t.is(await it.balance(), CREDIT - cost(10));
 });
 
-test('B-11: a crash loop ends, and so does what it costs', async (t) => {
+test('a crash loop ends, and so does what it costs', async (t) => {
   const it = await metered(t);
   await it.create('abc');
   await it.wake('abc');
@@ -86,7 +86,7 @@ test('B-11: a crash loop ends, and so does what it costs', async (t) => {
   t.is(it.engine.boots.length, 3);
 });
 
-test('B-11: a game that crashes before the player who woke it came in is a false wake: free, and not started again', async (t) => {
+test('a game that crashes before the player who woke it came in is a false wake: free, and not started again', async (t) => {
   const it = await metered(t);
   await it.create('abc');
   await it.wake('abc', STEVE);
@@ -104,7 +104,7 @@ test('B-11: a game that crashes before the player who woke it came in is a false
 const lostSince = (since: number) =>
   ({ whereIs: () => ({ name: 'node-2', waitsSince: since }) }) as unknown as FakeNodes;
 
-test('B-11: while the node of a game does not answer, its minutes are free; once it is back they are charged again', async (t) => {
+test('while the node of a game does not answer, its minutes are free; once it is back they are charged again', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(3);
@@ -120,7 +120,7 @@ test('B-11: while the node of a game does not answer, its minutes are free; once
   t.regex(entry?.detail ?? '', /; [56] minutes in which its game ran but did not answer; not charged$/);
 });
 
-test('B-11: a game that ends as its node is said to be off has cost nothing since the node fell silent', async (t) => {
+test('a game that ends as its node is said to be off has cost nothing since the node fell silent', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(3);
@@ -139,7 +139,7 @@ test('B-11: a game that ends as its node is said to be off has cost nothing sinc
   t.is(writtenOff.length, 1);
 });
 
-test('B-13: a session is charged with the RAM and the price of its start', async (t) => {
+test('a session is charged with the RAM and the price of its start', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(2);
@@ -153,7 +153,7 @@ test('B-13: a session is charged with the RAM and the price of its start', async
   t.is(await it.balance(), CREDIT - cost(3) - cost(1, 4_096));
 });
 
-test('B-13: RAM changed in the very turns of a start: session, game and row agree, and a failing change holds up nothing', async (t) => {
+test('RAM changed in the very turns of a start: session, game and row agree, and a failing change holds up nothing', async (t) => {
   const it = await metered(t);
   const outcomes = new Set<boolean>();
   // In the last two rounds one waits for the other, so that both ends of the race are seen however the others went.

@@ -8,7 +8,7 @@ import { random } from '../support/random.ts';
 import { ACCOUNT, type Metered, metered } from './metered.ts';
 import { CREDIT, awake, cost, topUp } from './meter-parts.ts';
 
-test('B-01: a server that is created and never started costs nothing', async (t) => {
+test('a server that is created and never started costs nothing', async (t) => {
   const it = await metered(t);
   await it.create('abc');
   await it.minutes(60);
@@ -87,7 +87,7 @@ test('old ticks are removed also in an hour in which the wallets cannot be held 
   t.pass();
 });
 
-test('B-02: each minute is charged once, whatever restarts and however the clock is set', async (t) => {
+test('each minute is charged once, whatever restarts and however the clock is set', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(3);
@@ -108,7 +108,7 @@ test('B-02: each minute is charged once, whatever restarts and however the clock
   t.deepEqual(await listUnbalanced(it.store), []);
 });
 
-test('B-02: what a long outage left to charge holds up no other write: it is charged in several, each minute once', async (t) => {
+test('what a long outage left to charge holds up no other write: it is charged in several, each minute once', async (t) => {
   const it = await metered(t, { atOnceMs: 0 });
   await awake(it);
   await it.minutes(3);
@@ -131,7 +131,7 @@ test('B-02: what a long outage left to charge holds up no other write: it is cha
 });
 
 for (const boot of ['this boot', '']) {
-  test(`B-02: two steps of the clock backwards lose no minute, with restarts between them too (${boot || 'a boot without a name'})`, async (t) => {
+  test(`two steps of the clock backwards lose no minute, with restarts between them too (${boot || 'a boot without a name'})`, async (t) => {
     const it = await metered(t, { boot });
     await awake(it);
     let minutes = 2;
@@ -172,7 +172,7 @@ test('an hour by which the clock was set ahead is not charged when another machi
 });
 
 for (const seed of isThorough ? [1, 2, 7, 8] : [8]) {
-  test(`B-02: whatever happens while the clock is set back again and again, what ran is charged (seed ${seed})`, async (t) => {
+  test(`whatever happens while the clock is set back again and again, what ran is charged (seed ${seed})`, async (t) => {
     const it = await metered(t);
     await awake(it);
     const did: string[] = [];
@@ -206,7 +206,7 @@ for (const seed of isThorough ? [1, 2, 7, 8] : [8]) {
   });
 }
 
-test('B-03: only full minutes cost: the same in usage, ledger and wallet', async (t) => {
+test('only full minutes cost: the same in usage, ledger and wallet', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.clock.advance(10_000);
@@ -229,7 +229,7 @@ test('B-03: only full minutes cost: the same in usage, ledger and wallet', async
   t.is(await it.balance(), CREDIT - cost(2));
 });
 
-test('B-04: the wallet is the sum of the ledger at every moment, in entries of an hour that close', async (t) => {
+test('the wallet is the sum of the ledger at every moment, in entries of an hour that close', async (t) => {
   const it = await metered(t);
   await awake(it, 'abc', { ramMb: 1_536 });
   for (let minute = 1; minute <= 62; minute++) {
@@ -265,7 +265,7 @@ test('the highest price and the largest server there can be are charged to the m
   t.deepEqual(await listUnbalanced(it.store), []);
 });
 
-test('B-07: what is told twice, at once or late, is credited once', async (t) => {
+test('what is told twice, at once or late, is credited once', async (t) => {
   const it = await metered(t);
   const told = () =>
     it.store.write((tx) =>

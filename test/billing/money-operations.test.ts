@@ -91,7 +91,7 @@ test('the limits of an account are for itself, and its own', async (t) => {
   t.deepEqual([refused.status, refused.json['code'], refused.reason], [429, 8, 'MAX_RAM']);
 });
 
-test('B04: a checkout is for a whole amount within bounds, and for the own account', async (t) => {
+test('a checkout is for a whole amount within bounds, and for the own account', async (t) => {
   const it = await moneySite(t);
   const refused = [0, -5, 1_001, 2_147_483_647, 1.5, '1.5', 'ten', null, {}, true];
   for (const amountUsd of refused) {
@@ -317,7 +317,7 @@ test("operators set an account's limits, in force at once, field by field", asyn
   t.regex(audit[1]?.detail ?? '', /RAM 512 MB, servers 2$/);
 });
 
-test('Q-06: a server that could never wake is not made, and none grows to that size; the limit of servers is the own one', async (t) => {
+test('a server that could never wake is not made, and none grows to that size; the limit of servers is the own one', async (t) => {
   const it = await moneySite(t);
   const { api } = it;
   const create = (name: string, ramMb: number) => api.call('POST', '/v1/servers', { body: { name, ramMb } });

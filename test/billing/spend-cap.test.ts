@@ -9,7 +9,7 @@ import { KEY, STEVE } from '../support/world.ts';
 import { ACCOUNT, type Metered, metered } from './metered.ts';
 import { CREDIT, awake, cost, topUp } from './meter-parts.ts';
 
-test('B-05: an empty wallet warns in chat, waits a minute, saves and stops; no more than one tick below zero', async (t) => {
+test('an empty wallet warns in chat, waits a minute, saves and stops; no more than one tick below zero', async (t) => {
   const it = await metered(t, { creditMicros: cost(3) - 1 });
   await awake(it);
   it.games.players.set('abc', 3);
@@ -38,7 +38,7 @@ test('at a price of 0 an empty wallet stops nobody, on either plan', async (t) =
   t.deepEqual(await it.ledger(), []);
 });
 
-test('B-06: a top-up unblocks at once, within the grace too, and what follows is charged', async (t) => {
+test('a top-up unblocks at once, within the grace too, and what follows is charged', async (t) => {
   const it = await metered(t, { creditMicros: cost(2) });
   await awake(it);
   await it.minutes(2);
@@ -58,7 +58,7 @@ test('B-06: a top-up unblocks at once, within the grace too, and what follows is
   t.is(await it.balance(), before + CREDIT - cost(1));
 });
 
-test('B-12: of many wakes at once a nearly empty wallet lets in what it can pay for', async (t) => {
+test('of many wakes at once a nearly empty wallet lets in what it can pay for', async (t) => {
   const it = await metered(t, { creditMicros: 250 });
   const ids = Array.from({ length: 12 }, (_, index) => `s${index}`);
   for (const id of ids) await it.create(id);

@@ -134,7 +134,7 @@ async function kept(t: ExecutionContext): Promise<Kept> {
 
 const nothing = async () => {};
 
-test('D-01: a database goes with its server though the database server is away, later, and the operator sees it', async (t) => {
+test('a database goes with its server though the database server is away, later, and the operator sees it', async (t) => {
   const { clock, port, open } = await kept(t);
   const databases = open();
   const { name } = await databases.create('abc', nothing);
@@ -154,7 +154,7 @@ test('D-01: a database goes with its server though the database server is away, 
   await databases.close();
 });
 
-test('D-02: a create that the database server fails half-way leaves nothing behind', async (t) => {
+test('a create that the database server fails half-way leaves nothing behind', async (t) => {
   const { clock, port, store, open } = await kept(t);
   const databases = open();
   const provide = port.provide.bind(port);
@@ -175,7 +175,7 @@ test('D-02: a create that the database server fails half-way leaves nothing behi
   await databases.close();
 });
 
-test('D-02: a create that fails late leaves the database alone that the server got meanwhile', async (t) => {
+test('a create that fails late leaves the database alone that the server got meanwhile', async (t) => {
   const { port, store, open } = await kept(t);
   const databases = open();
   const reached = Promise.withResolvers<void>();
@@ -202,7 +202,7 @@ test('D-02: a create that fails late leaves the database alone that the server g
 });
 
 for (const moment of ['before', 'after'] as const) {
-  test(`D-02: killed ${moment} the database server does it, the next run brings both sides together`, async (t) => {
+  test(`killed ${moment} the database server does it, the next run brings both sides together`, async (t) => {
     const { port, clock, open } = await kept(t);
     const provide = port.provide.bind(port);
     const remove = port.remove.bind(port);
@@ -273,7 +273,7 @@ test('the API: a database is shown to its owner, its password to nobody else, an
   t.is((await call('POST', `${path}:drop`, { body: {} })).reason, 'DATABASE_NOT_FOUND');
 });
 
-test('Q-05: of 50 that create the database at once, one does', async (t) => {
+test('of 50 that create the database at once, one does', async (t) => {
   const it = await api(t);
   const { call } = it;
   await it.create('abc');

@@ -97,7 +97,7 @@ test('a folder is measured as du does, once for each file, and without following
   t.deepEqual(nothing, { realBytes: 0, logicalBytes: 0, entries: 0, unread: 0 });
 });
 
-test('Q-03: a file with holes has its length, and takes next to nothing', async (t) => {
+test('a file with holes has its length, and takes next to nothing', async (t) => {
   const { root, usage, quota } = await disks(t);
   await fill(root, 'sparse', 0);
   await truncate(join(root, 'sparse'), 800 * 1_024 * MIB);
@@ -148,7 +148,7 @@ test('a folder is measured level by level, however it branches, and with few des
   );
 });
 
-test('F-04: a directory swapped for a link while it is measured lends nothing of the outside', async (t) => {
+test('a directory swapped for a link while it is measured lends nothing of the outside', async (t) => {
   const dir = await folder(t);
   const outside = await folder(t);
   await fill(join(dir, 'dir', 'sub'), 'own', 1);
@@ -257,7 +257,7 @@ test('who asks while a measurement waits shares it; who asks while it walks gets
   t.is(next.of('abc'), undefined);
 });
 
-test('Q-07: what was never measured is not nothing: it is shown as unknown, and measured before anything is granted', async (t) => {
+test('what was never measured is not nothing: it is shown as unknown, and measured before anything is granted', async (t) => {
   const { root, quota, usage } = await disks(t);
   await fill(root, 'world', 9 * MIB);
   t.like(quota.view(ABC), { diskUsageMb: 0, diskUsageKnown: false, diskQuotaEffectiveMb: 10, quotaExceeded: false });
@@ -271,7 +271,7 @@ test('Q-07: what was never measured is not nothing: it is shown as unknown, and 
   t.like(quota.view(ABC), { diskUsageMb: 12, quotaExceeded: true });
 });
 
-test('Q-02: writes are held against the quota before they begin, together with those in flight', async (t) => {
+test('writes are held against the quota before they begin, together with those in flight', async (t) => {
   const { root, clock, quota } = await disks(t);
   await fill(root, 'world', 4 * MIB - 8_192);
   const results = await Promise.allSettled(Array.from({ length: 50 }, () => quota.reserve('abc', 2 * MIB)));
@@ -299,14 +299,14 @@ test('Q-02: writes are held against the quota before they begin, together with t
   t.is(missing.reason, 'SERVER_NOT_FOUND');
 });
 
-test('Q-02: files in which nothing is take room, too, so that there is an end to them', async (t) => {
+test('files in which nothing is take room, too, so that there is an end to them', async (t) => {
   const { root, quota } = await disks(t);
   await Promise.all(Array.from({ length: 3_000 }, (_, index) => fill(root, `empty-${index}`, 0)));
   await refused(t, quota.reserve('abc', 1));
   t.is(quota.view(ABC).diskUsageMb, 12);
 });
 
-test('S-04: a file that is deleted while it is open makes room when it is closed, whoever deletes it', async (t) => {
+test('a file that is deleted while it is open makes room when it is closed, whoever deletes it', async (t) => {
   const { root, quota, dataDir, openFiles } = await disks(t);
   await fill(root, 'big', 6 * MIB);
   const files = createFiles({ dataDir, disk: quota, lock: NO_JOBS, openFiles });
@@ -351,7 +351,7 @@ test('the quota in force: an operator’s, else by RAM, else none; it survives',
   (await none.reserve('abc', 1e15)).settle(0);
 });
 
-test('Q-04: a server that writes fast is found out within a look or two; one that rests is seldom looked at', async (t) => {
+test('a server that writes fast is found out within a look or two; one that rests is seldom looked at', async (t) => {
   const clock = fakeClock();
   const [rate, quota] = [200e6, 10e9];
   let written = 0;
@@ -389,7 +389,7 @@ test('Q-04: a server that writes fast is found out within a look or two; one tha
   t.is(clock.pending(), 0);
 });
 
-test('Q-04: the less a server may still write, the sooner it is looked at: 60 MB at 6 MB/s are noticed within 2 MB', async (t) => {
+test('the less a server may still write, the sooner it is looked at: 60 MB at 6 MB/s are noticed within 2 MB', async (t) => {
   const clock = fakeClock();
   let [written, known, beats] = [0, 0, 0];
   const measure = async () => {
@@ -449,7 +449,7 @@ test('a disk that fills up is seen although the clock was set back', async (t) =
   await t.throwsAsync(free.hold('/servers', 100), { instanceOf: StatusError });
 });
 
-test('E-05: whatever is written at the same time, however slowly, never takes what is left for games', async (t) => {
+test('whatever is written at the same time, however slowly, never takes what is left for games', async (t) => {
   const clock = fakeClock();
   const dice = chance(t);
   // Two folders on one disk, one on another.

@@ -87,7 +87,7 @@ test('a file is written only while it is as it was read, where its writer wants 
   t.is((await write('whatever is there', '')).status, 200);
 });
 
-test('F-01: bad paths are refused by every operation, with the field that is wrong', async (t) => {
+test('bad paths are refused by every operation, with the field that is wrong', async (t) => {
   const { call, post, upload, tree, put } = await filesApi(t);
   put('there');
   const bad = [
@@ -184,7 +184,7 @@ test('content that is no whole base64 is refused, and the file stays as it was',
   }
 });
 
-test('F-12: a log of two gigabytes is read in part, and binary content survives', async (t) => {
+test('a log of two gigabytes is read in part, and binary content survives', async (t) => {
   const { ok, put, root, post } = await filesApi(t);
   put('latest.log', 'first line\n');
   truncateSync(join(root, 'latest.log'), 2 * 1024 ** 3);

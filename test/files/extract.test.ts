@@ -50,31 +50,30 @@ async function zipNamed(name: string): Promise<Buffer> {
 }
 
 const HOSTILE: Record<string, () => Promise<Buffer>> = {
-  'A01: a zip that climbs out': () => zipNamed('../../x'),
-  'A01: a zip that begins at the root': () => zipNamed('/etc/x'),
-  'A01: a zip that climbs by backslashes': () => zipNamed(String.raw`..\..\x`),
-  'A01: a tar that climbs out': () => tar([{ name: '../../x' }, 'x']),
-  'A01: a tar that climbs within': () => tar([{ name: 'a/../x' }, 'x']),
-  'A02: a symlink in a tar': () => tar([{ name: 'a', type: 'symlink', linkname: '/' }], [{ name: 'a/etc/x' }, 'x']),
-  'A03: a chain of links in a tar': () =>
+  'a zip that climbs out': () => zipNamed('../../x'),
+  'a zip that begins at the root': () => zipNamed('/etc/x'),
+  'a zip that climbs by backslashes': () => zipNamed(String.raw`..\..\x`),
+  'a tar that climbs out': () => tar([{ name: '../../x' }, 'x']),
+  'a tar that climbs within': () => tar([{ name: 'a/../x' }, 'x']),
+  'a symlink in a tar': () => tar([{ name: 'a', type: 'symlink', linkname: '/' }], [{ name: 'a/etc/x' }, 'x']),
+  'a chain of links in a tar': () =>
     tar(
       [{ name: 'c', type: 'directory' }],
       [{ name: 'c/up', type: 'symlink', linkname: '../..' }],
       [{ name: 'escape', type: 'symlink', linkname: 'c/up/..' }],
       [{ name: 'hard', type: 'link', linkname: 'escape/x' }],
     ),
-  'F-06: a hard link in a tar': () => tar([{ name: 'hard', type: 'link', linkname: '/etc/passwd' }]),
-  'F-06: a device in a tar': () => tar([{ name: 'zero', type: 'character-device', devmajor: 1, devminor: 5 }]),
-  'F-06: a pipe in a tar': () => tar([{ name: 'pipe', type: 'fifo' }]),
-  'F-06: a symlink in a zip': () => zip(['link', '/etc/passwd', 0o120777]),
-  'F-06: a device in a zip': () => zip(['zero', '', 0o020666]),
-  'F-06: a name of 256 bytes': () => zip(['n'.repeat(256), 'x']),
-  'F-06: 65 levels': () => tar([{ name: `${'d/'.repeat(64)}d` }, 'x']),
-  'F-06: a tar.gz that ends early': async () =>
-    gzipSync(await tar([{ name: 'x' }, randomBytes(50_000)])).subarray(0, 30_000),
-  'F-06: a tar that ends early': async () => (await tar([{ name: 'x' }, randomBytes(50_000)])).subarray(0, 30_000),
-  'F-06: a zip that ends early': async () => (await zip(['x', 'y'.repeat(500)])).subarray(0, -30),
-  'F-06: an encrypted zip': async () => {
+  'a hard link in a tar': () => tar([{ name: 'hard', type: 'link', linkname: '/etc/passwd' }]),
+  'a device in a tar': () => tar([{ name: 'zero', type: 'character-device', devmajor: 1, devminor: 5 }]),
+  'a pipe in a tar': () => tar([{ name: 'pipe', type: 'fifo' }]),
+  'a symlink in a zip': () => zip(['link', '/etc/passwd', 0o120777]),
+  'a device in a zip': () => zip(['zero', '', 0o020666]),
+  'a name of 256 bytes': () => zip(['n'.repeat(256), 'x']),
+  '65 levels': () => tar([{ name: `${'d/'.repeat(64)}d` }, 'x']),
+  'a tar.gz that ends early': async () => gzipSync(await tar([{ name: 'x' }, randomBytes(50_000)])).subarray(0, 30_000),
+  'a tar that ends early': async () => (await tar([{ name: 'x' }, randomBytes(50_000)])).subarray(0, 30_000),
+  'a zip that ends early': async () => (await zip(['x', 'y'.repeat(500)])).subarray(0, -30),
+  'an encrypted zip': async () => {
     const bytes = await zip(['x', 'secret']);
     for (const mark of ['PK\x03\x04', 'PK\x01\x02']) {
       const at = bytes.indexOf(mark, 0, 'latin1') + (mark === 'PK\x03\x04' ? 6 : 8);
@@ -82,18 +81,18 @@ const HOSTILE: Record<string, () => Promise<Buffer>> = {
     }
     return bytes;
   },
-  'F-06: an unknown compression': async () => {
+  'an unknown compression': async () => {
     const bytes = await zip(['x', 'y'.repeat(500)]);
     bytes.writeUInt16LE(99, bytes.indexOf('PK\x01\x02', 0, 'latin1') + 10);
     return bytes;
   },
-  'A06: a zip that says one byte and holds more': async () => {
+  'a zip that says one byte and holds more': async () => {
     const bytes = await zip(['x', 'y'.repeat(5_000)]);
     bytes.writeUInt32LE(1, bytes.indexOf('PK\x01\x02', 0, 'latin1') + 24);
     return bytes;
   },
-  'F-06: no archive': async () => randomBytes(2_000),
-  'F-06: nothing': async () => Buffer.alloc(0),
+  'no archive': async () => randomBytes(2_000),
+  nothing: async () => Buffer.alloc(0),
 };
 
 for (const [title, make] of Object.entries(HOSTILE))
@@ -157,7 +156,7 @@ test('an archive that cannot be read names its compression', async (t) => {
   }
 });
 
-test('A04: zeros without end stop at what an archive may hold, or at the quota', async (t) => {
+test('zeros without end stop at what an archive may hold, or at the quota', async (t) => {
   const { put, post, tree, disk, root } = await filesApi(t, 8 * 1024 ** 3);
   const pack = tarPack();
   const gzip = createGzip();
@@ -177,7 +176,7 @@ test('A04: zeros without end stop at what an archive may hold, or at the quota',
   t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), []);
 });
 
-test.runIf(isThorough)('A05: more than 100 000 entries are refused, and a zip that says so for nothing', async (t) => {
+test.runIf(isThorough)('more than 100 000 entries are refused, and a zip that says so for nothing', async (t) => {
   const { put, post, tree, services } = await filesApi(t);
   const header = (await tar([{ name: 'd/', type: 'directory' }])).subarray(0, 512);
   put('many.tar', Buffer.concat([...Array.from({ length: 100_001 }, () => header), Buffer.alloc(1_024)]));
@@ -200,7 +199,7 @@ test.runIf(isThorough)('A05: more than 100 000 entries are refused, and a zip th
   t.deepEqual(tree(), ['lying.zip', 'many.tar']);
 });
 
-test('A07: where files may not be replaced, one that is there keeps all of the archive out', async (t) => {
+test('where files may not be replaced, one that is there keeps all of the archive out', async (t) => {
   const { put, post, see, tree } = await filesApi(t);
   put('a.tar', await tar([{ name: 'fine' }, 'x'], [{ name: 'world/level.dat' }, 'old']));
   put('out/world/level.dat', 'new');
@@ -215,7 +214,7 @@ test('A07: where files may not be replaced, one that is there keeps all of the a
   t.is(see('out/world/level.dat'), 'old');
 });
 
-test('A07: of equal names the last wins; set-uid bits are dropped; what is protected stays', async (t) => {
+test('of equal names the last wins; set-uid bits are dropped; what is protected stays', async (t) => {
   const { put, post, see, root, tree } = await filesApi(t);
   put('a.tar', await tar([{ name: 'x' }, 'one'], [{ name: 'X' }, 'two'], [{ name: 'x', mode: 0o4755 }, 'three']));
   t.is((await post(':extract', { path: 'a.tar', to: 'out' })).status, 200);

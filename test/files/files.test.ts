@@ -6,7 +6,7 @@ import test from 'ava';
 import { type Answer } from '../support/api-harness.ts';
 import { filesApi } from './files-api.ts';
 
-test('Q-02: what holds next to nothing takes room, too: tiny and empty files, directories, each by every way in', async (t) => {
+test('what holds next to nothing takes room, too: tiny and empty files, directories, each by every way in', async (t) => {
   const { post, upload, put, disk, tree } = await filesApi(t, 1_000_000);
   const many = Array.from({ length: 20 }, (_, index) => `tiny/${index}`);
   for (const path of many) put(path, '1');
@@ -34,7 +34,7 @@ test('Q-02: what holds next to nothing takes room, too: tiny and empty files, di
   }
 });
 
-test('Q-02: every way in asks the quota before bytes land', async (t) => {
+test('every way in asks the quota before bytes land', async (t) => {
   const { post, upload, put, disk, root, tree } = await filesApi(t, 2_000_000);
   put('kept', randomBytes(1_000_000));
   await post(':archive', { paths: ['kept'], to: 'kept.tar' });

@@ -23,7 +23,7 @@ import { tinyDisk } from '../support/tiny-disk.ts';
 import { turns } from '../support/turns.ts';
 import { filesApi } from './files-api.ts';
 
-test('F-07: an upload that breaks off, is refused or meets another leaves what was there', async (t) => {
+test('an upload that breaks off, is refused or meets another leaves what was there', async (t) => {
   const { upload, put, see, root, port, key, disk, until } = await filesApi(t, 1024 * 1024);
   put('world.zip', 'old');
   const temps = () => readdirSync(join(root, '.dormouse-tmp'));
@@ -76,7 +76,7 @@ test('F-07: an upload that breaks off, is refused or meets another leaves what w
 });
 
 for (const known of [true, false])
-  test(`E-05: slow uploads side by side${known ? '' : ', of lengths that nobody knows,'} leave games the room to save`, async (t) => {
+  test(`slow uploads side by side${known ? '' : ', of lengths that nobody knows,'} leave games the room to save`, async (t) => {
     const it = await api(t);
     const servers = join(it.dataDir, 'servers');
     if (!(await tinyDisk(t, servers, 300))) return;

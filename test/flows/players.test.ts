@@ -21,7 +21,7 @@ interface Lists {
 
 /** The same changes either way, which must come to the same; then the other way is asked. */
 const bothWays = test.macro({
-  title: (_given, way: 'asleep' | 'awake') => `P-01 lists changed ${way} are the same, and stay so`,
+  title: (_given, way: 'asleep' | 'awake') => `lists changed ${way} are the same, and stay so`,
   async exec(t, way: 'asleep' | 'awake') {
     const service = await startService(t);
     await service.create('castle', VERSION);
@@ -125,7 +125,7 @@ const bothWays = test.macro({
 test(bothWays, 'asleep');
 test(bothWays, 'awake');
 
-test('W-12 an address is banned by the name of a player: who comes from there stays out, everybody else plays on', async (t) => {
+test('an address is banned by the name of a player: who comes from there stays out, everybody else plays on', async (t) => {
   const service = await startService(t);
   await service.create('castle', VERSION);
   const path = '/v1/servers/castle';

@@ -19,7 +19,7 @@ const FILLED_MB = 70;
 /** What it writes each second. The stop of a game that writes this is not cut off, even on a busy machine. */
 const GROW_MB = 2;
 
-test('Q-01: a game that writes without end is stopped with its world saved, and wakes again once there is room', async (t) => {
+test('a game that writes without end is stopped with its world saved, and wakes again once there is room', async (t) => {
   const faults = { SANDBOX_FAULTS: `GROW_MB=${GROW_MB}` };
   const service = await startService(t, { DISK_QUOTA_MB: String(QUOTA_MB), ...faults });
   await service.create('greedy', '1.20.4');

@@ -53,7 +53,7 @@ test('a real game shows what its owner set, and real players wake it only where 
   t.is(page.status, 200);
   t.regex(await page.text(), /Online/);
 
-  // W-12: everybody comes from the proxy's address, but a banned one is known by its own, awake and asleep.
+  // All players come from the proxy's address, but a banned player is known by its own, awake and asleep.
   const ban = { ip: '127.0.0.1', created: '', source: '', expires: 'forever', reason: 'spam' };
   await writeFile(join(root, 'banned-ips.json'), JSON.stringify([ban]));
   await t.throwsAsync(joinRaw(steve), { message: /Your address is banned.*spam/s });

@@ -3,7 +3,7 @@ import { STRIPE_SECRET, WEBHOOK_SECRET, paid, sign, stripeEvent, stripeStandIn }
 import { pay } from '../support/payment-page.ts';
 import { startService } from '../support/service.ts';
 
-test('B-06: an empty wallet refuses a start; a top-up on the payment page, or by an operator, lets it through at once', async (t) => {
+test('an empty wallet refuses a start; a top-up on the payment page, or by an operator, lets it through at once', async (t) => {
   const service = await startService(t, { SIGNUP_CREDIT_MICROS: '0' });
   const { accountId } = await service.call<{ accountId: string }>('GET', '/v1/whoami');
   const first = await service.create('first', '1.21.4');
@@ -32,7 +32,7 @@ test('B-06: an empty wallet refuses a start; a top-up on the payment page, or by
   await t.notThrowsAsync(start());
 });
 
-test('B-07: with Stripe the session is opened there, and what it signs is credited once, also across a crash', async (t) => {
+test('with Stripe the session is opened there, and what it signs is credited once, also across a crash', async (t) => {
   const stripe = await stripeStandIn(t);
   const service = await startService(t, {
     CHECKOUT: 'stripe',

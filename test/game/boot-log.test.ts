@@ -141,7 +141,7 @@ const SPOKEN = [
   (text: string) => text,
 ];
 
-test('nothing said in the game moves a start (L-12)', (t) => {
+test('nothing said in the game moves a start', (t) => {
   for (const say of SPOKEN)
     for (const text of PRETENDED) {
       const log = createBootLog({ core: 'paper', expectedMs: null, startedAt: 0 });

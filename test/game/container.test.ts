@@ -74,7 +74,7 @@ test('an image without a tag gets the one of its Java; releases are prefixed; di
   t.is(image('games@sha256:00'), 'games@sha256:00');
 });
 
-test('F-10: the environment holds the image contract, a heap that fits, and no text of the owner', (t) => {
+test('the environment holds the image contract, a heap that fits, and no text of the owner', (t) => {
   const { env, ...spec } = gameSpec(row(), settings);
   t.deepEqual(spec, {
     serverId: 'alpha',

@@ -363,7 +363,7 @@ test('a log of a good start shows nothing', (t) => {
   }
 });
 
-test('the way it ended counts where the log is silent, and an OOM kill before all (L-14)', (t) => {
+test('the way it ended counts where the log is silent, and an OOM kill before all', (t) => {
   const quiet = ['[11:02:00] [Server thread/INFO]: Preparing level "world"'];
   const mods = linesOf('fail-missing-fabric.log');
   const code = (lines: string[], end: Exit | null, phase: DiagnosisContext['phase'] = 'start') =>

@@ -132,7 +132,7 @@ test('property: the codes of codes are the same codes', (t) => {
   );
 });
 
-test('P-05 property: no description becomes HTML of its own', (t) => {
+test('property: no description becomes HTML of its own', (t) => {
   assert(
     property(motds, (motd) => {
       const html = motdHtml(motd).toString();

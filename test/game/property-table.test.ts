@@ -40,7 +40,7 @@ test('a property must be one of the version, and a value of its kind', (t) => {
   for (const folder of ['world', 'Neue Welt', 'мир_2', 'v1.2']) t.is(wrong('level-name', folder), '', folder);
 });
 
-test('P-04 what is in a description or a property stays what it is: nothing is expanded, and no line begins', async (t) => {
+test('what is in a description or a property stays what it is: nothing is expanded, and no line begins', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-literal-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const nasty = '%RCON_PASSWORD% %env:CF_API_KEY% %date:yyyy% ${jndi:x}';
@@ -71,7 +71,7 @@ test('property: what passes as a value is one line of the file, whatever it is',
   );
 });
 
-test('W-12 behind the proxy: what would turn players away for its address is refused, or switched off', async (t) => {
+test('behind the proxy: what would turn players away for its address is refused, or switched off', async (t) => {
   for (const name of [...OWNED_PROPERTIES, 'management-server-port', 'query.port', 'text-filtering-config', 'rcon.x'])
     t.true(isOwnedProperty(name), name);
   t.true(OWNED_PROPERTIES.has('prevent-proxy-connections'));

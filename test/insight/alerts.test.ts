@@ -121,7 +121,7 @@ test('the body for Slack, of a recovery and of a spend cap', (t) => {
   );
 });
 
-test('P-06 text of users mentions nobody, formats nothing and is evaluated by nobody', (t) => {
+test('text of users mentions nobody, formats nothing and is evaluated by nobody', (t) => {
   const content = (name: string, url = HOOK) => {
     const body = webhookBody(url, message(name)) as { content?: string; text?: string };
     return (body.content ?? body.text ?? '').split(' is slow')[0];

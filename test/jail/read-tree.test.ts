@@ -67,7 +67,7 @@ function pick({
   return { path, kind, sizeBytes, mode, modifiedAt };
 }
 
-test('F-08: what only the service reads is left out, but for its lists; secrets are starred out; both only at the top', async (t) => {
+test('what only the service reads is left out, but for its lists; secrets are starred out; both only at the top', async (t) => {
   const it = await cage(t);
   const secret = 'motd=x\nrcon.password=hunter2\n';
   const hidden = ['.rcon-cli.env', '.dormouse-tmp/upload', '.dormouse-other'];

@@ -5,7 +5,7 @@ import { openJail } from '../../src/jail/jail.ts';
 import type { StatusError } from '../../src/kernel/status.ts';
 import { cage, write, refused } from './cage.ts';
 
-test('F-07: a file is replaced whole, or stays as it was', async (t) => {
+test('a file is replaced whole, or stays as it was', async (t) => {
   const { jail, root, put, see } = await cage(t);
   put('run.sh', 'old');
   chmodSync(join(root, 'run.sh'), 0o750);

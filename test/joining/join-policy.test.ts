@@ -117,7 +117,7 @@ test('anyone wakes by default; nobody where the owner says so, or works on it', 
   t.is(it.engine.boots.length, 1);
 });
 
-test('W-02 who is not listed, or is banned, does not wake; a change takes effect at once', async (t) => {
+test('who is not listed, or is banned, does not wake; a change takes effect at once', async (t) => {
   const it = await joinPolicy(t);
   await it.policy({ mode: 'whitelist' });
   t.regex(await it.knock(), /whitelist can wake it/);
@@ -245,7 +245,7 @@ test('maxWakesPerDay counts the wakes of players, not the owner’s starts, unti
   t.is(await it.knock(), '');
 });
 
-test('W-12 a banned address stays out, of an awake server too; players behind the same proxy do not', async (t) => {
+test('a banned address stays out, of an awake server too; players behind the same proxy do not', async (t) => {
   const it = await joinPolicy(t);
   const ban = { created: '', source: '', expires: 'forever', reason: '' };
   await it.list('banned-ips.json', [{ ...ban, ip: '203.0.113.7' }]);

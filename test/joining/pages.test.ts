@@ -91,7 +91,7 @@ test('what strangers read is what they would meet: who wakes it, and what is aga
   await says(/Waits for room[^]*It starts by itself as soon as there is\./);
 });
 
-test('P-05 names and descriptions as payloads stay text, on the page and in the badge', async (t) => {
+test('names and descriptions as payloads stay text, on the page and in the badge', async (t) => {
   const site = await openSite(t);
   await site.create('evil', { name: EVIL, motd: EVIL, version: EVIL, lastStatus: JSON.stringify({ favicon: EVIL }) });
   const path = await show(site, 'evil', true);

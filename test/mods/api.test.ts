@@ -71,7 +71,7 @@ test('an update tells what would change, changes it, leaves pinned versions alon
   t.regex(await it.refused('/mods:update', { projectIds: ['Other'] }), /^MOD_NOT_INSTALLED/);
 });
 
-test('P-09 what cannot be had leaves everything as it was, with a sentence that says why', async (t) => {
+test('what cannot be had leaves everything as it was, with a sentence that says why', async (t) => {
   const it = await bench(t);
   const cases: [string, VersionShape[], RegExp][] = [
     ['Forgy', [{ id: 'x1', loaders: ['forge'] }], /^MOD_WRONG_LOADER: Forgy is not made for fabric, but for forge\.$/],
@@ -107,7 +107,7 @@ test('P-09 what cannot be had leaves everything as it was, with a sentence that 
   t.deepEqual([await listed(it), await it.dir('mods')], [[], []]);
 });
 
-test('P-09 a registry that is asked too often, or stumbles, is asked again; one that is away is told of', async (t) => {
+test('a registry that is asked too often, or stumbles, is asked again; one that is away is told of', async (t) => {
   const it = await bench(t);
   it.registry.project('Lithium', [{ id: 'l1' }]);
   it.registry.disturb('/v2/project/Lithium', status(429, { 'retry-after': '3' }), status(502));
@@ -127,7 +127,7 @@ test('P-09 a registry that is asked too often, or stumbles, is asked again; one 
   t.regex(await it.refused('/mods', { projectId: 'Lithium' }), /^REGISTRY_UNAVAILABLE: .*not understood/);
 });
 
-test('F-09 redirects lead only to where the registry’s files lie', async (t) => {
+test('redirects lead only to where the registry’s files lie', async (t) => {
   const it = await bench(t);
   it.registry.project('Moved', [{ id: 'm1' }]);
   const to = (location: string) => status(302, { location });
@@ -187,7 +187,7 @@ test('what was cut short, or taken away by hand, is put right by the next start'
   t.true((await it.dir('mods')).includes('late-l9.jar'));
 });
 
-test('R-06 a restore brings back the mods that went with the files, its undoing those of before, and the next start adds none', async (t) => {
+test('a restore brings back the mods that went with the files, its undoing those of before, and the next start adds none', async (t) => {
   const it = await bench(t);
   const state = async () => [await listed(it), await it.dir('mods')];
   const restore = (id: string) => it.ok('POST', `/v1/servers/abc/backups/${id}:restore`);

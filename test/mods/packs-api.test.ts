@@ -151,7 +151,7 @@ test('SetModpack makes a backup first where there is a world, and refuses what i
   );
 });
 
-test('P-09 a pack that cannot be installed says why, leaves the server as it was, and RetryInstall mends it', async (t) => {
+test('a pack that cannot be installed says why, leaves the server as it was, and RetryInstall mends it', async (t) => {
   const it = await bench(t);
   const good = await mrpack({ dependencies: DEPENDENCIES, files: [inPack(it, 'mods/a.jar')] });
   const file = { ...inPack(it, 'mods/a.jar') } as Record<string, unknown>;
@@ -290,7 +290,7 @@ test('STOP calls an install off; one that is killed in the middle goes on by its
   t.deepEqual(await it.dir('mods'), ['a.jar']);
 });
 
-test('Q-02 neither mods nor a pack take more of the disk than the quota leaves; what goes is given back', async (t) => {
+test('neither mods nor a pack take more of the disk than the quota leaves; what goes is given back', async (t) => {
   const disk = fakeDisk(1_000);
   const it = await bench(t, undefined, disk);
   it.registry.project('Big', [{ id: 'b1', content: Buffer.alloc(1_001) }]);

@@ -77,7 +77,7 @@ test('a file is what its registry vouches for, or an error at its end: too short
   t.is(huge.reason, 'DOWNLOAD_REFUSED');
 });
 
-test('F-09 no answer without end is read, and no name of a project leads anywhere else', async (t) => {
+test('no answer without end is read, and no name of a project leads anywhere else', async (t) => {
   let sent = 0;
   const endless = (reply: ServerResponse) => {
     const more = () => {
@@ -96,7 +96,7 @@ test('F-09 no answer without end is read, and no name of a project leads anywher
   t.is(asked.at(-1)?.url, '/v2/project/..%2F..%2Fadmin%3Fx%3D1%23');
 });
 
-test('P-09 CurseForge: versions by loader, sums, and the plain word where authors disallow distribution', async (t) => {
+test('CurseForge: versions by loader, sums, and the plain word where authors disallow distribution', async (t) => {
   const content = Buffer.from('jar');
   const file = (id: number, fields: object = {}) => ({
     id,

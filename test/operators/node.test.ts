@@ -67,7 +67,7 @@ async function node(t: ExecutionContext, options: ApiTestOptions = {}): Promise<
   };
 }
 
-test('Q-01: a running server that outgrows its quota warns, saves and stops; it sleeps until room is made, and then wakes', async (t) => {
+test('a running server that outgrows its quota warns, saves and stops; it sleeps until room is made, and then wakes', async (t) => {
   const it = await node(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 40 }] });
   const { clock, servers, games } = it;
   await it.create('full');
@@ -127,7 +127,7 @@ test('Q-01: a running server that outgrows its quota warns, saves and stops; it 
   ]);
 });
 
-test('Q-01: freeing space through the service shows at once; an operator’s quota lets it wake as well', async (t) => {
+test('freeing space through the service shows at once; an operator’s quota lets it wake as well', async (t) => {
   const it = await node(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 4 }] });
   await it.create('full');
   await it.fill('full', 'a', 3 * MIB);
@@ -166,7 +166,7 @@ test('Q-01: freeing space through the service shows at once; an operator’s quo
   t.is((await it.operate('servers/none:setDiskQuota', { quotaMb: 1, reason: 'x' })).reason, 'SERVER_NOT_FOUND');
 });
 
-test('Q-01: a quota below what a sleeping server holds shows at once, also where nobody had measured it', async (t) => {
+test('a quota below what a sleeping server holds shows at once, also where nobody had measured it', async (t) => {
   const it = await node(t, {});
   await it.create('full');
   await it.fill('full', 'world', 3 * MIB);
@@ -177,7 +177,7 @@ test('Q-01: a quota below what a sleeping server holds shows at once, also where
   t.deepEqual(actions, ['server.quotaExceeded: system quota; 3 MB of 1 MB']);
 });
 
-test('Q-04: one that grows fast beyond its quota has no grace, and one that grows on while it stops is killed', async (t) => {
+test('one that grows fast beyond its quota has no grace, and one that grows on while it stops is killed', async (t) => {
   const it = await node(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 4 }] });
   await it.create('fast');
   it.engine.script('fast', { ignoreStop: true });
@@ -196,7 +196,7 @@ test('Q-04: one that grows fast beyond its quota has no grace, and one that grow
   t.deepEqual(actions, ['server.kill: system quota']);
 });
 
-test('Q-05: 50 creates at once for the last server of an account give exactly one', async (t) => {
+test('50 creates at once for the last server of an account give exactly one', async (t) => {
   const it = await node(t, { config: { maxServersPerAccount: 3 } });
   await it.create('one');
   await it.create('two');
@@ -422,7 +422,7 @@ test('a folder is an orphan’s no more once a server of its name is made, and a
   t.pass();
 });
 
-test('M-01: while the engine is out of reach a running server is not said to sleep, starts are refused, and all heals by itself', async (t) => {
+test('while the engine is out of reach a running server is not said to sleep, starts are refused, and all heals by itself', async (t) => {
   const it = await node(t);
   await it.create('awake');
   await it.create('asleep');

@@ -63,7 +63,7 @@ async function players(
   };
 }
 
-test('W-12 a ban of the address that all players come from is lifted before the next start, others stay', async (t) => {
+test('a ban of the address that all players come from is lifted before the next start, others stay', async (t) => {
   const it = await players(t);
   const ban = { created: '', source: 'Steve', expires: 'forever', reason: 'all of you' };
   const entries = [{ ...ban, ip: PROXY_ADDRESS }, { ...ban, ip: '203.0.113.7', unknown: 1 }, 'nonsense'];
@@ -82,7 +82,7 @@ test('W-12 a ban of the address that all players come from is lifted before the 
   await it.run();
 });
 
-test('P-01 a server that has never run has no lists, and gets them in the form the game knows', async (t) => {
+test('a server that has never run has no lists, and gets them in the form the game knows', async (t) => {
   const it = await players(t);
   t.deepEqual(await it.lists(), {
     online: [],
@@ -132,10 +132,10 @@ test('P-01 a server that has never run has no lists, and gets them in the form t
   t.true(entries.some(({ action, detail }) => action === 'players.ban' && detail.includes('Alex')));
 });
 
-test('F-08 what else is in the files stays, and what is no list is not written over', async (t) => {
+test('what else is in the files stays, and what is no list is not written over', async (t) => {
   const it = await players(t);
   const old = { uuid: accountUuid('Old'), name: 'Old', level: 2, bypassesPlayerLimit: true, since: { a: 1 } };
-  // P-05: whatever somebody wrote there is data.
+  // What players write there is data.
   const hostile = { uuid: 7, name: '<img src=x onerror=alert(1)>\u202e\n', level: 1e300 };
   await it.put('ops.json', [old, 'odd', hostile]);
   const view = await it.set('setOp', { name: 'Steve', op: true });
@@ -198,7 +198,7 @@ test('the whitelist and other properties, set at once, are both set', async (t) 
   t.deepEqual((await it.servers.get('abc'))?.row.properties, { 'white-list': 'true', difficulty: 'hard' });
 });
 
-test('P-02 an unknown account is not found, and with accounts out of reach nothing changes', async (t) => {
+test('an unknown account is not found, and with accounts out of reach nothing changes', async (t) => {
   const there = await accounts(t, ['Steve']);
   const profiles = createMojangProfiles({ apiUrl: there.url, clock: fakeClock() });
   const it = await players(t, { profiles });

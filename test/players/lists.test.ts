@@ -30,7 +30,7 @@ const given = fc.oneof(
   fc.constant('x'.repeat(1_500)),
 );
 
-test('P-03 a name that is taken is one word of a command, and no other character gets in', (t) => {
+test('a name that is taken is one word of a command, and no other character gets in', (t) => {
   fc.assert(
     fc.property(fc.oneof(name, fc.string({ unit: 'binary' })), (text) => {
       const isName = PLAYER_NAME.test(text);
@@ -42,7 +42,7 @@ test('P-03 a name that is taken is one word of a command, and no other character
     t.false(PLAYER_NAME.test(text), text);
 });
 
-test('P-03 whatever reason the API takes, each change is one line that the console takes', (t) => {
+test('whatever reason the API takes, each change is one line that the console takes', (t) => {
   const body = bodyOf('SetBanEntry');
   let taken = 0;
   fc.assert(
@@ -123,7 +123,7 @@ test('a change keeps everything else: other entries, unknown fields, expiry, sou
     t.throws(() => parseList('ops.json', text), { message: /ops\.json is not a list/ });
 });
 
-test('P-02 who has another name by now is the same entry, under the new name', (t) => {
+test('who has another name by now is the same entry, under the new name', (t) => {
   const uuid = accountUuid('Anyone');
   const list = [{ uuid, name: 'Before', level: 2, bypassesPlayerLimit: true }];
   const op: PlayerChange = { list: 'ops', who: { name: 'After', uuid }, listed: true, level: 4 };
@@ -131,7 +131,7 @@ test('P-02 who has another name by now is the same entry, under the new name', (
   t.deepEqual(withChange(list, { ...op, listed: false }, AT), []);
 });
 
-test('P-02 offline players have the UUID that the game gives them; Bedrock players that of the last join', async (t) => {
+test('offline players have the UUID that the game gives them; Bedrock players that of the last join', async (t) => {
   const offline = { onlineMode: false, remembered: [], at: AT };
   t.is(offlineUuid('Notch'), 'b50ad385-829d-3141-a216-7e7d7539ba7f');
   for (const who of ['Steve', 'a', 'X_1'])

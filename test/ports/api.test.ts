@@ -62,7 +62,7 @@ test('of several machines, a port is at the one that its game is on, and nowhere
   t.is(portsIn(await it.ok('GET', '/v1/servers/abc'))[0]?.host, '');
 });
 
-test('Q-05: of 60 that ask for ports at once each gets its own, and nobody more than there are', async (t) => {
+test('of 60 that ask for ports at once each gets its own, and nobody more than there are', async (t) => {
   const it = await api(t);
   for (const id of ['a', 'b', 'c']) await it.create(id);
   const ask = (nth: number) =>

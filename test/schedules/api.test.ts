@@ -122,7 +122,7 @@ test('making, enabling and running a schedule needs the scope of what it does as
   }
 });
 
-test('W-12 a schedule that bans the address of a player by name does not ban everybody', async (t) => {
+test('a schedule that bans the address of a player by name does not ban everybody', async (t) => {
   const it = await api(t);
   await it.create('abc');
   await it.command('abc', 'START');
@@ -298,7 +298,7 @@ test('a run is taken once, and one that a crash interrupted is said to be so, no
   t.is(begun, 1);
 });
 
-test('C01: bad schedules, six fields, @every or a megabyte, are refused with what to do, and others do not see them', async (t) => {
+test('bad schedules, six fields, @every or a megabyte, are refused with what to do, and others do not see them', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const bad: [object, string][] = [
@@ -327,7 +327,7 @@ test('C01: bad schedules, six fields, @every or a megabyte, are refused with wha
   }
 });
 
-test('Q-05: of 80 created at once no more than the limit are', async (t) => {
+test('of 80 created at once no more than the limit are', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const body = { kind: 'stop', cronExpr: '0 4 * * *' };

@@ -548,7 +548,7 @@ test('the phase shows only while a server starts', async (t) => {
   t.deepEqual(await shown(), ['running', '', 100]);
 });
 
-test('W-12 a ban of the address of a player, by name, is one of where the player really comes from', async (t) => {
+test('a ban of the address of a player, by name, is one of where the player really comes from', async (t) => {
   const joined = [
     { name: 'Steve', ip: '2001:DB8::1' },
     { name: 'Brother', ip: '2001:db8:0::1' },

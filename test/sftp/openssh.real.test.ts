@@ -33,27 +33,24 @@ async function checksum(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
-test.runIf(isHere('openssh'))(
-  'S-02: OpenSSH puts and gets whole folders, and files of every kind of name',
-  async (t) => {
-    const it = await start(t);
-    const { run, root, folder } = it;
-    const names = ['plain', 'with space', 'ünï', '日本', 'a\\b', 'percent%2e', '-dash', `${'n'.repeat(251)}.txt`];
-    mkdirSync(join(folder, 'up/deep/er'), { recursive: true });
-    mkdirSync(join(folder, 'up/empty'));
-    for (const name of names) writeFileSync(join(folder, 'up', name), name);
-    writeFileSync(join(folder, 'up/deep/er/nothing'), '');
-    await run('put -r up');
-    await run('put -r up');
-    await run('get -r up down');
-    const all = (place: string) => readdirSync(place, { recursive: true, encoding: 'utf8' }).toSorted();
-    t.deepEqual(all(join(root, 'up')), all(join(folder, 'up')));
-    t.deepEqual(all(join(folder, 'down')), all(join(folder, 'up')));
-    for (const name of names) t.is(readFileSync(join(folder, 'down', name), 'utf8'), name);
-  },
-);
+test.runIf(isHere('openssh'))('OpenSSH puts and gets whole folders, and files of every kind of name', async (t) => {
+  const it = await start(t);
+  const { run, root, folder } = it;
+  const names = ['plain', 'with space', 'ünï', '日本', 'a\\b', 'percent%2e', '-dash', `${'n'.repeat(251)}.txt`];
+  mkdirSync(join(folder, 'up/deep/er'), { recursive: true });
+  mkdirSync(join(folder, 'up/empty'));
+  for (const name of names) writeFileSync(join(folder, 'up', name), name);
+  writeFileSync(join(folder, 'up/deep/er/nothing'), '');
+  await run('put -r up');
+  await run('put -r up');
+  await run('get -r up down');
+  const all = (place: string) => readdirSync(place, { recursive: true, encoding: 'utf8' }).toSorted();
+  t.deepEqual(all(join(root, 'up')), all(join(folder, 'up')));
+  t.deepEqual(all(join(folder, 'down')), all(join(folder, 'up')));
+  for (const name of names) t.is(readFileSync(join(folder, 'down', name), 'utf8'), name);
+});
 
-test.runIf(isHere('openssh'))('S-02: 256 MiB go up and come down as they were', async (t) => {
+test.runIf(isHere('openssh'))('256 MiB go up and come down as they were', async (t) => {
   t.timeout(300_000);
   const it = await start(t);
   const { run, root, folder } = it;
@@ -64,7 +61,7 @@ test.runIf(isHere('openssh'))('S-02: 256 MiB go up and come down as they were', 
   t.is(await checksum(join(folder, 'back')), expected);
 });
 
-test.runIf(isHere('openssh'))('S-02: eight transfers at once, each way', async (t) => {
+test.runIf(isHere('openssh'))('eight transfers at once, each way', async (t) => {
   const it = await start(t);
   const { run, root, folder } = it;
   const names = Array.from({ length: 8 }, (_, index) => `file-${index}`);
@@ -77,7 +74,7 @@ test.runIf(isHere('openssh'))('S-02: eight transfers at once, each way', async (
   }
 });
 
-test.runIf(isHere('openssh'))('S-02: a transfer that broke off is taken up again, either way', async (t) => {
+test.runIf(isHere('openssh'))('a transfer that broke off is taken up again, either way', async (t) => {
   const it = await start(t);
   const { run, root, folder } = it;
   const whole = noise(join(folder, 'world.zip'), 3_000_001);
@@ -94,7 +91,7 @@ test.runIf(isHere('openssh'))('S-02: a transfer that broke off is taken up again
 });
 
 test.runIf(isHere('openssh'))(
-  'S-02: renaming, onto what is there too; times and permissions; what is left of the disk',
+  'renaming, onto what is there too; times and permissions; what is left of the disk',
   async (t) => {
     const it = await start(t);
     const { run, root, folder } = it;
@@ -123,7 +120,7 @@ test.runIf(isHere('openssh'))(
   },
 );
 
-test.runIf(isHere('openssh'))('S-02: a directory of 5 000 entries is listed whole', async (t) => {
+test.runIf(isHere('openssh'))('a directory of 5 000 entries is listed whole', async (t) => {
   const it = await start(t);
   const { run, root } = it;
   mkdirSync(join(root, 'region'));
@@ -134,7 +131,7 @@ test.runIf(isHere('openssh'))('S-02: a directory of 5 000 entries is listed whol
   t.deepEqual(listed.toSorted(), names.toSorted());
 });
 
-test.runIf(isHere('openssh'))('F-01: up is the root and no further, and the root is all there is', async (t) => {
+test.runIf(isHere('openssh'))('up is the root and no further, and the root is all there is', async (t) => {
   const it = await start(t);
   const { run, root, folder } = it;
   writeFileSync(join(folder, 'data/servers/secret'), 'another server’s');

@@ -92,7 +92,7 @@ function openBelow(folder: string): string[] {
   });
 }
 
-test('S-01: cutting a server ends what is open on it, and no other', async (t) => {
+test('cutting a server ends what is open on it, and no other', async (t) => {
   const it = await startSftp(t);
   const client = await connect(t, it);
   const sftp = await openSftp(client);
@@ -108,7 +108,7 @@ test('S-01: cutting a server ends what is open on it, and no other', async (t) =
   t.deepEqual(readdirSync(it.root).toSorted(), ['before', 'between']);
 });
 
-test('S-01: who is signing in while the password changes is not let in', async (t) => {
+test('who is signing in while the password changes is not let in', async (t) => {
   let hold: (() => void) | undefined;
   const it = await startSftp(t);
   const query = it.store.query.bind(it.store);
@@ -126,7 +126,7 @@ test('S-01: who is signing in while the password changes is not let in', async (
   await connect(t, it);
 });
 
-test('S-01: a server that is closed for now lets nobody in', async (t) => {
+test('a server that is closed for now lets nobody in', async (t) => {
   let closed = false;
   const it = await startSftp(t, { limits: { refusalDelayMs: 0 } });
   it.sftp.keepShut((serverId) => closed && serverId === 'lobby');
@@ -139,7 +139,7 @@ test('S-01: a server that is closed for now lets nobody in', async (t) => {
   await connect(t, it);
 });
 
-test('S-02: a client asks where it is in its own way, and gets one answer', async (t) => {
+test('a client asks where it is in its own way, and gets one answer', async (t) => {
   const it = await startSftp(t);
   mkdirSync(join(it.root, 'world'));
   const sftp = await openSftp(await connect(t, it));
@@ -159,7 +159,7 @@ test('S-02: a client asks where it is in its own way, and gets one answer', asyn
     t.is(await ask((done) => sftp.realpath(path, done)), answer, path);
 });
 
-test('S-02: beyond the first 4 GiB of a file; at its end; behind what is there', async (t) => {
+test('beyond the first 4 GiB of a file; at its end; behind what is there', async (t) => {
   const it = await startSftp(t);
   const { send, next, open } = await byHand(t, it);
   const far = 10 * 2 ** 30;
@@ -183,7 +183,7 @@ test('S-02: beyond the first 4 GiB of a file; at its end; behind what is there',
   t.is(statusIn(await next()), STATUS.permissionDenied);
 });
 
-test('S-02: df shows the server’s quota and what is left of it', async (t) => {
+test('df shows the server’s quota and what is left of it', async (t) => {
   const it = await startSftp(t, { disk: quota(MIB) });
   const { send, next } = await byHand(t, it);
   send(REQUEST.mkdir, uint32(1), string('a'), uint32(0));
@@ -194,7 +194,7 @@ test('S-02: df shows the server’s quota and what is left of it', async (t) => 
   t.deepEqual([block, blocks, free], [4_096, 256, 255]);
 });
 
-test('S-02: what OpenSSH adds to the protocol is announced and understood', async (t) => {
+test('what OpenSSH adds to the protocol is announced and understood', async (t) => {
   const it = await startSftp(t);
   writeFileSync(join(it.root, 'from'), 'from');
   writeFileSync(join(it.root, 'to'), 'to');
@@ -218,7 +218,7 @@ test('S-02: what OpenSSH adds to the protocol is announced and understood', asyn
   t.is(statusIn(await next()), STATUS.unsupported);
 });
 
-test('S-02: a file that must not be there yet is not opened where it is, nor where it is only to be read', async (t) => {
+test('a file that must not be there yet is not opened where it is, nor where it is only to be read', async (t) => {
   const it = await startSftp(t);
   writeFileSync(join(it.root, 'there'), 'x');
   const { send, next } = await byHand(t, it);
@@ -240,7 +240,7 @@ test('S-02: a file that must not be there yet is not opened where it is, nor whe
   t.is(await opened('/bin.sh/start.sh', read | create), STATUS.noSuchFile, 'no directories are made');
 });
 
-test('S-03: a listing ends with EOF, also for who asks for several parts at once', async (t) => {
+test('a listing ends with EOF, also for who asks for several parts at once', async (t) => {
   const it = await startSftp(t);
   for (let index = 0; index < 150; index++) writeFileSync(join(it.root, `f${index}`), '');
   const { send, next } = await byHand(t, it);
@@ -259,7 +259,7 @@ test('S-03: a listing ends with EOF, also for who asks for several parts at once
   t.is(entries, 150);
 });
 
-test('S-03: 10 000 opens meet a limit; what a session had open is closed with it', async (t) => {
+test('10 000 opens meet a limit; what a session had open is closed with it', async (t) => {
   const it = await startSftp(t);
   writeFileSync(join(it.root, 'file'), 'x');
   const { client, send, next } = await byHand(t, it);
@@ -278,7 +278,7 @@ test('S-03: 10 000 opens meet a limit; what a session had open is closed with it
   await until(() => openBelow(it.root).length === 0);
 });
 
-test('S-03: a handle is one of the session’s own, of the right kind, and still open', async (t) => {
+test('a handle is one of the session’s own, of the right kind, and still open', async (t) => {
   const it = await startSftp(t);
   writeFileSync(join(it.root, 'file'), 'x');
   const { send, next, open } = await byHand(t, it);
@@ -298,7 +298,7 @@ test('S-03: a handle is one of the session’s own, of the right kind, and still
   }
 });
 
-test('S-04: what the quota does not allow is never written, however it is tried', async (t) => {
+test('what the quota does not allow is never written, however it is tried', async (t) => {
   const disk = quota(MIB);
   const it = await startSftp(t, { disk });
   const { send, next, open } = await byHand(t, it);
@@ -340,7 +340,7 @@ test('S-04: what the quota does not allow is never written, however it is tried'
   t.deepEqual(readdirSync(it.root).toSorted(), ['a', 'empty', 'file']);
 });
 
-test('E-05: a hole that the quota has counted is filled only as far as the machine has room', async (t) => {
+test('a hole that the quota has counted is filled only as far as the machine has room', async (t) => {
   const full = new StatusError('RESOURCE_EXHAUSTED', 'DISK_FULL', 'There is no room.');
   let left = 100_000;
   const disk: Disk = {
@@ -364,7 +364,7 @@ test('E-05: a hole that the quota has counted is filled only as far as the machi
   t.true(statSync(join(it.root, 'file')).blocks * 512 < 3 * block.length);
 });
 
-test('S-04: what one handle has given back, another does not get for nothing; a removed file grows no more', async (t) => {
+test('what one handle has given back, another does not get for nothing; a removed file grows no more', async (t) => {
   const disk = quota(MIB);
   const it = await startSftp(t, { disk });
   const one = await byHand(t, it);
@@ -399,7 +399,7 @@ test('S-04: what one handle has given back, another does not get for nothing; a 
   t.is(await write(), STATUS.failure);
 });
 
-test('S-07, F-02, F-05: a link is neither followed, read nor made, and nothing changes what it points to', async (t) => {
+test('a link is neither followed, read nor made, and nothing changes what it points to', async (t) => {
   const it = await startSftp(t);
   const outside = join(it.folder, 'outside');
   mkdirSync(outside);
@@ -440,7 +440,7 @@ test('S-07, F-02, F-05: a link is neither followed, read nor made, and nothing c
   t.deepEqual(readdirSync(outside), ['secret']);
 });
 
-test('F-01: paths that are none are refused, each with a status', async (t) => {
+test('paths that are none are refused, each with a status', async (t) => {
   const it = await startSftp(t);
   writeFileSync(join(it.folder, 'data/servers/lobby-secret'), 'SECRET');
   const { send, next } = await byHand(t, it);
@@ -469,7 +469,7 @@ test('F-01: paths that are none are refused, each with a status', async (t) => {
   t.true(existsSync(it.root));
 });
 
-test('F-08: the console’s password is not shown, nor what only the service reads', async (t) => {
+test('the console’s password is not shown, nor what only the service reads', async (t) => {
   const it = await startSftp(t);
   writeFileSync(join(it.root, 'server.properties'), 'rcon.password=hunter2\nmotd=Hi\n');
   writeFileSync(join(it.root, '.rcon-cli.env'), 'hunter2');
@@ -491,7 +491,7 @@ test('F-08: the console’s password is not shown, nor what only the service rea
   t.is(statusIn(await next()), STATUS.noSuchFile);
 });
 
-test.runIf(process.getuid?.() === 0)('F-11: what is made belongs to the game at once', async (t) => {
+test.runIf(process.getuid?.() === 0)('what is made belongs to the game at once', async (t) => {
   const it = await startSftp(t, { owner: { uid: 12_345, gid: 12_346 } });
   const sftp = await openSftp(await connect(t, it));
   await ask((done) => sftp.mkdir('plugins', { uid: 0, gid: 0, mode: 0o755 }, done as () => void));

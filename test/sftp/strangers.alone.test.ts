@@ -87,7 +87,7 @@ async function works(t: ExecutionContext, it: SftpUnderTest): Promise<void> {
   client.end();
 }
 
-test('S-05: a wrong name and a wrong password are answered alike, late, and three times at most', async (t) => {
+test('a wrong name and a wrong password are answered alike, late, and three times at most', async (t) => {
   const clock = fakeClock();
   const it = await startSftp(t, { clock });
   const isRefusing = () => clock.nextAt() === clock.now() + SFTP_LIMITS.refusalDelayMs;
@@ -129,7 +129,7 @@ test('S-05: a wrong name and a wrong password are answered alike, late, and thre
   t.is(asked, 3);
 });
 
-test('S-05: who guesses too often has to wait, also with the right password; others do not', async (t) => {
+test('who guesses too often has to wait, also with the right password; others do not', async (t) => {
   const rule = { free: 3, firstWaitMs: 60_000, longestWaitMs: 60_000, windowMs: 600_000 };
   const it = await startSftp(t, { limits: { ...PATIENT, name: rule } });
   await trying(t, it, {});
@@ -143,7 +143,7 @@ test('S-05: who guesses too often has to wait, also with the right password; oth
   t.is(await trying(t, fresh, {}), undefined);
 });
 
-test('S-05: an address that connects again and again without signing in is not even greeted', async (t) => {
+test('an address that connects again and again without signing in is not even greeted', async (t) => {
   const it = await startSftp(t, {
     limits: { connects: { free: 5, firstWaitMs: 60_000, longestWaitMs: 60_000, windowMs: 600_000 } },
   });
@@ -152,7 +152,7 @@ test('S-05: an address that connects again and again without signing in is not e
   t.is(await greetingOf(t, it.port), '');
 });
 
-test('S-05: what strangers do fills no log', async (t) => {
+test('what strangers do fills no log', async (t) => {
   const it = await startSftp(t, { limits: PATIENT });
   await trying(t, it, { password: 'guess' });
   for (const line of ['GET / HTTP/1.1\r\n\r\n', 'SSH-2.0-x\r\nrubbish', '\0\0']) {
@@ -270,7 +270,7 @@ async function greetingOf(t: ExecutionContext, port: number, localAddress?: stri
   return said;
 }
 
-test('S-06: rubbish in the place of a handshake ends no more than its connection', async (t) => {
+test('rubbish in the place of a handshake ends no more than its connection', async (t) => {
   const clock = fakeClock();
   const many = { connections: 1e6, connectionsPerAddress: 1e6, signingIn: 1e6, signingInPerAddress: 1e6 };
   const it = await startSftp(t, { clock, limits: { ...PATIENT, ...many } });
@@ -305,7 +305,7 @@ test('S-06: rubbish in the place of a handshake ends no more than its connection
   await works(t, it);
 });
 
-test('S-06: rubbish behind the handshake ends no more than its connection', async (t) => {
+test('rubbish behind the handshake ends no more than its connection', async (t) => {
   const it = await startSftp(t, { limits: PATIENT });
   for (let count = 0; count < 20; count++) {
     const client = await connect(t, it);
@@ -316,7 +316,7 @@ test('S-06: rubbish behind the handshake ends no more than its connection', asyn
   await works(t, it);
 });
 
-test('S-06: whatever a client sends in a session is answered, or ends its connection', async (t) => {
+test('whatever a client sends in a session is answered, or ends its connection', async (t) => {
   const it = await startSftp(t, { limits: PATIENT });
   writeFileSync(join(it.root, 'file'), 'content');
   const types = [...Object.values(REQUEST), 0, 2, 101, 255];
@@ -346,7 +346,7 @@ test('S-06: whatever a client sends in a session is answered, or ends its connec
   await works(t, it);
 });
 
-test('S-06: packets that are none, and words after the last', async (t) => {
+test('packets that are none, and words after the last', async (t) => {
   const it = await startSftp(t, { limits: PATIENT });
   const starts = [uint32(0), uint32(256 * 1_024 + 1), uint32(2 ** 32 - 1), Buffer.of(0, 0, 0, 5, 2, 0, 0, 0, 3)];
   for (const start of starts) {

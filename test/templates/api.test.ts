@@ -68,7 +68,7 @@ test('a server saved as a template makes others like it, with what is overridden
   t.is((await it.servers.get('twin'))?.state, 'hibernated');
 });
 
-test('Q-05: of 120 templates saved at once no more than the limit are', async (t) => {
+test('of 120 templates saved at once no more than the limit are', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const body = { serverId: 'abc', name: 'Again' };

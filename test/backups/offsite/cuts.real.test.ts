@@ -134,27 +134,24 @@ test.runIf(isHere('s3'))(
   },
 );
 
-test.runIf(isHere('s3'))(
-  'R-01 a store that goes away in the middle of a restore: everything is as it was',
-  async (t) => {
-    const there = await far(t);
-    const { it, line } = there;
-    const { id } = await backUp(it, 'lobby');
-    await there.arrives(id);
-    await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played since' });
-    const played = await treeOf(rootOf(it, 'lobby'));
-    let reads = 0;
-    line.fault = ({ method }) => (method === 'GET' ? { cutReceived: ++reads === 1 ? 4 * MIB : 0 } : undefined);
-    const answer = await it.during(restore(it, id));
-    t.deepEqual([answer.status, answer.reason], [503, 'BACKUP_STORE_AWAY'], answer.text);
-    t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
-    t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby'], 'nothing is staged any more');
-    line.fault = () => undefined;
-    t.is((await it.during(restore(it, id))).status, 200);
-  },
-);
+test.runIf(isHere('s3'))('a store that goes away in the middle of a restore: everything is as it was', async (t) => {
+  const there = await far(t);
+  const { it, line } = there;
+  const { id } = await backUp(it, 'lobby');
+  await there.arrives(id);
+  await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played since' });
+  const played = await treeOf(rootOf(it, 'lobby'));
+  let reads = 0;
+  line.fault = ({ method }) => (method === 'GET' ? { cutReceived: ++reads === 1 ? 4 * MIB : 0 } : undefined);
+  const answer = await it.during(restore(it, id));
+  t.deepEqual([answer.status, answer.reason], [503, 'BACKUP_STORE_AWAY'], answer.text);
+  t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
+  t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby'], 'nothing is staged any more');
+  line.fault = () => undefined;
+  t.is((await it.during(restore(it, id))).status, 200);
+});
 
-test.runIf(isHere('s3'))('R-01 a disk that is full at a restore from off site: everything is as it was', async (t) => {
+test.runIf(isHere('s3'))('a disk that is full at a restore from off site: everything is as it was', async (t) => {
   let least = 0;
   const there = await far(t, { hold: (path, bytes) => leaving(least).hold(path, bytes) });
   const { it } = there;

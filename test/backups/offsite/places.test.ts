@@ -106,7 +106,7 @@ for (const [name, open] of Object.entries(PLACES)) {
   );
 
   test.runIf(!name.startsWith('S3') || isHere('s3'))(
-    `R-01 a backup in ${name} is restored exactly, and one that was changed not at all`,
+    `a backup in ${name} is restored exactly, and one that was changed not at all`,
     async (t) => {
       const place = await open(t, {});
       const { it } = place;
@@ -132,7 +132,7 @@ for (const [name, open] of Object.entries(PLACES)) {
   );
 
   test.runIf(!name.startsWith('S3') || isHere('s3'))(
-    `R-08 what no rule keeps goes from ${name} too; what is locked, and what others have, stays`,
+    `what no rule keeps goes from ${name} too; what is locked, and what others have, stays`,
     async (t) => {
       const place = await open(t, {});
       const { it } = place;
@@ -163,7 +163,7 @@ for (const [name, open] of Object.entries(PLACES)) {
   );
 
   test.runIf(!name.startsWith('S3') || isHere('s3'))(
-    `R-09 backups in ${name} count against a server's limit and its account's`,
+    `backups in ${name} count against a server's limit and its account's`,
     async (t) => {
       const place = await open(t, { quotaBytes: 1_600 });
       const { it } = place;
