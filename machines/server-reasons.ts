@@ -8,7 +8,7 @@ export const UNEXPECTED: Cause = { kind: 'system', id: 'unexpected', note: 'ran 
 
 /** A game that does not answer is ended. */
 export const HUNG: Cause = { kind: 'system', id: 'hung', note: 'did not answer any more' };
-export const AGAIN_AFTER_HUNG: Cause = { ...HUNG, note: 'started again as it did not answer any more' };
+export const AGAIN_AFTER_HUNG: Cause = { ...HUNG, note: 'restarted because it stopped responding' };
 
 /** What is said of it. `silentMs`: for how long. */
 export function hung({ silentMs, lastLines = '' }: Pick<Reading, 'silentMs' | 'lastLines'>): Failure {

@@ -26,14 +26,14 @@ export function mountDatabase(panel: Panel): void {
         return 'dropped';
       },
     },
-    done: { dropped: 'The database is deleted.' },
+    done: { dropped: 'Database deleted.' },
   });
 }
 
 function databasePage(request: ServerRequest, database: Database): Page {
   const main = html`<section class="card">
     <h2>Database</h2>
-    <p>A MySQL database of its own, for plugins that keep more than fits into files.</p>
+    <p>A MySQL database for plugins that need one.</p>
     ${database.present ? present(request, database) : absent(request, database)}
   </section>`;
   return { title: 'Database', main };
@@ -42,11 +42,11 @@ function databasePage(request: ServerRequest, database: Database): Page {
 function absent(request: ServerRequest, { offered }: Database): Html {
   if (!offered) {
     return html`<p class="empty">
-      This service has no MySQL server. Plugins can keep their data in files (SQLite, H2), or at a database elsewhere.
+      MySQL is not set up here. Plugins can store data in files (SQLite, H2) or in a database elsewhere.
     </p>`;
   }
-  return html`<p class="empty">It has none.</p>
-    ${isAtLeast(request.role, 'member') && buttonForm(request, 'create', 'Make a database', { look: '' })}`;
+  return html`<p class="empty">No database yet.</p>
+    ${isAtLeast(request.role, 'member') && buttonForm(request, 'create', 'Create database', { look: '' })}`;
 }
 
 function present(request: ServerRequest, { host, port, dbName, dbUser }: Database): Html {
@@ -58,21 +58,21 @@ function present(request: ServerRequest, { host, port, dbName, dbUser }: Databas
         ? html`<div class="actions">
             ${buttonForm(request, 'show', 'Show the password')}
             ${confirmed(
-              'Sessions that are open end. Plugins need the new password before they can sign in again.',
+              'Open sessions end. Plugins need the new password to reconnect.',
               'Change the password',
               '',
-              buttonForm(request, 'rotate', 'Make a new password', { look: 'danger' }),
+              buttonForm(request, 'rotate', 'Create a new password', { look: 'danger' }),
             )}
           </div>`
-        : html`<p class="hint">Its password is for the server’s owner to see.</p>`
+        : html`<p class="hint">Only the server’s owner can see the password.</p>`
     }
     ${
       isAtLeast(request.role, 'member') &&
       confirmed(
-        'All that is in it is lost for good, and no backup of the server holds it. A later one has another name.',
+        'All data in it is lost permanently. Server backups don’t include it. A new database gets another name.',
         'Delete the database',
         '',
-        buttonForm(request, 'drop', 'Delete it for good', { look: 'danger' }),
+        buttonForm(request, 'drop', 'Delete permanently', { look: 'danger' }),
       )
     }`;
 }
@@ -83,7 +83,7 @@ function withPassword(request: ServerRequest, database: Database): Page {
   if (database.dbPassword === '') return { title, main };
   const secret = html`<section class="card" role="status">
     <h2>The password</h2>
-    <p>For the settings of your plugin. It is not on this page the next time you open it.</p>
+    <p>Copy it into your plugin’s settings. It is hidden when you reload this page.</p>
     <p>
       <code>${database.dbPassword}</code>
       ${copyButton(database.dbPassword, 'the password')}

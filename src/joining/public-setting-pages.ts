@@ -26,14 +26,14 @@ function publicPage(request: ServerRequest, baseUrl: string): Page {
   const filled = filling(request, 'save');
   const cards = html`<section class="card">
       <h2>Public page</h2>
-      <p>Everybody who has the link sees name, state, version, players and description, and nothing else.</p>
+      <p>Anyone with the link can see the name, state, version, players and description. Nothing else is shown.</p>
       ${panelForm(
         request,
         'save',
         html`${tickField(filled, { name: 'enabled', label: 'Show the public page', on: publicStatusEnabled })}
           ${tickField(filled, {
             name: 'showAddress',
-            label: 'With the address to join at',
+            label: 'Show the server address',
             on: publicShowAddress,
           })}<button type="submit">Save</button>`,
       )}
@@ -47,7 +47,7 @@ function linksCard(url: string, slug: string): Html {
   return html`<section class="card">
     <h2>Link and badge</h2>
     <p><a href="/status/${slug}">${url}</a> ${copyButton(url, 'the link')}</p>
-    <p><img class="badge" src="/status/${slug}/badge.svg" alt="The badge as it is now" height="28" /></p>
+    <p><img class="badge" src="/status/${slug}/badge.svg" alt="Current badge" height="28" /></p>
     <p>For a site or a README, as Markdown: <code>${badge}</code> ${copyButton(badge, 'the badge')}</p>
   </section>`;
 }

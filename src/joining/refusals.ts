@@ -54,11 +54,11 @@ const UNKNOWN: Words = {
 /** Where waiting does not help. */
 const NEVER: Record<string, Words> = {
   MAX_RAM: {
-    kick: 'This server is set to more memory than its owner may use: its owner has to give it less.',
+    kick: 'This server is set to more memory than its owner may use: ask its owner to reduce it.',
     line: '§7Asleep: §fset to more memory than it may have',
   },
   NODE_CAPACITY: {
-    kick: 'This server is set to more memory than there is here: its owner has to give it less.',
+    kick: 'This server is set to more memory than there is here: ask its owner to reduce it.',
     line: '§7Asleep: §fset to more memory than there is',
   },
 };

@@ -54,31 +54,31 @@ async function joiningPage(request: ServerRequest): Promise<Page> {
 }
 
 const MODES: Record<WakeMode, string> = {
-  anyone: 'Everybody who is not banned',
-  known: 'Whom the server knows: on the whitelist, an operator, or somebody who has played here',
-  whitelist: 'Only who is on the whitelist, and operators',
-  verified: 'Who has proved a Minecraft account, so that nobody wakes it under a false name',
-  nobody: 'Nobody: it is started here, over the API or by a schedule',
+  anyone: 'Anyone who isn’t banned',
+  known: 'Known players: whitelisted, an operator, or has played here before',
+  whitelist: 'Whitelisted players and operators only',
+  verified: 'Verified Minecraft accounts only',
+  nobody: 'No one: start it here, through the API or by a schedule',
 };
 
 function wakeCard(request: ServerRequest, policy: Policy): Html {
   const filled = filling(request, 'policy');
   return html`<section class="card">
-    <h2>Who wakes it by joining</h2>
-    <p>An awake server is open to whom the game lets in: see Players.</p>
+    <h2>Who can wake it by joining</h2>
+    <p>While awake, the whitelist and bans apply (see Players).</p>
     ${panelForm(
       request,
       'policy',
       html`${radioField(filled, {
           name: 'mode',
-          label: 'May wake it',
+          label: 'Can wake it',
           value: policy.mode,
           options: WAKE_MODES.map((mode) => [mode, MODES[mode]]),
         })}
         ${lineField(filled, {
           name: 'maxWakesPerDay',
-          label: 'Wakes a day at most',
-          hint: 'By joins, counted from midnight UTC. 0: as many as come.',
+          label: 'Daily wake limit',
+          hint: 'Wakes by joining, per day in UTC. 0 = unlimited.',
           value: String(policy.maxWakesPerDay),
           type: 'number',
           maxlength: 5,
@@ -94,8 +94,9 @@ function maintenanceCard(request: ServerRequest, { maintenanceText }: Policy): H
     <p>
       ${
         maintenanceText === ''
-          ? 'Off. While there is a text, nobody wakes the server by joining; who tries reads it.'
-          : html`<span class="tag warn">on</span> Joins wake nothing. Who tries reads the text. Empty it to end this.`
+          ? 'Off. Set a message to stop players waking the server. They see it when they try.'
+          : html`<span class="tag warn">on</span> Joining doesn’t wake the server. Players see this message. Clear it to
+              end maintenance.`
       }
     </p>
     ${maintenanceText !== '' && html`<p class="motd">${motdHtml(maintenanceText)}</p>`}
@@ -105,7 +106,7 @@ function maintenanceCard(request: ServerRequest, { maintenanceText }: Policy): H
       html`${linesField(filling(request, 'maintenance'), {
           name: 'maintenanceText',
           label: 'Text',
-          hint: `${TWO_LINES} For example: We move to 1.21.8, back at eight.`,
+          hint: `${TWO_LINES} Example: Updating to 1.21.8, back at 8 pm.`,
           value: maintenanceText,
           maxlength: TEXT_CHARS,
           rows: 2,
@@ -116,10 +117,10 @@ function maintenanceCard(request: ServerRequest, { maintenanceText }: Policy): H
 
 function asleepCard(request: ServerRequest, { asleepMotd }: Policy): Html {
   return html`<section class="card">
-    <h2>While it sleeps</h2>
+    <h2>While asleep</h2>
     <p>
-      The server list shows this text then. Empty: the first line of the description, and below it that joining wakes
-      it.
+      Shown in the server list. Empty for the first line of the description, with a note below that joining wakes the
+      server.
     </p>
     ${asleepMotd !== '' && html`<p class="motd">${motdHtml(asleepMotd)}</p>`}
     ${panelForm(
@@ -138,21 +139,21 @@ function asleepCard(request: ServerRequest, { asleepMotd }: Policy): Html {
 }
 
 const CLIENTS: Record<ClientVersions, string> = {
-  auto: 'By its software: its own version alone, unless it has ViaVersion or its kin, or a server.jar of your own',
-  own: 'Its own version alone',
-  any: 'Any version: a plugin translates, such as ViaVersion',
+  auto: 'Automatic: only its own version, unless it runs ViaVersion or a similar plugin, or your own server.jar',
+  own: 'Only its own version',
+  any: 'Any version: a plugin such as ViaVersion translates',
 };
 
 function clientsCard(request: ServerRequest): Html {
   return html`<section class="card">
-    <h2>Versions of players</h2>
-    <p>Who cannot play wakes nothing: the list shows the version in red, and who joins reads which one to choose.</p>
+    <h2>Player versions</h2>
+    <p>Players on a wrong version don’t wake the server. They see which version to use.</p>
     ${panelForm(
       request,
       'clients',
       html`${radioField(filling(request, 'clients'), {
           name: 'clientVersions',
-          label: 'May play',
+          label: 'Allowed versions',
           value: request.server.clientVersions,
           options: Object.entries(CLIENTS),
         })}<button type="submit">Save</button>`,
@@ -164,9 +165,9 @@ function waitingCard(request: ServerRequest): Html {
   return html`<section class="card">
     <h2>Waiting room <span class="tag calm">experimental</span></h2>
     <p>
-      Players of Minecraft 1.21.6 and newer who wake the server see its start in a window, with who else waits and a
-      button to leave, and join by themselves once it is ready. Older clients, and those of Forge and NeoForge, wait as
-      ever.
+      Players on Minecraft 1.21.6 or newer who wake the server see its progress in a window, with the other waiting
+      players and a button to leave. They join automatically when it is ready. Older clients, Forge and NeoForge clients
+      wait on the loading screen.
     </p>
     ${panelForm(
       request,
@@ -181,7 +182,7 @@ function waitingCard(request: ServerRequest): Html {
 }
 
 const TEXT_CHARS = 1_024;
-const TWO_LINES = 'Two lines at most, with colours as in the description.';
+const TWO_LINES = 'At most two lines. Colour codes work as in the description.';
 
 function textIn(form: Form, name: string): string {
   return (form.get(name) ?? '').replaceAll('\r\n', '\n').replace(/(?<!\n)\n+$/, '');

@@ -74,7 +74,7 @@ const cancelAccountInvitation = (people: People) =>
     method: 'post',
     path: '/v1/operator/invitations/{invitationId}:cancel',
     summary: 'Take an invitation back',
-    description: 'Its link makes no account any more.',
+    description: 'Its link stops working.',
     params: message({
       invitationId: z
         .string()

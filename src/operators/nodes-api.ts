@@ -40,7 +40,7 @@ const Node = z
 const COMMON = { scope: 'operator', tag: 'operator' } as const;
 const NodeRequest = message({
   node: text(128).describe('As the list names it, or its id.'),
-  reason: Reason.describe('Owners who start a server read it.'),
+  reason: Reason.describe('Shown to owners who start a server.'),
 }).meta({ id: 'NodeRequest' });
 const FenceNodeRequest = message({
   node: text(128).describe('As the list names it, or its id.'),

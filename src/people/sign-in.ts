@@ -151,8 +151,8 @@ function firstRunNote(file: string, { visitor }: PageRequest): Html {
       the data folder.
     </p>`;
   return html`<p class="note">
-    Nobody has signed in here yet. The first e-mail address and password lie in <code>${file}</code> on the machine that
-    runs Dormouse. Keep the password: it leaves the file at the first sign-in.
+    Nobody has signed in here yet. You will find the first e-mail address and password in <code>${file}</code> on the
+    machine that runs Dormouse. Keep the password: it leaves the file at the first sign-in.
   </p>`;
 }
 
@@ -199,7 +199,7 @@ function closedPage({ next, problem, invitation }: Draft): Page {
 }
 
 function newAccountPage(request: PageRequest, { email, next, invitation, problem }: Draft): Page {
-  const hint = `At least ${PASSWORD_BYTES.least} characters; a short sentence is easiest to keep in mind.`;
+  const hint = `At least ${PASSWORD_BYTES.least} characters. A short sentence is easy to remember.`;
   const main = html`<section class="card narrow">
     <h1>Make an account</h1>
     ${next.startsWith('/device') && html`<p>Once you have an account, you can connect your device.</p>`}

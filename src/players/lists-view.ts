@@ -33,7 +33,7 @@ export const PlayerLists = z
     accountsChecked: reply.flag.describe(
       'Players are who their Minecraft accounts say (`online-mode`). Without it anybody may come in under any name.',
     ),
-    whitelistEnforced: reply.flag.describe('Only who is on the whitelist, and operators, may come in.'),
+    whitelistEnforced: reply.flag.describe('Whitelisted players and operators only, may come in.'),
     whitelist: z.array(WhitelistEntry).default([]),
     ops: z.array(OpEntry).default([]),
     banned: z.array(BanEntry).default([]).describe('Bans in force.'),

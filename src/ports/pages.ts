@@ -27,8 +27,8 @@ export function mountPorts(panel: Panel): void {
       },
     },
     done: {
-      opened: 'Opened. It works from the next start of the server on.',
-      closed: 'Closed, from the next start of the server on.',
+      opened: 'Port opened. Restart to apply.',
+      closed: 'Port closed. Restart to apply.',
     },
   });
 }
@@ -41,12 +41,12 @@ function portsPage(request: ServerRequest): Page {
   const main = html`<section class="card">
       <h2>Ports</h2>
       <p>
-        For what a mod or plugin listens on, such as voice chat or a web map. Players do not need one to join. Nobody
-        wakes the server through these.
+        For plugins that need their own port, such as voice chat or a web map. Players don’t need one to join. Traffic
+        here doesn’t wake the server.
       </p>
       ${
         ports.length === 0
-          ? html`<p class="empty">None is open.</p>`
+          ? html`<p class="empty">No open ports.</p>`
           : html`<ul class="list">
               ${ports.map((port) => portItem(request, port, mayChange))}
             </ul>`
@@ -54,8 +54,8 @@ function portsPage(request: ServerRequest): Page {
       ${
         isElsewhere &&
         html`<p class="hint">
-          The address is that of the machine that the server runs on, and is told here while it runs. Each start chooses
-          one, so that it may be another machine next time.
+          The address is that of the machine that runs the server, shown while it runs. Each start can choose another
+          machine.
         </p>`
       }
     </section>
@@ -74,7 +74,7 @@ function portItem(
   const address = hostAndPort({ host, port: hostPort });
   const shown =
     host === ''
-      ? html`port <b><code>${hostPort}</code></b> of the machine that it runs on`
+      ? html`port <b><code>${hostPort}</code></b> of the machine that runs it`
       : html`<b><code>${address}</code></b> ${copyButton(address, `the address of ${name}`)}`;
   return html`<li>
     <h3><bdi>${name}</bdi></h3>
@@ -82,7 +82,7 @@ function portItem(
     ${
       mayChange &&
       confirmed(
-        'Nobody reaches it from the next start on, and its number may be given to another server.',
+        'It closes at the next start, and another server may get its number.',
         'Close…',
         name,
         buttonForm(request, 'close', 'Close the port', { fields: { slot: String(slot) }, look: 'danger' }),
@@ -102,7 +102,7 @@ function openCard(request: ServerRequest): Html {
           ${lineField(filled, {
             name: 'containerPort',
             label: 'Port in the game',
-            hint: 'As the settings of the mod or plugin say.',
+            hint: 'From the settings of the mod or plugin.',
             type: 'number',
             maxlength: 5,
             more: html`min="1" max="65535" inputmode="numeric"`,
@@ -120,7 +120,7 @@ function openCard(request: ServerRequest): Html {
           ${lineField(filled, {
             name: 'label',
             label: 'What it is for',
-            hint: 'For you, such as Voice chat.',
+            hint: 'A label, such as Voice chat.',
             maxlength: 64,
             required: false,
           })}

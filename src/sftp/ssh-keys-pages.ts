@@ -11,8 +11,8 @@ import type { SshKeyRow } from './ssh-key-rows.ts';
 import { SSH_KEY_CHARS, type SshSessions, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
 
 const DONE: Record<string, string> = {
-  added: 'The key is in your list.',
-  removed: 'The key is removed, and what was open with it has ended.',
+  added: 'SSH key added.',
+  removed: 'SSH key removed. Its sessions have ended.',
 };
 const NAME_CHARS = 60;
 
@@ -36,7 +36,7 @@ export function mountSshKeys(serve: Serve, people: SshKeyPages): void {
     if (name === '') {
       return listPage(request, {
         ...draft,
-        problem: invalid('name', 'Give the key a name by which you will recognise it.'),
+        problem: invalid('name', 'Enter a name for the key.'),
       });
     }
     try {
@@ -58,12 +58,12 @@ export function mountSshKeys(serve: Serve, people: SshKeyPages): void {
       <section class="card">
         <h2>Your SSH keys</h2>
         <p>
-          They open the files of all servers of your account over SFTP, where that is switched on, under the SFTP name
-          of the server and without its password.
+          With these keys you can open the files of all servers of your account over SFTP without a password, if SFTP is
+          on. The user name is the server’s SFTP name.
         </p>
         ${
           keys.length === 0
-            ? html`<p class="empty">You have none yet.</p>`
+            ? html`<p class="empty">No keys yet.</p>`
             : html`<ul class="list">
                 ${keys.map((key) => keyItem(request, key))}
               </ul>`
@@ -85,7 +85,7 @@ function addForm(request: SignedInRequest, { name, publicKey, problem }: Draft):
         name: 'publicKey',
         label: 'Public key',
         value: publicKey,
-        hint: 'The line of a file that ends in .pub: it begins with ssh-ed25519, ecdsa-sha2- or ssh-rsa.',
+        hint: 'The line in your .pub file. It starts with ssh-ed25519, ecdsa-sha2- or ssh-rsa.',
         maxlength: SSH_KEY_CHARS,
         autocomplete: 'off',
         problem,
@@ -109,7 +109,7 @@ function keyItem(
     </p>
     <p><code>${fingerprint}</code></p>
     ${confirmed(
-      'Whoever uses this key cannot sign in with it any more, and what is open with it ends.',
+      'This key can no longer sign in, and its open sessions end.',
       'Remove…',
       called,
       html`<form method="post" action="/profile/ssh/remove">

@@ -18,7 +18,7 @@ interface Trouble {
 const NOT_FOUND: Trouble = {
   status: 404,
   heading: 'There is nothing here',
-  message: 'The address may have been mistyped, or what was here is gone.',
+  message: 'Check the address, or the page may have been removed.',
 };
 
 /**
@@ -51,16 +51,17 @@ function troubleOf(error: unknown): Trouble {
     const status = statusOf(error);
     return {
       status,
-      heading: 'That did not work',
+      heading: 'Something went wrong',
       message: error.message,
       ...(retryAfterSeconds && { retryAfterSeconds }),
     };
   }
   if (error instanceof HttpError && error.status < 500) {
-    return { status: error.status, heading: 'That did not work', message: 'Your browser sent something odd.' };
+    return { status: error.status, heading: 'Something went wrong', message: 'Your browser sent an invalid request.' };
   }
-  const message = 'It is not your fault. Try again in a moment; if it stays, tell the operator the number below.';
-  return { status: 500, heading: 'Something went wrong here', message };
+  const message =
+    'It is not your fault. Try again in a moment. If it happens again, send your administrator the number below.';
+  return { status: 500, heading: 'Something went wrong', message };
 }
 
 function show(ctx: Context, { status, heading, message, retryAfterSeconds }: Trouble): void {

@@ -26,14 +26,14 @@ export function layout({ title, main, styles = [], libraries = [], scripts = [] 
         ${libraries.map((each) => scriptFile(each, false))} ${scripts.map((each) => scriptFile(each))}
       </head>
       <body>
-        <a class="skip" href="#main">Skip to the page itself</a>
+        <a class="skip" href="#main">Skip to content</a>
         <header class="top">
           <a class="brand" href="/"><img src="${ASSETS.logo}" alt="" width="44" height="44" />Dormouse</a>
           ${navigation(request)}
         </header>
         <main id="main" tabindex="-1">${main}</main>
         <footer>
-          <p>Dormouse hosts Minecraft servers that sleep until somebody joins.</p>
+          <p>Dormouse hosts Minecraft servers that sleep until someone joins.</p>
           <p><a href="/">Home</a> · <a href="/docs">The API</a></p>
         </footer>
       </body>

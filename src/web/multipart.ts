@@ -97,18 +97,18 @@ function parserOf({ headers }: IncomingMessage): BusboyInstance {
   try {
     return new Busboy({ headers: headers as BusboyHeaders, limits: LIMITS });
   } catch (cause) {
-    const sentence = 'This page takes only its own form.';
+    const sentence = 'This page accepts only its own form.';
     throw new StatusError('INVALID_ARGUMENT', 'NO_FORM', sentence, { httpStatus: 415, cause });
   }
 }
 
 function brokenOff(cause: unknown): StatusError {
-  return new StatusError('INVALID_ARGUMENT', 'INVALID_FORM', 'The form did not arrive whole. Send it again.', {
+  return new StatusError('INVALID_ARGUMENT', 'INVALID_FORM', 'The form arrived incomplete. Send it again.', {
     cause,
   });
 }
 
 function tooLarge(): StatusError {
-  const sentence = `A form may hold at most ${LIMITS.files} files. Pack them into a zip first.`;
+  const sentence = `A form can have at most ${LIMITS.files} files. Put them into a zip first.`;
   return new StatusError('INVALID_ARGUMENT', 'FORM_TOO_LARGE', sentence, { httpStatus: 413 });
 }

@@ -23,7 +23,7 @@ import { tourOverCookie } from './tour.ts';
 /** More than any form here can fill. */
 const FORM_BYTES = 32 * KIB;
 
-/** A form as it was sent. */
+/** A form as the browser sent it. */
 export interface Form extends URLSearchParams {
   /** The content of each file that was chosen in it, by its field. */
   files?: ReadonlyMap<string, Buffer>;
@@ -135,7 +135,7 @@ async function readForm(ctx: Context, limitBytes: number): Promise<Form> {
   if (type === 'application/x-www-form-urlencoded') {
     return parseFields((await readBody(ctx.req, limitBytes)).toString());
   }
-  const refused = new StatusError('INVALID_ARGUMENT', 'NO_FORM', 'This page takes only its own form.', {
+  const refused = new StatusError('INVALID_ARGUMENT', 'NO_FORM', 'This page accepts only its own form.', {
     httpStatus: 415,
   });
   if (type !== 'multipart/form-data') throw refused;

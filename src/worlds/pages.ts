@@ -19,11 +19,11 @@ export function mountWorldPages(panel: Panel): void {
 }
 
 const DONE = {
-  chosen: 'The next start loads that world.',
-  reset: 'The world is reset: the next start makes it anew. The backup made before lies among the backups.',
-  resetting: 'The world is being reset. This takes a while, and goes on without this page.',
-  deleted: 'The world is deleted.',
-  deleting: 'The world is being deleted. This takes a while, and goes on without this page.',
+  chosen: 'World changed. It loads at the next start.',
+  reset: 'World reset. The next start creates a new one. A backup of the old one is under Backups.',
+  resetting: 'Resetting the world… You can leave this page.',
+  deleted: 'World deleted.',
+  deleting: 'Deleting the world… You can leave this page.',
 };
 
 const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
@@ -51,8 +51,8 @@ async function worldsPage(request: ServerRequest): Promise<Page> {
     <section class="card" data-live="worlds">
       <h2>Worlds</h2>
       <p>
-        Each is a folder among the server's <a href="/servers/${id}/files">files</a>; its nether and end belong to it.
-        To bring one of your own, upload its folder there.
+        Each world is a folder under <a href="/servers/${id}/files">files</a>, with its Nether and End. To use your own,
+        upload its folder there.
       </p>
       <ul class="list">
         ${worlds.map((world) => worldItem(request, world, mayChange))}
@@ -68,7 +68,7 @@ function worldItem(request: ServerRequest, world: World, mayChange: boolean): Ht
       <bdi>${name}</bdi> ${loaded && html`<span class="tag good">being played</span>`}
       ${active && !loaded && html`<span class="tag">at the next start</span>`}
     </h3>
-    <p>${sizeBytes === '0' ? 'Made at the next start' : sizeText(sizeBytes)}</p>
+    <p>${sizeBytes === '0' ? 'Created at the next start' : sizeText(sizeBytes)}</p>
     ${mayChange && html`<div class="actions">${actions(request, world)}</div>`}
   </li>`;
 }
@@ -83,16 +83,16 @@ function actions(request: ServerRequest, { name, active, loaded, sizeBytes }: Wo
     active &&
       isMade &&
       confirmed(
-        `First a backup of the whole server is made. Then ${name} is removed, with its nether and end and all that was built in it, and the next start makes a new one.${stopsText(request)}`,
+        `We back up the whole server first. Then ${name} is deleted with its Nether and End, and the next start creates a new one.${stopsText(request)}`,
         'Reset…',
         name,
-        buttonForm(request, 'reset', 'Make a backup, then reset', { look: 'danger' }),
+        buttonForm(request, 'reset', 'Back up and reset', { look: 'danger' }),
       ),
     isMade &&
       (!active || isTagged(request.server.state, 'at-rest')) &&
       !loaded &&
       confirmed(
-        `${name} is deleted for good, with its nether and end and all that was built in it. No backup is made: make one first if you may want it back.${active ? ' The next start makes a new one.' : ''}`,
+        `${name} is deleted permanently with its Nether and End. No backup is made: create one first if you might need it.${active ? ' The next start creates a new one.' : ''}`,
         'Delete…',
         name,
         buttonForm(request, 'delete', 'Delete', { fields: { name }, look: 'danger' }),

@@ -36,12 +36,12 @@ async function many(it: PanelUnderTest, count: number): Promise<void> {
 
 test('a backup is made, locked, kept from being deleted, unlocked and deleted, without a script', async (t) => {
   const it = await panel(t);
-  t.regex(await it.text(), /There is no backup yet/);
+  t.regex(await it.text(), /No backups yet/);
   t.is((await it.form('make')).to, '/servers/lobby/backups?done=asked');
   const [made] = await backupsOf(it, 'lobby');
   const { id: backup } = await ended(it, 'lobby', made!.id);
   const page = await it.text();
-  t.regex(page, /made by hand/);
+  t.regex(page, /manual/);
   t.regex(page, /293 KB unpacked/);
   t.is((await it.form('lock', { backup, locked: 'true' })).to, '/servers/lobby/backups?done=locked');
   t.notRegex(await it.text(), /Delete…/);
@@ -64,24 +64,27 @@ test('a backup that is still to be brought off site says so', async (t) => {
   const it = await panel(t, { world: { room: { offSite } } });
   const { id } = await backUp(it, 'lobby');
   t.like(await find(it, 'lobby', id), { offSite: false, awaitingOffSite: true });
-  t.regex(await it.text(), /KB unpacked · on its way off site/);
+  t.regex(await it.text(), /KB unpacked · uploading off site/);
 });
 
 test('a restore says what it does, can be undone, and the page says both', async (t) => {
   const it = await panel(t);
   const { id: backup } = await backUp(it, 'lobby');
   await plant(rootOf(it, 'lobby'), { 'new.txt': 'since then' });
-  t.regex(await it.text(), /All files of the server become those of this backup\. What is there now is kept/);
+  t.regex(
+    await it.text(),
+    /This replaces all files of the server with those of the backup\. The current files are kept/,
+  );
   // On a busy machine it may take longer than the form waits, and the page says how it went.
   const { to } = await it.during(it.form('restore', { backup }));
   t.regex(to ?? '', /^\/servers\/lobby\/backups\?done=restor(?:ed|ing)$/);
-  await it.during(it.until(async () => (await it.text()).includes('The last restore can be undone')));
+  await it.during(it.until(async () => (await it.text()).includes('You can undo the last restore')));
   t.false(existsSync(`${rootOf(it, 'lobby')}/new.txt`));
   const page = await it.text();
-  t.regex(page, /If anything was changed since the last restore, a backup is made first/);
+  t.regex(page, /If files changed since the last restore, we back them up first/);
   const undone = await it.during(it.form('restore', { backup: 'previous' }));
   t.regex(undone.to ?? '', /^\/servers\/lobby\/backups\?done=(?:undone|restoring)$/);
-  await it.during(it.until(async () => !(await it.text()).includes('can be undone')));
+  await it.during(it.until(async () => !(await it.text()).includes('undo the last restore')));
   t.true(existsSync(`${rootOf(it, 'lobby')}/new.txt`));
   t.notRegex(await it.text(), /can be undone/);
 });
@@ -97,22 +100,22 @@ test('a restore that is given up says why, and later visits say it too', async (
     t.is(refused.status, 400);
     t.regex(refused.text, /role="alert">The backup is damaged/);
   }
-  await it.during(it.until(async () => /given up, and changed nothing: The backup is damaged/.test(await it.text())));
-  t.regex(await it.text(), /given up, and changed nothing: The backup is damaged/);
+  await it.during(it.until(async () => /failed and changed nothing: The backup is damaged/.test(await it.text())));
+  t.regex(await it.text(), /failed and changed nothing: The backup is damaged/);
 });
 
 test('what is kept is said in words and changed by numbers; what is no number is said and stays as typed', async (t) => {
   const it = await panel(t);
-  t.regex(await it.text(), /The 10 newest, and the newest of each of the last 7 days, 4 weeks and 3 months\./);
+  t.regex(await it.text(), /The 10 newest, and one for each of the last 7 days, 4 weeks and 3 months\./);
   const fields = { keepLast: '5', hourly: '24', daily: '0', weekly: '', monthly: '1' };
   t.is((await it.form('retention', fields)).to, '/servers/lobby/backups?done=retention');
-  t.regex(await it.text(), /The 5 newest, and the newest of each of the last 24 hours and 1 month\./);
+  t.regex(await it.text(), /The 5 newest, and one for each of the last 24 hours and 1 month\./);
   const refused = await it.form('retention', { ...fields, keepLast: 'many' });
   t.is(refused.status, 400);
   t.regex(refused.text, /<details open>/);
   t.regex(refused.text, /value="many"/);
   await it.form('retention', { keepLast: '0', hourly: '0', daily: '0', weekly: '0', monthly: '0' });
-  t.regex(await it.text(), /Every backup, until you delete it\./);
+  t.regex(await it.text(), /Every backup is kept until you delete it\./);
 });
 
 test('what keeps fewer of the backups that are there is asked for apart, with how many would go', async (t) => {
@@ -121,15 +124,12 @@ test('what keeps fewer of the backups that are there is asked for apart, with ho
   const fewer = { keepLast: '1', hourly: '0', daily: '0', weekly: '0', monthly: '0' };
   const asked = await it.form('retention', fewer);
   t.is(asked.status, 200);
-  t.regex(
-    asked.text,
-    /<details open>[^]*value="1"[^]*role="alert">\s*Of the backups that are there now, 2 go for good/,
-  );
+  t.regex(asked.text, /<details open>[^]*value="1"[^]*role="alert">\s*The next backup deletes 2 backups permanently/);
   t.regex(await it.text(), /The 10 newest/, 'nothing is changed yet');
   const more = await it.form('retention', { ...fewer, goes: '1' });
-  t.regex(more.text, /2 go for good/, 'what was agreed to was less');
+  t.regex(more.text, /2 backups permanently/, 'what was agreed to was less');
   t.is((await it.form('retention', { ...fewer, goes: '2' })).to, '/servers/lobby/backups?done=retention');
-  t.regex(await it.text(), /The newest\. Others are deleted/);
+  t.regex(await it.text(), /The newest\. Older ones are deleted/);
 });
 
 test('many backups are shown a part at a time', async (t) => {
@@ -191,7 +191,7 @@ test.runIf(isHere('chromium'))(`backups, in the dark: nothing keeps anybody out`
   await it.during(it.form('restore', { backup }));
   await backUp(it, 'lobby');
   await page.reload();
-  for (const summary of await page.getByText(/^(?:Restore…|Delete…|Change what is kept|Undo the restore)/).all())
+  for (const summary of await page.getByText(/^(?:Restore…|Delete…|Edit retention|Undo the restore)/).all())
     if (await summary.evaluate((each) => each.matches('summary, summary *'))) await summary.click();
   await accessible(t, page);
 });

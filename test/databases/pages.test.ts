@@ -12,7 +12,7 @@ test('a database is made, its password shown only when asked for, changed, and a
   await it.create('castle');
   const database = () => it.ok('GET', '/v1/servers/castle/database');
   const text = async (form: string) => (await it.submit(`${PAGE}/${form}`)).text();
-  t.regex((await it.get(PAGE)).text, /Make a database/);
+  t.regex((await it.get(PAGE)).text, /Create database/);
   const made = await text('create');
   const { dbPassword, dbName } = (await database()) as Record<string, string>;
   t.true(made.includes(dbPassword ?? '?'));
@@ -40,7 +40,7 @@ test('where there is no MySQL the page says so, and offers none', async (t) => {
   await it.create('castle');
   const page = await it.get(PAGE);
   t.is(page.status, 200);
-  t.regex(page.text, /no MySQL server/);
+  t.regex(page.text, /MySQL is not set up here/);
   t.notRegex(page.text, /database\/create/);
 });
 
@@ -50,11 +50,11 @@ test.runIf(isHere('chromium'))(
     const it = await openPanel(t);
     await it.create('castle');
     const { page, complaints } = await it.open(PAGE, { ...PHONE, colorScheme: 'dark' });
-    await page.getByRole('button', { name: 'Make a database' }).click();
+    await page.getByRole('button', { name: 'Create database' }).click();
     await page.getByRole('heading', { name: 'The password' }).waitFor();
     await accessible(t, page);
     await page.locator('summary', { hasText: 'Delete the database' }).click();
-    await page.getByRole('button', { name: 'Delete it for good' }).click();
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
     await page.getByText('It has none.').waitFor();
     t.is(await page.getByRole('heading', { name: 'The password' }).count(), 0);
     await accessible(t, page);

@@ -363,7 +363,7 @@ holds('a node that was said to be off, and was only unplugged, comes back withou
   t.is((await containerOf(bench, 'alpha')).nodeId, after.nodeId);
 });
 
-holds('a game on a node that is cut off starts elsewhere only once the node is surely off', async (t, bench) => {
+holds('a game on a node that is cut off starts elsewhere only once the node is marked as off', async (t, bench) => {
   const { engine, spec, swarm } = bench;
   const heard: string[] = [];
   t.teardown(engine.watch(({ type }) => heard.push(type)));

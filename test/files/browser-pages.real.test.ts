@@ -120,9 +120,9 @@ test.runIf(isHere('chromium'))('by the keyboard alone: an entry is ticked and de
   await page.keyboard.press('Space');
   await page.locator('summary', { hasText: 'Delete…' }).focus();
   await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Delete what is ticked' }).focus();
+  await page.getByRole('button', { name: 'Delete selected' }).focus();
   await page.keyboard.press('Enter');
-  await page.getByText('It is deleted.').waitFor();
+  await page.getByText('Deleted.').waitFor();
   await page.getByText('This folder is empty.').waitFor();
   t.true(await page.getByRole('button', { name: 'Choose files' }).isVisible(), 'uploading goes on');
   t.deepEqual(readdirSync(join(it.root, 'plugins')), []);
@@ -135,8 +135,8 @@ for (const javaScriptEnabled of [true, false]) {
     const { page } = await it.open(`${AT}?path=plugins`, { javaScriptEnabled });
     await page.getByLabel('Tick config.yml').focus();
     await page.keyboard.press('Space');
-    await page.locator('summary', { hasText: 'Pack into an archive…' }).click();
-    await page.getByLabel('Name of the archive').fill('kept.zip');
+    await page.locator('summary', { hasText: 'Compress…' }).click();
+    await page.getByLabel('Archive name').fill('kept.zip');
     await page.keyboard.press('Enter');
     if (!javaScriptEnabled) await page.getByRole('button', { name: 'Pack' }).click();
     await page.getByText(/The archive is (?:being )?made/).waitFor();
@@ -146,9 +146,9 @@ for (const javaScriptEnabled of [true, false]) {
     await page.reload();
     await page.getByLabel('Tick kept.zip').check();
     await page.locator('summary', { hasText: 'Move…' }).click();
-    await page.getByLabel('To the folder').fill('');
+    await page.getByLabel('Target folder').fill('');
     await page.keyboard.press('Enter');
-    await page.getByText('It is moved.').waitFor();
+    await page.getByText('Moved.').waitFor();
     t.true(readdirSync(it.root).includes('kept.zip'));
   });
 }
@@ -182,8 +182,8 @@ test.runIf(isHere('chromium'))(
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Somebody else changed it meanwhile').waitFor();
     t.is(await page.getByLabel('Your text').inputValue(), 'mine: 2\n');
-    t.is(await page.getByLabel('What is in the file now').inputValue(), 'theirs: yes\n');
-    await page.getByRole('button', { name: 'Save yours in its place' }).click();
+    t.is(await page.getByLabel('Current contents').inputValue(), 'theirs: yes\n');
+    await page.getByRole('button', { name: 'Overwrite with yours' }).click();
     await page.getByText('Saved.').waitFor();
     t.is(readFileSync(path, 'utf8'), 'mine: 2\n');
     t.deepEqual(
@@ -205,7 +205,7 @@ test.runIf(isHere('chromium'))(`the pages of files, in the dark: nothing keeps a
     writeFileSync(join(it.root, name), text);
   const { page } = await it.open(AT, { ...PHONE, colorScheme: 'dark' });
   await accessible(t, page);
-  await page.getByRole('button', { name: 'Switch SFTP on' }).click();
+  await page.getByRole('button', { name: 'Turn SFTP on' }).click();
   await page.locator('.password').waitFor();
   await accessible(t, page);
   for (const name of ['a.properties', 'b.json', 'c.toml', 'd.yml']) {

@@ -45,7 +45,7 @@ function shown(text: string): string[] {
 
 test('folders first, and where each entry leads; names are no markup', async (t) => {
   const it = await castle(t);
-  t.regex((await it.get(AT)).text, /Empty\. The first start creates the files\./);
+  t.regex((await it.get(AT)).text, /Empty\. Files are created at the first start\./);
   for (const path of ['b.yml', 'a & "b" <i>.txt', 'maps.jar', 'zoo/x', 'world/level.dat']) it.put(path, 'x');
   const { text } = await it.get(AT);
   t.deepEqual(shown(text), ['world', 'zoo', 'a &amp; &quot;b&quot; &lt;i&gt;.txt', 'b.yml', 'maps.jar']);
@@ -98,7 +98,7 @@ test('new folders and files; what is ticked is moved, packed and deleted', async
   t.deepEqual(it.names('plugins'), ['Maps', 'b.txt']);
   const nothing = await it.send('delete');
   t.is(nothing.status, 400);
-  t.regex(await nothing.text(), /Tick what this is for first/);
+  t.regex(await nothing.text(), /Select at least one file/);
   const wrong = await (
     await it.send('pack', [
       ['name', 'c.txt'],
@@ -127,7 +127,7 @@ test('one entry is renamed, copied, unpacked and deleted', async (t) => {
   it.put('out/maps/a.txt', 'played since');
   const inTheWay = await it.send('item/extract', { to: 'out' }, 'maps.zip');
   t.is(inTheWay.status, 409);
-  t.regex(await inTheWay.text(), /role="alert">Nothing is unpacked: out\/maps\/a\.txt is there already/);
+  t.regex(await inTheWay.text(), /role="alert">Nothing was extracted: out\/maps\/a\.txt already exists/);
   t.is(it.see('out/maps/a.txt'), 'played since');
   t.is((await it.send('item/extract', { to: 'out', overwrite: 'true' }, 'maps.zip')).status, 303);
   t.is(it.see('out/maps/a.txt'), 'a');
@@ -162,15 +162,15 @@ test('a text is edited: its line ends are kept, and what is no text or too long 
   await save('windows.txt', (await it.get(`${AT}/edit?path=windows.txt`)).text, 'three\r\nfour\r\n');
   t.is(it.see('windows.txt'), 'three\r\nfour\r\n');
   const fresh = (await it.get(`${AT}/edit?path=new/one.toml`)).text;
-  t.regex(fresh, /not there yet/);
+  t.regex(fresh, /doesn’t exist yet/);
   await save('new/one.toml', fresh, 'x = 1');
   t.is(it.see('new/one.toml'), 'x = 1');
   it.put('binary.txt', Buffer.from([1, 0, 2]));
   it.put('latin.txt', Buffer.from([0x61, 0xe4]));
   it.put('long.txt', 'x'.repeat(600_000));
-  t.regex((await it.get(`${AT}/edit?path=binary.txt`)).text, /This is no text/);
-  t.regex((await it.get(`${AT}/edit?path=latin.txt`)).text, /This is no text/);
-  t.regex((await it.get(`${AT}/edit?path=long.txt`)).text, /too much to edit here/);
+  t.regex((await it.get(`${AT}/edit?path=binary.txt`)).text, /This is not a text file/);
+  t.regex((await it.get(`${AT}/edit?path=latin.txt`)).text, /This is not a text file/);
+  t.regex((await it.get(`${AT}/edit?path=long.txt`)).text, /too large to edit here/);
   const whole = 'ä'.repeat(250_000);
   t.is((await save('unix.yml', (await it.get(`${AT}/edit?path=unix.yml`)).text, whole)).status, 303);
   t.is(it.see('unix.yml'), whole);
@@ -194,13 +194,13 @@ test('who saves what somebody else changed meanwhile sees both texts, and then d
   const last = field((await it.get(`${AT}/edit?path=a.yml`)).text, 'version');
   await it.send('item/delete', {}, 'a.yml');
   const gone = await (await it.send('edit/save', { content: 'mine', version: last, ends: 'lf' }, 'a.yml')).text();
-  t.regex(gone, /Somebody deleted the file meanwhile/);
+  t.regex(gone, /deleted while you were editing/);
   t.regex(gone, /\nmine<\/textarea/);
 });
 
 test('SFTP is the owner’s: switched on with a password shown once, a new one, off', async (t) => {
   const it = await castle(t);
-  t.regex((await it.get(AT)).text, /Switch SFTP on/);
+  t.regex((await it.get(AT)).text, /Turn SFTP on/);
   const password = async (form: string) => /class="password">([^<]+)</.exec(await (await it.send(form)).text())?.[1];
   const first = await password('sftp-on');
   t.truthy(first);
@@ -211,11 +211,11 @@ test('SFTP is the owner’s: switched on with a password shown once, a new one, 
   t.truthy(second);
   t.not(second, first);
   t.is((await it.send('sftp-off')).headers.get('location'), `${AT}?done=sftpOff`);
-  t.regex((await it.get(AT)).text, /Switch SFTP on/);
+  t.regex((await it.get(AT)).text, /Turn SFTP on/);
   await it.stranger();
   await it.share('castle', 'member');
   const member = await it.browser('usr_other');
-  t.regex((await it.get(AT, member)).text, /The owner of the server can switch it on/);
+  t.regex((await it.get(AT, member)).text, /The server’s owner can turn SFTP on/);
   t.is((await it.submit(`${AT}/sftp-on`, {}, member)).status, 403);
 });
 
@@ -229,17 +229,20 @@ test('what cannot be done with files says what to do instead', async (t) => {
   };
   await said('/folder', { name: 'docs' }, /role="alert"[^<]*>docs: There is something[^<]*Choose another name/);
   await said('/folder', { name: '.dormouse-x' }, /belongs to the service\. Choose another name/);
-  await said('/move', { name: 'docs', to: 'nowhere/at' }, /There is no folder nowhere\/at\. Make it first/);
-  await said('/item/rename?path=docs', { to: 'a/b/c' }, /There is no folder a\/b\. Make it first/);
-  await said('/item/copy?path=docs', { to: 'a/b/c' }, /There is no folder a\/b\. Make it first/);
+  await said('/move', { name: 'docs', to: 'nowhere/at' }, /There is no folder nowhere\/at\. Create it first/);
+  await said('/item/rename?path=docs', { to: 'a/b/c' }, /There is no folder a\/b\. Create it first/);
+  await said('/item/copy?path=docs', { to: 'a/b/c' }, /There is no folder a\/b\. Create it first/);
   await said('/item/rename?path=none', { to: 'other' }, /none: There is nothing there/);
   for (const path of ['?path=none', '?path=docs/none']) {
     const page = await it.get(AT + path);
     t.is(page.status, 404);
-    t.regex(page.text, /no such folder[^]*href="\/servers\/castle\/files">All files/);
+    t.regex(page.text, /This folder doesn’t exist[^]*href="\/servers\/castle\/files">All files/);
   }
-  t.regex((await it.get(`${AT}?from=60`)).text, /There are no more than those before/);
-  t.regex((await it.get(`${AT}/edit?path=docs`)).text, /a folder of this name already[^]*path=docs">Open the folder/);
+  t.regex((await it.get(`${AT}?from=60`)).text, /No more files/);
+  t.regex(
+    (await it.get(`${AT}/edit?path=docs`)).text,
+    /folder with this name already exists[^]*path=docs">Open the folder/,
+  );
   const gone = (await it.get(`${AT}/item?path=none`)).text;
   t.regex(gone, /This no longer exists/);
   t.notRegex(gone, /<form[^>]*\/item\//, 'and nothing is offered that cannot be done');

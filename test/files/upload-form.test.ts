@@ -61,7 +61,7 @@ test('what is there already stays unless the form says so, and does not keep the
   writeFileSync(join(it.root, 'plugins/old.txt'), 'old');
   const refused = await it.send(it.form({ 'old.txt': 'new'.repeat(100_000), 'other.txt': 'other' }));
   t.is(refused.status, 400);
-  t.regex(await refused.text(), /The others are uploaded\. Not uploaded: old\.txt: /);
+  t.regex(await refused.text(), /The other files were uploaded\. Not uploaded: old\.txt: /);
   t.is(readFileSync(join(it.root, 'plugins/old.txt'), 'utf8'), 'old');
   t.is(readFileSync(join(it.root, 'plugins/other.txt'), 'utf8'), 'other');
   await it.send(it.form({ 'old.txt': 'new' }, { overwrite: 'true' }));
@@ -145,15 +145,15 @@ test.runIf(isHere('chromium'))('on a phone without a script, files are chosen an
     { name: 'two.jar', mimeType: 'application/java-archive', buffer: Buffer.alloc(200_000, 7) },
   ]);
   await page.getByRole('button', { name: 'Upload' }).tap();
-  await page.getByText('It is uploaded.').waitFor();
+  await page.getByText('Uploaded.').waitFor();
   await page.getByRole('link', { name: 'one.yml' }).first().waitFor();
   t.deepEqual(it.names(), ['one.yml', 'two.jar']);
   await page
     .getByLabel('Files', { exact: true })
     .setInputFiles([{ name: 'one.yml', mimeType: 'text/yaml', buffer: Buffer.from('one: 2') }]);
-  await page.getByLabel('Replace files that are there already').check();
+  await page.getByLabel('Replace existing files').check();
   await page.getByRole('button', { name: 'Upload' }).tap();
-  await page.getByText('It is uploaded.').waitFor();
+  await page.getByText('Uploaded.').waitFor();
   t.is(readFileSync(join(it.root, 'plugins/one.yml'), 'utf8'), 'one: 2');
 });
 

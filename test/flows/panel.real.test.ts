@@ -108,7 +108,7 @@ test.serial.runIf(isHere('chromium'))('the same on a phone, without a script', a
 
   await open(page, 'Backups', byTouch);
   await page.getByRole('button', { name: 'Back up now' }).tap();
-  await page.getByText('The backup is being made.').waitFor();
+  await page.getByText('Backup started.').waitFor();
   await downloads(t, page, byTouch);
   await stops(page, steve, byTouch);
   t.deepEqual(

@@ -32,9 +32,9 @@ test('a webhook is set, tried and taken away; what is none is refused with what 
 test('who sets a webhook for a game that cannot tell its pace reads that no alert of it will come', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { type: 'fabric', version: '1.19.2' });
-  t.regex((await it.get(PAGE)).text, /can never be told of this server: Fabric 1\.19\.2 does not tell its pace/);
+  t.regex((await it.get(PAGE)).text, /can’t be detected on this server: Fabric 1\.19\.2 doesn’t report its tick rate/);
   await it.servers.patch('castle', { version: '1.20.4' });
-  t.notRegex((await it.get(PAGE)).text, /does not tell its pace/);
+  t.notRegex((await it.get(PAGE)).text, /doesn’t report its tick rate/);
 });
 
 test('a test alert names its server, and is told from a true one', (t) => {

@@ -26,7 +26,7 @@ async function lossSite(t: ExecutionContext) {
   return it;
 }
 
-/** The first node is surely off, and its game finds no room on the other. */
+/** The first node is marked as off, and its game finds no room on the other. */
 async function lost(it: Awaited<ReturnType<typeof lossSite>>) {
   it.nodes.cut('n1');
   await it.nodes.fence('n1');

@@ -32,7 +32,7 @@ test('who wakes the server, the texts that players meet and the waiting room are
   t.deepEqual(await policy(), saved);
   const page = (await it.get(`${TOP}/joining`)).text;
   t.regex(page, /value="known" checked/);
-  t.regex(page, /Joins wake nothing/);
+  t.regex(page, /Joining doesn’t wake the server/);
 });
 
 test('the public page is shown and hidden, with its link and badge; with limited access it is not to be set', async (t) => {
@@ -62,7 +62,7 @@ test.runIf(isHere('chromium'))(
     await it.ok('POST', '/v1/servers/castle:setWakePolicy', { maintenanceText: '<gold>Back at eight' });
     const { page, complaints } = await it.open(`${TOP}/joining`, { ...PHONE, colorScheme: 'dark' });
     await accessible(t, page);
-    await page.getByLabel('Everybody who is not banned').focus();
+    await page.getByLabel('Anyone who isn’t banned').focus();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.getByText('Saved.').waitFor();
@@ -70,7 +70,7 @@ test.runIf(isHere('chromium'))(
     await page.getByRole('link', { name: 'Public page' }).click();
     await page.getByLabel('Show the public page').check();
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByAltText('The badge as it is now').waitFor();
+    await page.getByAltText('Current badge').waitFor();
     await accessible(t, page);
     t.deepEqual(complaints, []);
   },

@@ -34,7 +34,7 @@ test('a mod is found, added with what comes along, updated after a look, and rem
   const it = await panel(t);
   it.registry.project('FabricApi', [{ id: 'fa1' }]);
   it.registry.project('Lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }], { title: 'Lithium <b>' });
-  t.regex(await it.text(), /Nothing was added yet/);
+  t.regex(await it.text(), /No mods yet/);
   const found = await it.form('find', { query: 'lith', kind: 'mod', source: 'modrinth' });
   t.is(found.status, 200);
   t.regex(found.text, /<bdi>Lithium &lt;b&gt;<\/bdi>/);
@@ -45,9 +45,9 @@ test('a mod is found, added with what comes along, updated after a look, and rem
   t.deepEqual(await it.installed(), [], 'nothing is done by looking');
   t.is((await it.form('add', LITHIUM)).to, `${PATH}?done=added`);
   t.deepEqual(await it.installed(), ['FabricApi fa1', 'Lithium <b> l1']);
-  t.regex(await it.text(), /<bdi>FabricApi<\/bdi> <span class="tag">needed by another/);
+  t.regex(await it.text(), /<bdi>FabricApi<\/bdi> <span class="tag">required by another mod/);
 
-  t.regex((await it.form('updates')).text, /Everything is at its newest version/);
+  t.regex((await it.form('updates')).text, /Everything is up to date/);
   it.registry.project('Lithium', [{ id: 'l2', requires: [] }]);
   const updates = await it.form('updates');
   t.regex(updates.text, /<bdi>Lithium &lt;b&gt;<\/bdi> l1 → l2/);
@@ -93,12 +93,12 @@ test('while a registry is out of reach the page says so, and shows what is there
 
 test('a pack says before what it does, and is installed; the page then tells how to be rid of it', async (t) => {
   const it = await panel(t, { type: 'vanilla', version: '1.21.1' });
-  t.regex(await it.text(), /Vanilla takes neither mods nor plugins/);
+  t.regex(await it.text(), /Vanilla doesn’t support mods or plugins/);
   const content = await mrpack({ dependencies: { minecraft: '1.20.1', 'fabric-loader': '0.16.9' } });
   const version = { id: 'pk1', content, gameVersions: ['1.20.1'], filename: 'p.mrpack' };
   it.registry.project('Pack', [version], { project_type: 'modpack' });
   const found = await it.form('find', { query: '', kind: 'modpack', source: 'modrinth' });
-  t.regex(found.text, /a backup is made first.*in place of Vanilla 1\.21\.1/s);
+  t.regex(found.text, /we back it up first.*instead of Vanilla 1\.21\.1/s);
   t.is((await it.form('pack', { projectId: 'pack', source: 'modrinth' })).to, `${PATH}?done=pack`);
   await reachSlowly(it, 'abc', 'hibernated');
   const page = await it.text();
@@ -133,7 +133,7 @@ test('who may only play sees what is there, and changes nothing', async (t) => {
   const other = await it.browser('usr_other');
   const { text } = await it.get(PATH, other);
   t.regex(text, /<bdi>Lithium<\/bdi>/);
-  t.notRegex(text, /Remove…|Search<|Look for updates/);
+  t.notRegex(text, /Remove…|Search<|Check for updates/);
   for (const form of ['plan', 'add', 'remove', 'update', 'pack'])
     t.is((await it.submit(`${PATH}/${form}`, LITHIUM, other)).status, 403, form);
 });
@@ -143,14 +143,14 @@ test.runIf(isHere('chromium'))('on a phone, by keyboard: search, look what comes
   it.registry.project('FabricApi', [{ id: 'fa1' }]);
   it.registry.project('Lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }]);
   const { page, complaints } = await it.open(PATH, PHONE);
-  await page.getByLabel('Words of its name').fill('lith');
+  await page.getByLabel('Search by name').fill('lith');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Add… Lithium' }).focus();
   await page.keyboard.press('Enter');
   await page.getByText('fa1 comes').waitFor();
   await page.getByRole('button', { name: 'Add', exact: true }).tap();
   await page.getByText('It is installed.').waitFor();
-  await page.getByText('needed by another').waitFor();
+  await page.getByText('required by another mod').waitFor();
   t.deepEqual(complaints, []);
 });
 
@@ -162,7 +162,7 @@ test.runIf(isHere('chromium'))(`mods, in the dark: nothing keeps anybody out`, a
   it.registry.project('Lithium', [{ id: 'l2', requires: [{ project_id: 'FabricApi' }] }]);
   const { page } = await it.open(PATH, { ...PHONE, colorScheme: 'dark' });
   await page.getByText('Remove…').click();
-  await page.getByRole('button', { name: 'Look for updates' }).click();
+  await page.getByRole('button', { name: 'Check for updates' }).click();
   await page.getByRole('heading', { name: 'Updates' }).waitFor();
   await accessible(t, page);
   await page.getByRole('button', { name: 'Search' }).click();

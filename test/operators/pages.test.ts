@@ -117,7 +117,7 @@ test.runIf(isHere('chromium'))(
     t.is(await page.evaluate('document.activeElement.id'), 'send-reason', 'without a reason nothing is sent');
     await page.fill('#send-reason', 'Docker hung; <b>restarted</b>');
     await page.getByRole('button', { name: 'ALARM' }).click();
-    await page.getByText('ALARM was sent.').waitFor();
+    await page.getByText('ALARM sent.').waitFor();
     await it.reach('castle', 'hibernated');
     await page.locator('.broad [data-state=hibernated].lit').waitFor();
     t.regex(
@@ -165,12 +165,12 @@ test.runIf(isHere('chromium'))(
     t.deepEqual(await page.locator('.events button').allInnerTexts(), ['STOP', 'RESTART']);
     await page.fill('#send-reason', 'It answers nobody');
     await page.press('#send-reason', 'Enter');
-    const kill = page.getByRole('button', { name: 'Yes, end it without saving' });
+    const kill = page.getByRole('button', { name: 'Yes, kill without saving' });
     t.false(await kill.isVisible());
     await page.getByText('Kill…').click();
     t.is((await it.servers.get('lobby'))?.state, 'running', 'nothing was sent yet');
     await kill.click();
-    await page.getByText('KILL was sent.').waitFor();
+    await page.getByText('KILL sent.').waitFor();
     await it.reach('lobby', 'hibernated');
     await page.locator('.broad [data-state=hibernated].lit').waitFor();
     t.is(await page.getByText('Kill…').count(), 0);

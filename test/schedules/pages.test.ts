@@ -68,7 +68,7 @@ test('times are told in words where they have short ones', (t) => {
 
 test('a schedule is made without knowing cron, run, switched off, changed and deleted, without a script', async (t) => {
   const it = await panel(t);
-  t.regex(await it.text(), /Nothing is scheduled yet/);
+  t.regex(await it.text(), /No schedules yet/);
   t.is((await it.form('save', NIGHTLY)).to, `${PATH}?done=made`);
   t.regex(await it.text(), /every day at 04:00 UTC · next: <time/);
   const { id: scheduleId } = (await it.all())[0]!;
@@ -130,7 +130,7 @@ test.runIf(isHere('chromium'))(
     t.false(await page.getByLabel('Time').isVisible());
     await page.getByLabel('Cron expression').fill('*/15 * * * *');
     await page.keyboard.press('Enter');
-    await page.getByText('It is scheduled.').waitFor();
+    await page.getByText('Schedule created.').waitFor();
     await page.getByRole('link', { name: 'Change (Run a command, every 15 minutes)' }).click();
     await page.getByRole('heading', { name: 'Change the schedule' }).waitFor();
     t.is(await page.getByLabel('Cron expression').inputValue(), '*/15 * * * *');

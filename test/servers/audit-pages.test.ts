@@ -22,14 +22,14 @@ test('who did what is said in words, and through what', (t) => {
     'hibernated → starting',
   ]);
   t.deepEqual(of('session', { userId: 'usr_friend' }), ['a@b.example', 'started it', 'in the panel', '']);
-  t.deepEqual(of('key key_1', { userId: 'usr_x' }), ['Somebody else', 'started it', 'with the API key key_1', '']);
+  t.deepEqual(of('key key_1', { userId: 'usr_x' }), ['Someone else', 'started it', 'with the API key key_1', '']);
   t.deepEqual(of('player Steve; a → b', { action: 'server.wake' }), [
     'Steve',
     'woke it by joining',
     'in the game',
     'a → b',
   ]);
-  t.deepEqual(of('system idle', { action: 'server.stop' }), ['Dormouse', 'stopped it', 'as nobody was in', '']);
+  t.deepEqual(of('system idle', { action: 'server.stop' }), ['Dormouse', 'stopped it', 'no players online', '']);
   t.deepEqual(of('operator; too loud', { action: 'server.suspend', userId: 'usr_x' }), [
     'The operator',
     'suspended it',

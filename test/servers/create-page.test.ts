@@ -66,8 +66,8 @@ test('only what may run here is offered, and an operator reads where the fix is'
   t.notRegex((await it.get('/servers/new')).text, /names the fix/);
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
   const { text } = await it.get('/servers/new');
-  t.regex(text, /Other software can't run on this machine yet\. The log of the service names the fix\./);
-  t.regex(text, /software=sandbox#make"[^>]*>Sandbox<\/a\s*>\s*<small>[^<]*no download/);
+  t.regex(text, /Other software can't run on this machine yet\. The service log shows how to fix it\./);
+  t.regex(text, /software=sandbox#make"[^>]*>Sandbox<\/a\s*>\s*<small>[^<]*No download/);
   t.notRegex(text, /software=paper|template=survival/);
   const first = (await it.get('/servers')).text;
   t.regex(first, /value="sandbox" checked/);
@@ -119,7 +119,7 @@ test('a server that waits for its owner’s consent says so on its front page, w
   const agreed = await it.submit('/servers/castle/agree');
   t.is(agreed.headers.get('location'), '/servers/castle?done=agreed');
   const { text } = await it.get('/servers/castle?done=agreed');
-  t.regex(text, /Thank you\. It can be woken now\./);
+  t.regex(text, /Thank you\. The server can start now\./);
   t.notRegex(text, card);
 });
 
@@ -131,10 +131,10 @@ test.runIf(isHere('chromium'))(
     const { page, complaints } = await it.open('/servers/new', { ...PHONE, colorScheme: 'light' });
     await accessible(t, page);
     await page.goto(`${it.origin}/servers/castle`);
-    await page.getByRole('button', { name: 'I agree to it' }).waitFor();
+    await page.getByRole('button', { name: 'I agree' }).waitFor();
     await accessible(t, page);
     await page.goto(`${it.origin}/servers/new`);
-    await page.getByText('Or choose the software yourself').press('Enter');
+    await page.getByText('Or choose the software').press('Enter');
     await page.getByRole('link', { name: 'Fabric', exact: true }).press('Enter');
     await page.getByRole('heading', { name: 'Fabric' }).waitFor();
     await page.getByText('With a mod pack').press('Enter');

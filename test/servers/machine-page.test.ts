@@ -9,11 +9,11 @@ test.after.always(closeBrowser);
 test('the machine tells in words how the server came to be what it is', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
-  t.regex((await it.get('/servers/castle/machine')).text, /Nothing has happened to it yet/);
+  t.regex((await it.get('/servers/castle/machine')).text, /No transitions yet/);
   await it.command('castle', 'JOIN', STEVE);
   await it.reach('castle', 'running');
   const { text } = await it.get('/servers/castle/machine');
-  t.regex(text, /It was ready for players[\s\S]*It was woken[\s\S]*<bdi>Steve<\/bdi> joined/);
+  t.regex(text, /Ready for players[\s\S]*Started[\s\S]*<bdi>Steve<\/bdi> joined/);
   t.regex(text, /a stop, a restart/);
   t.regex(text, /data-state="running" class="lit"/);
   await it.stranger();
@@ -35,11 +35,11 @@ test('awake with nobody in, it says when it goes to sleep, here and on its front
   await it.until(async () => (await restAt('idle')) !== undefined);
   const at = (await restAt('idle'))!;
   t.is(Date.parse(at), ready + 20 * 60_000);
-  await says('/servers/castle', 'It goes to sleep at', at);
-  await says('/servers/castle/machine', 'Goes to sleep, if nobody comes,', at);
+  await says('/servers/castle', 'Sleeps at', at);
+  await says('/servers/castle/machine', 'Sleeps unless someone joins', at);
   it.games.players.set('castle', 1);
   await it.passUntil(async () => (await restAt('idle')) === undefined, 10_000);
-  t.regex((await it.get('/servers/castle')).text, /goes to sleep 20 minutes after the last player has left/);
+  t.regex((await it.get('/servers/castle')).text, /Sleeps 20 minutes after the last player has left/);
   it.games.players.set('castle', 0);
   await it.command('castle', 'STOP');
   await it.reach('castle', 'hibernated');
@@ -47,7 +47,7 @@ test('awake with nobody in, it says when it goes to sleep, here and on its front
   const woken = (await it.reach('castle', 'running'))!.context.readyAt!;
   await it.until(async () => (await restAt('falseWake')) !== undefined);
   t.is(Date.parse((await restAt('falseWake'))!), woken + 3 * 60_000, 'nobody pays for a wake by who does not come in');
-  await says('/servers/castle', 'Who woke it has not come in: it goes to sleep at', (await restAt('falseWake'))!);
+  await says('/servers/castle', 'The player who woke it has not joined. It sleeps at', (await restAt('falseWake'))!);
 });
 
 test('a long history is short at first', async (t) => {
@@ -59,7 +59,7 @@ test('a long history is short at first', async (t) => {
     await it.command('castle', 'STOP', STEVE);
     await it.reach('castle', 'hibernated');
   }
-  const steps = async (path: string) => (await it.get(path)).text.match(/It was woken/g)?.length;
+  const steps = async (path: string) => (await it.get(path)).text.match(/Started/g)?.length;
   t.is(await steps('/servers/castle/machine'), 3, 'of 15 steps');
   t.regex((await it.get('/servers/castle/machine')).text, /href="\/servers\/castle\/machine\?all">Show the last 2\d</);
   t.is(await steps('/servers/castle/machine?all'), 5);

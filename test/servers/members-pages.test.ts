@@ -23,7 +23,7 @@ test('somebody is invited, accepts, is led to the server, gets another role and 
     friend,
   );
   t.is(accepted.headers.get('location'), '/servers/castle?done=joined');
-  t.regex((await it.get('/servers/castle?done=joined', friend)).text, /You are in/);
+  t.regex((await it.get('/servers/castle?done=joined', friend)).text, /You joined/);
   t.notRegex((await it.get(PAGE)).text, /<h2>Invited<\/h2>/);
 
   const member = invited?.['memberId'] ?? '';
@@ -39,14 +39,14 @@ test('somebody is invited, accepts, is led to the server, gets another role and 
 test('what is to be done about an address without an account is said as it is here', async (t) => {
   const open = await openPanel(t);
   await open.create('castle');
-  t.regex((await open.get(PAGE)).text, /Without one, they make it when they accept\./);
+  t.regex((await open.get(PAGE)).text, /People without an account create one when they accept\./);
   const closed = await openPanel(t, { config: { signup: 'closed' } });
   await closed.create('castle');
-  t.regex((await closed.get(PAGE)).text, /Sign-up is closed: without one, ask the operator of this installation/);
+  t.regex((await closed.get(PAGE)).text, /Sign-up is closed\. Ask your administrator to invite the address first/);
   await closed.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
   t.regex(
     (await closed.get(PAGE)).text,
-    /Sign-up is closed: without one, <a href="\/operator\/accounts">let the address in/,
+    /Sign-up is closed\. For people without an account,\s+<a href="\/operator\/accounts">create an invitation/,
   );
 });
 
@@ -60,7 +60,7 @@ test.runIf(isHere('chromium'))('who was let into a server leaves it again, asked
   await accessible(t, page);
   await page.getByRole('link', { name: 'Leave…' }).tap();
   await page.getByRole('heading', { name: 'Servers shared with you' }).waitFor();
-  const leave = page.getByRole('button', { name: 'Yes, leave it' });
+  const leave = page.getByRole('button', { name: 'Yes, leave' });
   t.false(await leave.isVisible());
   await page.getByText('Leave…').tap();
   await accessible(t, page);

@@ -69,16 +69,16 @@ async function refusedStart(it: PanelUnderTest, id: string): Promise<string> {
 test('an empty wallet stands on the card, on the way to a first join and on the front page, with where to top up', async (t) => {
   const it = await openPanel(t, { charged: true });
   await it.create('castle');
-  const says = /<strong>The wallet has too little to wake it<\/strong>: <a href="\/bill">top up<\/a>/;
+  const says = /<strong>The wallet balance is too low to start it<\/strong>: <a href="\/bill">top up<\/a>/;
   t.is(await refusedStart(it, 'castle'), 'INSUFFICIENT_FUNDS');
   for (const text of [await cardOf(it, 'castle'), await tourOf(it), await frontOf(it, 'castle')]) {
     t.regex(text, says);
     t.notRegex(text, /oining wakes it|To wake it/);
   }
-  t.regex(await tourOf(it), /^Your server is there, but cannot be joined now \| /);
+  t.regex(await tourOf(it), /^Your server is ready, but players can’t join now \| /);
   await pay(it, 5_000_000, 'first');
   t.regex(await cardOf(it, 'castle'), FREE);
-  t.regex(await tourOf(it), /^Your server is there. Now join it \| Joining wakes it\. You wait/);
+  t.regex(await tourOf(it), /^Your server is ready. Join it now \| Joining wakes it\. You wait/);
   t.regex(await frontOf(it, 'castle'), /To wake it, join its address/);
 });
 
@@ -88,7 +88,7 @@ test('who is not its owner reads whom to ask in place of a link that leads nowhe
   await it.stranger();
   await it.share('castle', 'limited');
   const guest = await it.browser('usr_other');
-  const says = /<strong>The wallet has too little to wake it<\/strong>: its owner has to top up/;
+  const says = /<strong>The wallet balance is too low to start it<\/strong>: ask its owner to top up/;
   t.regex(await cardOf(it, 'castle', guest), says);
   t.regex(await frontOf(it, 'castle', guest), says);
 });
@@ -98,8 +98,7 @@ test('a spend cap that is reached says so, where players may not wake it too: a 
   await it.create('castle');
   await pay(it, 5_000_000, 'first');
   await it.store.write((tx) => setSpendCap(tx, 'acc_test', 1, 'stop'));
-  const says =
-    /<strong>The spend cap leaves too little to wake it this month<\/strong>: <a href="\/bill">raise it<\/a>/;
+  const says = /<strong>The monthly spend cap leaves too little to start it<\/strong>: <a href="\/bill">raise it<\/a>/;
   t.regex(await cardOf(it, 'castle'), says);
   const nobody = { mode: 'nobody', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' } as const;
   await it.services.wakePolicies.set('castle', nobody, async () => {});
@@ -108,7 +107,7 @@ test('a spend cap that is reached says so, where players may not wake it too: a 
   t.regex(await frontOf(it, 'castle'), says);
   // Its owner is told, and it runs on.
   await it.store.write((tx) => setSpendCap(tx, 'acc_test', 1, 'notify'));
-  t.regex(await cardOf(it, 'castle'), /Start wakes it, joining does not/);
+  t.regex(await cardOf(it, 'castle'), /Only Start wakes it/);
 });
 
 test('a flat server whose period is paid for wakes from an empty wallet, and its card says so; another one does not', async (t) => {
@@ -122,18 +121,18 @@ test('a flat server whose period is paid for wakes from an empty wallet, and its
     await post(tx, { ...flat, serverId: 'reborn', ref: `reborn/${at - 1}/${at}/1024` });
   });
   t.regex(await cardOf(it, 'paid'), FREE);
-  t.regex(await cardOf(it, 'unpaid'), /The wallet has too little/);
-  t.regex(await cardOf(it, 'reborn'), /The wallet has too little/);
+  t.regex(await cardOf(it, 'unpaid'), /The wallet balance is too low/);
+  t.regex(await cardOf(it, 'reborn'), /The wallet balance is too low/);
 });
 
 test('an EULA that nobody has agreed to: the owner is led to where that is done, and then joining wakes it', async (t) => {
   const it = await openPanel(t, { config: { minecraftEula: 'ask' } });
   await it.create('castle', { type: 'paper' });
-  const says = /<strong>Nobody has agreed to Minecraft’s EULA yet<\/strong>: <a href="\/servers\/castle#eula">read it/;
+  const says = /<strong>Minecraft’s EULA is not accepted yet<\/strong>: <a href="\/servers\/castle#eula">read it/;
   t.is(await refusedStart(it, 'castle'), 'EULA_NOT_ACCEPTED');
   t.regex(await cardOf(it, 'castle'), says);
   t.regex(await tourOf(it), says);
-  t.regex((await it.get('/servers/castle')).text, /<section class="card" id="eula">[^]*I agree to it/);
+  t.regex((await it.get('/servers/castle')).text, /<section class="card" id="eula">[^]*I agree/);
   await it.submit('/servers/castle/agree');
   t.regex(await cardOf(it, 'castle'), FREE);
   t.regex(await frontOf(it, 'castle'), /To wake it, join its address/);
@@ -156,7 +155,7 @@ test('a full disk, its own or that of all servers of the account, by what was me
   t.regex(await cardOf(shared, 'tower'), FREE);
   // What the page did not measure is measured for a start.
   t.is(await refusedStart(shared, 'tower'), 'ACCOUNT_DISK_EXCEEDED');
-  t.regex(await cardOf(shared, 'tower'), /The disk that all servers of its account share is full<\/strong>: <a href/);
+  t.regex(await cardOf(shared, 'tower'), /The account’s disk space is used up<\/strong>: <a href/);
 });
 
 test('limits and room: what may not be awake beside the others, what is too large, and what would wait in line', async (t) => {
@@ -168,13 +167,13 @@ test('limits and room: what may not be awake beside the others, what is too larg
   t.regex(await cardOf(it, 'tower'), FREE);
   t.regex(
     await cardOf(it, 'giant'),
-    /<strong>It is set to more RAM than there is<\/strong>: <a href="\/servers\/giant\/settings">/,
+    /<strong>Its RAM exceeds the available RAM<\/strong>: <a href="\/servers\/giant\/settings">/,
   );
   await it.command('castle', 'START');
   await it.reach('castle', 'running');
   const { ramUsableMb, used } = it.services.capacity.now();
   await it.create('large', { ramMb: ramUsableMb - used.ramMb + 1 });
-  t.regex(await cardOf(it, 'large'), /<strong>No room right now<\/strong>: who joins waits in line/);
+  t.regex(await cardOf(it, 'large'), /<strong>No capacity right now<\/strong>: players who join wait in a queue/);
   await it.services.accountLimits.set('acc_test', { maxRamMb: null, maxServers: 1 }, async () => {});
   t.regex(
     await cardOf(it, 'tower'),
@@ -197,23 +196,23 @@ test('where players have woken it as often as they may, Start still does', async
   t.regex(await cardOf(it, 'castle'), FREE);
   await wokenByAPlayer(it, 'castle');
   const says =
-    /<strong>Start wakes it, joining no more today<\/strong>: <a href="\/servers\/castle\/settings\/joining">/;
+    /<strong>Daily wake limit reached. Press Start to wake it<\/strong>: <a href="\/servers\/castle\/settings\/joining">/;
   t.regex(await cardOf(it, 'castle'), says);
-  t.regex(await tourOf(it), /^Your server is there. Now start it \| <strong>Start wakes it/);
+  t.regex(await tourOf(it), /^Your server is ready. Start it now \| <strong>Daily wake limit reached/);
   await pay(it, -5_000_000, 'last');
-  t.regex(await cardOf(it, 'castle'), /The wallet has too little/, 'a start is refused too');
+  t.regex(await cardOf(it, 'castle'), /The wallet balance is too low/, 'a start is refused too');
 });
 
 test('an operator who lets nothing start: sleeping servers say so, awake ones have nothing against them', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   await it.services.drain.set(undefined, { reason: 'New disks', at: 0 }, async () => {});
-  t.regex(await cardOf(it, 'castle'), /<strong>Nothing is started here right now<\/strong>: ask the operator/);
+  t.regex(await cardOf(it, 'castle'), /<strong>Starts are paused here<\/strong>: ask your administrator/);
   await it.services.drain.set(undefined, undefined, async () => {});
   await it.command('castle', 'START');
   await it.reach('castle', 'running');
   await it.services.drain.set(undefined, { reason: 'New disks', at: 0 }, async () => {});
-  t.notRegex(await cardOf(it, 'castle'), /started here/);
+  t.notRegex(await cardOf(it, 'castle'), /Starts are paused/);
 });
 
 test('a list of fifty sleeping servers is not asked about one by one: it reads as often as a list of two', async (t) => {
@@ -257,7 +256,7 @@ test.runIf(isHere('chromium'))(
     const { page, complaints } = await it.open('/servers', PHONE);
     const front = await it.open('/servers/castle', { ...PHONE, colorScheme: 'dark' });
     for (const each of [page, front.page]) {
-      await each.getByText('The wallet has too little to wake it').first().waitFor();
+      await each.getByText('The wallet balance is too low to start it').first().waitFor();
       await accessible(t, each);
     }
     await page.emulateMedia({ colorScheme: 'dark' });

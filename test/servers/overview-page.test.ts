@@ -25,8 +25,8 @@ test('the front page says what the server does and what comes next', async (t) =
   release();
   await it.reach('castle', 'running');
   const running = (await it.get('/servers/castle')).text;
-  t.regex(running, /Keep awake for <\/span>1 h[\s\S]*Nobody is in right now/);
-  t.notRegex(running, /What woke it today/);
+  t.regex(running, /Keep awake for <\/span>1 h[\s\S]*No one is online/);
+  t.notRegex(running, /Wakes today/);
 });
 
 test('its owner reads how long it was awake, who woke it, and what that cost', async (t) => {
@@ -46,8 +46,8 @@ test('its owner reads how long it was awake, who woke it, and what that cost', a
   });
   await it.clock.advance(60 * 60_000);
   const { text } = await it.get('/servers/castle');
-  t.regex(text, /Today \(UTC\)[\s\S]*1 h <small>0\.01 USD[\s\S]*What woke it today[\s\S]*<bdi>Steve<\/bdi> joined/);
-  t.regex(text, /What woke it this month<\/h3>\s*<p>\s*<bdi>Steve<\/bdi> once\./);
+  t.regex(text, /Today \(UTC\)[\s\S]*1 h <small>0\.01 USD[\s\S]*Wakes today[\s\S]*<bdi>Steve<\/bdi> joined/);
+  t.regex(text, /Wakes this month<\/h3>\s*<p>\s*<bdi>Steve<\/bdi> once\./);
   t.regex((await it.get('/servers')).text, /512 MB<\/span> · <span class="piece">0\.01 USD this month/);
 });
 
@@ -70,7 +70,7 @@ test('of many wakes the newest of today are listed, with the way to the others; 
   const shared = (await it.get('/servers/castle', await it.browser('usr_other'))).text;
   for (const text of [owned, shared]) t.is(text.match(/<bdi>Steve<\/bdi> joined<\/li>/g)?.length, 5);
   t.regex(owned, /href="\/servers\/castle\/bill">All of them: Bill/);
-  t.regex(owned, /What woke it this month<\/h3>\s*<p>\s*<bdi>Steve<\/bdi> 5 times, API keys 2 times\./);
+  t.regex(owned, /Wakes this month<\/h3>\s*<p>\s*<bdi>Steve<\/bdi> 5 times, API keys 2 times\./);
   t.regex(shared, /href="\/servers\/castle\/machine">All of them: Machine/);
   t.notRegex(shared, /This month|this month/);
 });
@@ -86,13 +86,13 @@ test('what is wrong now stands among the alerts as long as it is; what is about 
     await insertIncident(tx, { serverId: 'castle', openedAt: at - 5 * 60_000 });
   });
   const { text } = await it.get('/servers/castle');
-  t.regex(text, /too slow for its players for <time[^>]*>5 min</);
-  t.regex(text, /spend cap of this month, 0\.50 USD, is reached\.\s+Servers stay asleep/);
+  t.regex(text, /Too slow for players for <time[^>]*>5 min</);
+  t.regex(text, /This month’s spend cap, 0\.50 USD, is reached\.\s+Servers stay asleep/);
   t.notRegex(text, /None in the last seven days|wallet is empty/);
   await it.stranger();
   await it.share('castle', 'limited');
   const seen = (await it.get('/servers/castle', await it.browser('usr_other'))).text;
-  t.regex(seen, /too slow for its players/);
+  t.regex(seen, /Too slow for players/);
   t.notRegex(seen, /spend cap/);
   await it.store.write(async (tx) => {
     await deleteIncident(tx, 'castle');
@@ -111,7 +111,7 @@ test('a server is kept awake, killed only when that was asked for apart, and onl
   t.is(kept.headers.get('location'), '/servers/castle?done=kept');
   t.regex(
     (await it.get('/servers/castle?done=kept')).text,
-    /It stays awake that long[\s\S]*kept awake until[\s\S]*Let it sleep again/,
+    /Kept awake, even without players[\s\S]*Kept awake until[\s\S]*Cancel keep-awake/,
   );
   t.is((await it.submit('/servers/castle/keep-awake', { minutes: '9999' })).status, 400);
 
@@ -162,7 +162,7 @@ test.runIf(isHere('chromium'))(
     await shows('Mods are being loaded.');
     const says = '[12:00:09] [Server thread/INFO]:';
     it.engine.print('castle', `${says} Preparing level "world"`, `${says} Preparing spawn area: 43%`);
-    await shows('The world is being made ready.');
+    await shows('The world is being prepared.');
     await now.getByText('43 %').waitFor();
     t.is(await now.getByRole('progressbar', { name: /The world is being made ready/ }).getAttribute('value'), '43');
     it.engine.print('castle', 'java.lang.OutOfMemoryError: Java heap space');
@@ -206,7 +206,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       );
       await page.locator('[data-figure=players] canvas').waitFor();
       t.is(await page.locator('.charts canvas').count(), 4);
-      await page.getByText('By the hour, as a table').click();
+      await page.getByText('Hourly table').click();
       await page.locator('td[data-label=Players]').first().waitFor();
       await accessible(t, page);
       t.deepEqual(complaints, []);
@@ -228,7 +228,7 @@ test('the address that can be typed, at home too; of another one, the line that 
   for (const path of ['/servers', '/servers/castle']) {
     const shown = await text(path);
     t.regex(shown, / localhost:25570 /, path);
-    t.regex(shown, /From another machine in your network: 192\.168\.1\.5:25570 /, path);
+    t.regex(shown, /From another device on your network: 192\.168\.1\.5:25570 /, path);
     t.notRegex(shown, /Unknown host/, path);
   }
   meant.byAnyName = false;

@@ -66,12 +66,12 @@ test('who has no server makes one in two fields, and is shown the way until some
   t.regex(page, /Sandbox<small>[^<]*nothing to download/);
   const made = await it.submit('/servers/first', { name: 'My castle', template: 'sandbox' });
   t.is(made.headers.get('location'), '/servers/my-castle');
-  t.regex((await it.get('/servers')).text, /Now join it[\s\S]*<code>my-castle\./);
+  t.regex((await it.get('/servers')).text, /Join it now[\s\S]*<code>my-castle\./);
   await it.command('my-castle', 'JOIN', { kind: 'player', id: 'Steve', note: 'joined' });
-  t.notRegex((await it.get('/servers')).text, /Now join it/);
+  t.notRegex((await it.get('/servers')).text, /Join it now/);
   await it.reach('my-castle', 'running');
   const awake = (await it.get('/servers')).text;
-  t.regex(awake, /class="past">\s*<h3>It is awake[\s\S]*Nobody has come in yet/);
+  t.regex(awake, /class="past">\s*<h3>Running[\s\S]*No one has joined yet/);
   it.games.players.set('my-castle', 1);
   await it.passUntil(async () => !(await it.get('/servers')).text.includes('class="steps"'), 5_000);
   // Its browser remembers it, whatever is forgotten of the server.
@@ -183,8 +183,8 @@ test('the front page says after how long without players a server goes to sleep'
   it.games.players.set('castle', 1);
   await it.command('castle', 'JOIN', { kind: 'player', id: 'Steve', note: 'joined' });
   await it.reach('castle', 'running');
-  t.regex((await it.get('/servers/castle')).text, /goes to sleep 7 minutes after the last player has left/);
-  t.regex((await it.get('/servers/castle/settings/game')).text, /0: as this service has it for all, now 7\./);
+  t.regex((await it.get('/servers/castle')).text, /Sleeps 7 minutes after the last player has left/);
+  t.regex((await it.get('/servers/castle/settings/game')).text, /0 = default \(7\)\./);
   await it.submit('/servers/castle/settings/game/idle', { idleTimeoutMinutes: '1' });
-  t.regex((await it.get('/servers/castle')).text, /goes to sleep 1 minute after/);
+  t.regex((await it.get('/servers/castle')).text, /Sleeps 1 minute after/);
 });

@@ -22,7 +22,7 @@ test('name, size and plan are changed; RAM is offered with what it costs, and no
   await it.create('castle', { type: 'paper', ramMb: 1_024 });
   const page = await it.get(TOP);
   t.regex(page.text, /<option value="2048"\s*>2 GB: 0\.02 USD an hour, or flat 6\.00 USD for 30 days</);
-  t.regex(page.text, /More RAM within 30 days that are paid costs the difference/);
+  t.regex(page.text, /More RAM during a paid period costs the difference/);
   t.regex(page.text, /<option value="1024" selected/);
   t.like((await save(it, '/name', { name: 'The Keep' })).server, { name: 'The Keep', ramMb: 1_024 });
   t.like((await save(it, '/size', { ramMb: '2048', plan: 'flat' })).server, { ramMb: 2_048, plan: 'flat' });
@@ -31,7 +31,7 @@ test('name, size and plan are changed; RAM is offered with what it costs, and no
   t.regex(unnamed.text, /id="name-name"[^>]*aria-invalid="true"/);
   await it.command('castle', 'START');
   await it.reach('castle', 'running');
-  t.regex((await it.get(TOP)).text, /Stop it first/);
+  t.regex((await it.get(TOP)).text, /Stop the server to change this/);
   const awake = await save(it, '/size', { ramMb: '1024', plan: 'flat' });
   t.is(awake.status, 400);
   t.is(awake.server['ramMb'], 2_048);
@@ -122,8 +122,8 @@ test('another version is shown with what follows from it before it is taken', as
   const look = async (type: string, version: string) =>
     (await it.get(`${TOP}/version?type=${type}&version=${version}`)).text;
   t.notRegex((await it.get(`${TOP}/version`)).text, /version\/change/);
-  t.regex(await look('paper', '1.21.8'), /upgraded at that start, for good/);
-  t.regex(await look('paper', '1.20.4'), /may not be able to read the world/);
+  t.regex(await look('paper', '1.21.8'), /upgrades the world permanently/);
+  t.regex(await look('paper', '1.20.4'), /may fail to read the world/);
   t.regex(await look('fabric', '1.21.7'), /plugins are made for one software/);
   t.regex(await look('folia', '1.8'), /there is no folia for 1\.8/);
   t.notRegex(await look('folia', '1.8'), /version\/change/);
@@ -153,7 +153,7 @@ test('a change is offered to what may run here, each with the versions that ther
   );
   t.deepEqual(versionsIn(bare), ['1.21.7'], 'what it is now stays in sight');
   const typed = (await alone.get(`${TOP}/version?type=folia&version=1.21.8`)).text;
-  t.regex(typed, /Folia may not run here/);
+  t.regex(typed, /Folia can’t run here/);
   t.notRegex(typed, /version\/change/);
   await alone.stranger();
   await alone.share('castle', 'member');

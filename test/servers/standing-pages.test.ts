@@ -78,16 +78,19 @@ test('one that waits for room says that it starts by itself, and can be taken ou
   it.engine.nodes!.cut('n1');
   await it.engine.nodes!.fence('n1');
   await it.reach('castle', 'start_failed');
-  const waits = /<span class="tag warn">in line<\/span>/;
+  const waits = /<span class="tag warn">queued<\/span>/;
   t.regex(await cardOf(it, 'castle'), waits);
-  t.regex(await cardOf(it, 'castle'), /<strong>No room<\/strong>: it starts by itself[^]*action="\/servers\/stop"/);
+  t.regex(
+    await cardOf(it, 'castle'),
+    /<strong>Waiting for capacity<\/strong>: starts automatically[^]*action="\/servers\/stop"/,
+  );
   const { text } = await it.get('/servers/castle');
   t.regex(text, waits);
   t.regex(text, /<strong>No room<\/strong>: No node[^]*It stands in line, and starts by itself/);
   t.regex((await it.get('/servers/castle/machine')).text, /Given up/);
   await it.submit('/servers/castle/stop');
   t.notRegex(await cardOf(it, 'castle'), waits);
-  t.regex(await cardOf(it, 'castle'), /start failed[^]*Its last start failed/);
+  t.regex(await cardOf(it, 'castle'), /start failed[^]*The last start failed/);
 });
 
 test('where players may not wake it, nothing says that joining does', async (t) => {
@@ -97,8 +100,8 @@ test('where players may not wake it, nothing says that joining does', async (t) 
   const policy = { mode: 'nobody', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' } as const;
   for (const closed of [policy, { ...policy, mode: 'anyone', maintenanceText: 'Back at 8' } as const]) {
     await it.services.wakePolicies.set('castle', closed, async () => {});
-    t.regex(await cardOf(it, 'castle'), /Start wakes it, joining does not/);
-    t.regex((await it.get('/servers/castle')).text, /To wake it, press Start: players do not/);
+    t.regex(await cardOf(it, 'castle'), /Only Start wakes it/);
+    t.regex((await it.get('/servers/castle')).text, /To wake it, press Start\. Its settings don’t/);
   }
   t.notRegex((await it.get('/servers/castle/players')).text, /wakes it/);
 });
@@ -107,16 +110,16 @@ test('the way to a first join says what is true of the server: that joining wake
   const it = await openPanel(t);
   await operates(it);
   await it.create('castle');
-  t.regex(await tourOf(it), /^Your server is there. Now join it \| Joining wakes it\. You wait in the game/);
+  t.regex(await tourOf(it), /^Your server is ready. Join it now \| Joining wakes it\. You wait in the game/);
   await it.submit('/operator/accounts/acc_test/suspend', { server: 'castle', reason: 'Too loud: twice' });
-  const barred = 'Your server is there, but cannot be joined now | ';
+  const barred = 'Your server is ready, but players can’t join now | ';
   t.is(await tourOf(it), `${barred}<strong>Suspended</strong>: Too loud: twice`);
   await it.submit('/operator/accounts/acc_test/unsuspend', { server: 'castle', reason: 'Quiet again' });
   t.regex(await tourOf(it), /\| Joining wakes it/);
   const policy = { mode: 'nobody', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' } as const;
   for (const closed of [policy, { ...policy, mode: 'anyone', maintenanceText: 'Back at 8' } as const]) {
     await it.services.wakePolicies.set('castle', closed, async () => {});
-    t.regex(await tourOf(it), /^Your server is there. Now start it \| Start wakes it, joining does not\./);
+    t.regex(await tourOf(it), /^Your server is ready. Start it now \| Only Start wakes it\./);
   }
 });
 
@@ -126,7 +129,7 @@ test('it says so too where a server is not ready for anybody, and offers nothing
   it.engine.script('pack', { exitCode: 1 });
   await it.create('pack', { modpackPlatform: 'modrinth', modpackRef: 'cobblemon', type: 'fabric' });
   await it.reach('pack', 'install_failed');
-  t.is(await tourOf(it), 'Your server is there, but cannot be joined now | Its software could not be installed');
+  t.is(await tourOf(it), 'Your server is ready, but players can’t join now | Install failed');
   await it.submit('/operator/accounts/acc_test/suspend', { server: 'pack', reason: 'Too loud' });
   const { text } = await it.get('/servers/pack');
   t.regex(text, /<strong>Suspended<\/strong>: Too loud/);
@@ -136,7 +139,7 @@ test('it says so too where a server is not ready for anybody, and offers nothing
 
 test('the way to a first join says that a server stands in line, or that its machine does not answer', async (t) => {
   const it = await loses(t);
-  const barred = 'Your server is there, but cannot be joined now | ';
+  const barred = 'Your server is ready, but players can’t join now | ';
   it.engine.nodes!.cut('n1');
   await it.clock.advance(2_000);
   const lost = 'one may still run it, and two games on one world would ruin it.';
@@ -144,9 +147,9 @@ test('the way to a first join says that a server stands in line, or that its mac
   await it.engine.nodes!.fence('n1');
   await it.reach('castle', 'start_failed');
   await it.clock.advance(2_000);
-  t.is(await tourOf(it), `${barred}<strong>No room</strong>: it starts by itself as soon as there is some`);
+  t.is(await tourOf(it), `${barred}<strong>Waiting for capacity</strong>: starts automatically`);
   await it.submit('/servers/castle/stop');
-  t.is(await tourOf(it), `${barred}Its last start failed`);
+  t.is(await tourOf(it), `${barred}The last start failed`);
 });
 
 test.runIf(isHere('chromium'))(

@@ -142,7 +142,7 @@ test.runIf(isHere('chromium'))('by keyboard alone: sign up, code, decline', asyn
   const { page } = await openTab(t, { javaScriptEnabled: false });
   await page.goto(`${site.origin}/sign-up?next=/device`);
   await page.keyboard.press('Tab');
-  t.is(await focused(page), 'Skip to the page itself');
+  t.is(await focused(page), 'Skip to content');
   await page.keyboard.press('Enter');
   await page.keyboard.press('Tab');
   await page.keyboard.type('alex@example.org');
@@ -153,7 +153,7 @@ test.runIf(isHere('chromium'))('by keyboard alone: sign up, code, decline', asyn
   t.is(page.url(), `${site.origin}/device`);
 
   const device = await site.startDevice();
-  await tabTo(page, 'The code on your device');
+  await tabTo(page, 'Code on your device');
   await page.keyboard.type(device.user_code);
   await submit(page, 'Enter');
   const order = [await tabTo(page, 'Decline'), await tabTo(page, 'Approve')];
@@ -262,7 +262,7 @@ test.runIf(isHere('chromium'))(
 
     await page.goto(`${site.origin}/profile/invitations`);
     await page.getByRole('button', { name: 'Accept Lobby' }).click();
-    t.regex(await page.innerText('[role=status].note'), /You are in/);
+    t.regex(await page.innerText('[role=status].note'), /You joined/);
     t.is(new URL(page.url()).pathname, '/servers/lobby');
     await page.goto(`${site.origin}/profile/invitations`);
     await page.getByRole('button', { name: 'Decline Arena' }).click();

@@ -36,17 +36,17 @@ test('worlds are chosen, reset and deleted without a script; what is lost is sai
   const it = await panel(t);
   const text = await it.text();
   t.regex(text, /<bdi>A &lt;b&gt;bold one<\/bdi>/);
-  t.regex(text, /First a backup of the whole server is made\. Then world is removed/);
-  t.regex(text, /skyblock is deleted for good.* No backup is made/);
+  t.regex(text, /We back up the whole server first\. Then world is deleted/);
+  t.regex(text, /skyblock is deleted permanently.* No backup is made/);
   t.is((await it.form('choose', { name: 'skyblock' })).to, `${PATH}?done=chosen`);
   t.regex(await it.text(), /<bdi>skyblock<\/bdi>\s*<span class="tag">at the next start/);
   // On a busy machine each may take longer than the form waits.
   t.regex((await it.form('delete', { name: 'world' })).to, /\?done=delet(?:ed|ing)$/);
   await it.during(it.until(() => !it.has('world_nether')));
   t.regex((await it.form('reset')).to, /\?done=reset(?:ting)?$/);
-  await it.during(it.until(async () => !it.has('skyblock') && !(await it.text()).includes('is being reset')));
-  t.regex(await it.text(), /Made at the next start/);
-  t.regex((await it.get('/servers/lobby/backups')).text, /made before a world was reset/);
+  await it.during(it.until(async () => !it.has('skyblock') && !(await it.text()).includes('Resetting')));
+  t.regex(await it.text(), /Created at the next start/);
+  t.regex((await it.get('/servers/lobby/backups')).text, /before a world reset/);
   const refused = await it.form('delete', { name: 'world' });
   t.is(refused.status, 404);
   t.regex(refused.text, /role="alert".*no such world/);
@@ -72,10 +72,10 @@ test.runIf(isHere('chromium'))(
     await it.command('lobby', 'START');
     await it.reach('lobby', 'running');
     const { page, complaints } = await it.open(PATH, PHONE);
-    const world = page.getByRole('listitem').filter({ hasText: 'being played' });
+    const world = page.getByRole('listitem').filter({ hasText: 'active' });
     t.is(await world.getByText('Delete…').count(), 0);
     await page.getByRole('button', { name: 'Play it from the next start on: skyblock' }).tap();
-    await page.getByText('The next start loads that world.').waitFor();
+    await page.getByText('World changed. It loads at the next start.').waitFor();
     await page.getByText('at the next start', { exact: true }).waitFor();
     await it.command('lobby', 'STOP');
     await it.reach('lobby', 'hibernated');

@@ -14,11 +14,11 @@ export type Backup = ReplyOf<'ListBackups'>['backups'][number];
 
 /** Why there is each. */
 const KINDS: Partial<Record<string, string>> = {
-  manual: 'made by hand',
-  schedule: 'made by a schedule',
-  install: 'made before an install',
-  reset: 'made before a world was reset',
-  restore: 'made before a restore',
+  manual: 'manual',
+  schedule: 'scheduled',
+  install: 'before an install',
+  reset: 'before a world reset',
+  restore: 'before a restore',
 } satisfies Partial<Record<BackupKind, string>>;
 
 /** One backup, with what can be done with it. `isRestored`: no start has succeeded since the last restore. */
@@ -36,12 +36,12 @@ export function backupItem(request: ServerRequest, backup: Backup, isRestored: b
 
 /** The files that the last restore has replaced, as long as they are kept. */
 export function undoCard(request: ServerRequest, previous: Backup): Html {
-  const question = `All files become what they were before the restore. What the restore brought, and whatever was changed since, is thrown away; if the server has run since, a backup of that is made first.${stopsText(request)}`;
+  const question = `All files return to their state before the restore. Everything restored or changed since then is discarded. If the server has run since, we back it up first.${stopsText(request)}`;
   return html`<section class="card">
-    <h2>The last restore can be undone</h2>
+    <h2>You can undo the last restore</h2>
     <p>
-      What was there before it, ${sizeText(previous.sizeBytes)}, is kept until the next start has succeeded. The restore
-      was ${agoTag(previous.createdAt ?? '', request.now)}.
+      The previous files (${sizeText(previous.sizeBytes)}) are kept until the server starts again. Restored
+      ${agoTag(previous.createdAt ?? '', request.now)}.
     </p>
     ${confirmed(
       question,
@@ -65,9 +65,9 @@ function stateTag(state: string): Html | undefined {
     case 'ready':
       return undefined;
     case 'queued':
-      return html`<span class="tag warn">waits for its turn</span>`;
+      return html`<span class="tag warn">queued</span>`;
     case 'running':
-      return html`<span class="tag warn">being made</span>`;
+      return html`<span class="tag warn">in progress</span>`;
     default:
       return html`<span class="tag bad">${state}</span>`;
   }
@@ -84,7 +84,7 @@ function about({
   ...software
 }: Backup): string[] {
   const sizes = state === 'ready' ? [`${sizeText(sizeBytes)}, ${sizeText(treeBytes)} unpacked`] : [];
-  const place = [offSite && 'off site', awaitingOffSite && 'on its way off site', encrypted && 'encrypted'].filter(
+  const place = [offSite && 'off site', awaitingOffSite && 'uploading off site', encrypted && 'encrypted'].filter(
     (part) => part !== false,
   );
   return [KINDS[kind] ?? kind, ...sizes, ...place, softwareText(software)].filter((part) => part !== '');
@@ -111,7 +111,7 @@ function actions(request: ServerRequest, backup: Backup, isRestored: boolean): (
       ),
     !locked &&
       confirmed(
-        isReady ? 'It cannot be restored any more.' : 'It is ended and removed from the list.',
+        isReady ? 'You can’t restore it afterwards.' : 'The backup stops and leaves the list.',
         state === 'queued' || state === 'running' ? 'Cancel…' : 'Delete…',
         what,
         buttonForm(request, 'delete', 'Delete', { fields: { backup: id }, look: 'danger' }),
@@ -125,7 +125,7 @@ function restoreText(request: ServerRequest, backup: Backup, isRestored: boolean
   const [now, then] = [softwareText(server), softwareText(backup)];
   const software = then === now || then === '' ? '' : `, and it runs ${then} again, not ${now}`;
   const kept = isRestored
-    ? 'If anything was changed since the last restore, a backup is made first.'
-    : `What is there now is kept until the next start${isStoppedForIt(request) ? ' after this one' : ''} has succeeded: until then you can undo this.`;
-  return `All files of the server become those of this backup${software}. ${kept}${stopsText(request)}`;
+    ? 'If files changed since the last restore, we back them up first.'
+    : `The current files are kept until the next successful start${isStoppedForIt(request) ? ' after this one' : ''}. Until then you can undo this.`;
+  return `This replaces all files of the server with those of the backup${software}. ${kept}${stopsText(request)}`;
 }

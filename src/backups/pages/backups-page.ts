@@ -17,14 +17,14 @@ export function mountBackupPages(panel: Panel): void {
 }
 
 const DONE = {
-  asked: 'The backup is being made.',
-  restored: 'The backup is restored.',
-  restoring: 'The backup is being restored. This takes a while, and goes on without this page.',
-  undone: 'The restore is undone.',
-  locked: 'The backup is locked.',
-  unlocked: 'The backup is unlocked.',
-  deleted: 'The backup is deleted.',
-  retention: 'From the next backup on, so many are kept.',
+  asked: 'Backup started.',
+  restored: 'Backup restored.',
+  restoring: 'Restore started. This takes a while; you can leave this page.',
+  undone: 'Restore undone.',
+  locked: 'Backup locked.',
+  unlocked: 'Backup unlocked.',
+  deleted: 'Backup deleted.',
+  retention: 'Retention saved. It applies from the next backup.',
 };
 
 const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
@@ -74,10 +74,10 @@ async function backupsPage(request: ServerRequest, goes = 0): Promise<Page> {
         <h2>Backups</h2>
         ${!isMaking(kept) && buttonForm(request, 'make', 'Back up now', { look: '' })}
       </div>
-      <p>A backup has all files of the server, and knows its software and mods. It is made while you play, too.</p>
+      <p>Backs up all files, with the version and mods. Works while people play.</p>
       ${
         kept.length === 0
-          ? html`<p class="empty">There is no backup yet.</p>`
+          ? html`<p class="empty">No backups yet.</p>`
           : html`<ul class="list">
               ${shown.map((backup) => backupItem(request, backup, previous !== undefined))}
             </ul>`

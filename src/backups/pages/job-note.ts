@@ -8,27 +8,26 @@ import { type Backup, progressBar } from './backup-item.ts';
 export function jobNote({ job, jobError, state }: ReplyOf<'InspectMachine'>, backups: readonly Backup[]): Html | false {
   if (job === null) {
     return (
-      jobError !== '' &&
-      html`<p class="note warn">The last work on the files was given up, and changed nothing: ${jobError}</p>`
+      jobError !== '' && html`<p class="note warn">The last file operation failed and changed nothing: ${jobError}</p>`
     );
   }
   const percent = backups.find(({ percent }) => percent > 0)?.percent ?? 0;
   return html`<section class="card">
     <h2>${title(job.kind)}</h2>
-    <p>${state === 'maintaining' ? what(job, backups) : 'As soon as the server has stopped.'}</p>
+    <p>${state === 'maintaining' ? what(job, backups) : 'Starts once the server has stopped.'}</p>
     ${progressBar(percent, 'The work')}
   </section>`;
 }
 
 function title(kind: string): string {
-  if (kind === 'world.reset') return 'The world is being reset';
-  return kind === 'world.delete' ? 'A world is being deleted' : 'A backup is being restored';
+  if (kind === 'world.reset') return 'Resetting the world';
+  return kind === 'world.delete' ? 'Deleting a world' : 'Restoring a backup';
 }
 
 function what({ kind, target }: { kind: string; target: string }, backups: readonly Backup[]): Html {
-  if (kind !== 'backup.restore') return html`<bdi>${target}</bdi>, and what belongs to it.`;
-  if (target === PREVIOUS) return html`The last restore is undone.`;
+  if (kind !== 'backup.restore') return html`<bdi>${target}</bdi>, with its Nether and End.`;
+  if (target === PREVIOUS) return html`Undoing the last restore.`;
   const made = backups.find(({ id }) => id === target)?.createdAt;
-  return html`${made ? html`That of ${timeTag(made)}.` : 'Its files are put in place.'} The server cannot start
-  meanwhile.`;
+  return html`${made ? html`That of ${timeTag(made)}.` : 'Moving the files into place.'} The server can’t start until
+  this is done.`;
 }

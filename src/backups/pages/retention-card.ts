@@ -13,11 +13,11 @@ type Retention = ReplyOf<'ListBackups'>['retention'];
 
 /** The numbers of the form, with their labels. */
 const FIELDS = [
-  ['keepLast', 'The newest'],
-  ['hourly', 'One of each hour, for so many hours'],
-  ['daily', 'One of each day, for so many days'],
-  ['weekly', 'One of each week, for so many weeks'],
-  ['monthly', 'One of each month, for so many months'],
+  ['keepLast', 'Newest backups to keep'],
+  ['hourly', 'Hourly backups to keep'],
+  ['daily', 'Daily backups to keep'],
+  ['weekly', 'Weekly backups to keep'],
+  ['monthly', 'Monthly backups to keep'],
 ] as const satisfies readonly (readonly [keyof Retention, string])[];
 
 const DIGITS = html`inputmode="numeric" pattern="[0-9]*"`;
@@ -26,10 +26,10 @@ const DIGITS = html`inputmode="numeric" pattern="[0-9]*"`;
 export function retentionCard(request: ServerRequest, retention: Retention, goes: number): Html {
   const filled = filling(request, 'retention');
   return html`<section class="card">
-    <h2>What is kept</h2>
+    <h2>Retention</h2>
     <p data-live="retention">${retentionText(retention)}</p>
     <details ${request.failed === 'retention' && html`open`}>
-      <summary>Change what is kept</summary>
+      <summary>Edit retention</summary>
       ${panelForm(
         request,
         'retention',
@@ -38,15 +38,14 @@ export function retentionCard(request: ServerRequest, retention: Retention, goes
               lineField(filled, { name, label, value: String(retention[name]), maxlength: 4, more: DIGITS }),
             )}
           </div>
-          <p class="hint">0 turns a rule off; with all at 0, every backup is kept. Days begin at midnight UTC.</p>
+          <p class="hint">0 turns a rule off. If all are 0, every backup is kept. Days start at midnight UTC.</p>
           ${
             goes === 0
               ? html`<button type="submit">Save</button>`
               : html`<p class="note warn" role="alert">
-                    Of the backups that are there now, ${goes} ${goes === 1 ? 'goes' : 'go'} for good when the next one
-                    has been made. Lock what you want to keep.
+                    The next backup deletes ${countText(goes, 'backup')} permanently. Lock the ones you want to keep.
                   </p>
-                  <button class="danger" type="submit" name="goes" value="${goes}">Yes, keep no more than that</button>`
+                  <button class="danger" type="submit" name="goes" value="${goes}">Yes, delete them</button>`
           }`,
       )}
     </details>
@@ -72,7 +71,7 @@ export async function goingBy({ call, server: { id }, now }: ServerRequest, form
   return expired(rows, wanted, now).filter((row) => !already.has(row)).length;
 }
 
-/** `The 10 newest, and the newest of each of the last 7 days and 4 weeks. …` */
+/** `The 10 newest, and one for each of the last 7 days and 4 weeks. …` */
 function retentionText({ keepLast, hourly, daily, weekly, monthly }: Retention): string {
   const spans = [
     [hourly, 'hour'],
@@ -81,11 +80,11 @@ function retentionText({ keepLast, hourly, daily, weekly, monthly }: Retention):
     [monthly, 'month'],
   ] as const;
   const named = spans.filter(([count]) => count > 0).map(([count, unit]) => countText(count, unit));
-  if (keepLast === 0 && named.length === 0) return 'Every backup, until you delete it.';
+  if (keepLast === 0 && named.length === 0) return 'Every backup is kept until you delete it.';
   const newest = keepLast === 1 ? 'The newest' : `The ${keepLast} newest`;
-  const last = named.length === 0 ? '' : `the newest of each of the last ${listText(named)}`;
+  const last = named.length === 0 ? '' : `one for each of the last ${listText(named)}`;
   const rules = keepLast === 0 ? capital(last) : [newest, last].filter((part) => part !== '').join(', and ');
-  return `${rules}. Others are deleted when a backup has been made; locked ones and the newest good one always stay.`;
+  return `${rules}. Older ones are deleted after each backup. Locked backups and the newest good one always stay.`;
 }
 
 function capital(text: string): string {

@@ -24,15 +24,15 @@ interface Place {
 export function costsCard({ servers, spending }: Bill, place: Place): Html {
   const now = new Map(spending.awake.map(({ serverId, microsPerHour }) => [serverId, Number(microsPerHour)]));
   return html`<section class="card flush" data-live="costs">
-    <h2>What servers cost</h2>
+    <h2>Server costs</h2>
     ${
       servers.length === 0
         ? html`<p class="empty">
-            ${place.isFirst ? html`You have no server yet. <a href="/servers">Make one</a>; asleep, it costs nothing.` : 'There are no more.'}
+            ${place.isFirst ? html`You have no servers yet. <a href="/servers">Create one</a>. It is free while asleep.` : 'No more entries.'}
           </p>`
         : html`<table class="rows">
             <caption class="unseen">
-              Your servers, and what they cost
+              Your servers and their costs
             </caption>
             <thead>
               <tr>
@@ -40,7 +40,7 @@ export function costsCard({ servers, spending }: Bill, place: Place): Html {
                 <th scope="col">State</th>
                 <th scope="col">RAM</th>
                 <th scope="col">Plan</th>
-                <th scope="col">Now, an hour</th>
+                <th scope="col">Per hour now</th>
               </tr>
             </thead>
             <tbody>
@@ -90,20 +90,20 @@ export function plansCard({ spending }: Bill): Html {
     <h2>The two plans</h2>
     <h3>Metered: ${usdText(perHour)} per GB of RAM and hour awake</h3>
     <p>
-      Counted by full minutes from the moment the game is ready. Free are sleep, starting up, a start that fails, and a
-      wake after which nobody came in.
+      Billed per full minute while the game is ready. Sleep, start-up, failed starts, and wakes without a player are
+      free.
     </p>
     <h3>Flat: ${usdText(perMonth)} per GB of RAM for 30 days</h3>
     <p>
-      The first start pays for 30 days, in which it costs nothing more, awake or asleep. The next period begins with the
-      first start after it, or at once for a server that is awake then. More RAM within a paid period costs the
-      difference for the days that are left; less gives nothing back.
+      The first start pays for 30 days, awake or asleep. The next period begins with the next start, or immediately if
+      the server is awake. More RAM during a paid period costs the difference for the remaining days. Less RAM is not
+      refunded.
       ${
         evenHours > 0 &&
         evenHours < HOURS_A_PERIOD &&
-        html`It is the cheaper plan for a server that is awake for more than ${evenHours} hours in 30 days.`
+        html`Cheaper for servers awake more than ${evenHours} hours in 30 days.`
       }
-      A server’s plan is chosen in its settings.
+      Choose a server’s plan in its settings.
     </p>
   </section>`;
 }
@@ -112,16 +112,16 @@ export function plansCard({ spending }: Bill): Html {
 export function limitsCard({ limits, capacity, regions }: Bill): Html {
   const most = capacity.maxServersPerAccount;
   return html`<section class="card" data-live="limits">
-    <h2>Limits and room</h2>
+    <h2>Limits and capacity</h2>
     <dl class="facts">
-      ${fact('RAM together', `at most ${ramText(limits.maxRamMb)}`)}
-      ${fact('Servers', most <= 0 ? 'as many as you like' : `at most ${most}`)}
+      ${fact('Total RAM', `at most ${ramText(limits.maxRamMb)}`)}
+      ${fact('Servers', most <= 0 ? 'unlimited' : `at most ${most}`)}
       ${regions.map(({ label, available, capacity: room }) =>
         fact(
           label,
           available
             ? html`${ramText(freeMb(room))} of RAM free <small>of ${gbText(room.ramUsableMb)}</small>`
-            : html`<span class="tag bad">starts nothing now</span>`,
+            : html`<span class="tag bad">starts paused</span>`,
         ),
       )}
       ${fact('Disk', html`${gbText(capacity.diskFreeMb)} free <small>of ${gbText(capacity.diskTotalMb)}</small>`)}

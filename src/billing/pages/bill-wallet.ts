@@ -21,9 +21,9 @@ export function walletCard({ wallet, spending }: Bill, now: number): Html {
   return html`<section class="card" data-live="wallet">
     <h1>Bill</h1>
     <dl class="figures">
-      ${figure('In the wallet', usdText(Number(wallet.balanceMicros)))}
-      ${figure('Costs now, an hour', usdText(Number(burnMicrosPerHour)))}
-      ${figure('Lasts', runwayMinutes === -1 ? 'nothing is spent' : lastsText(runwayMinutes))}
+      ${figure('Balance', usdText(Number(wallet.balanceMicros)))}
+      ${figure('Cost per hour now', usdText(Number(burnMicrosPerHour)))}
+      ${figure('Lasts', runwayMinutes === -1 ? '–' : lastsText(runwayMinutes))}
       ${figure(`Spent in ${months().format(now)}`, usdText(Number(spentMicros)))}
     </dl>
     <p>${walletText(Number(wallet.balanceMicros), runwayMinutes)}</p>
@@ -32,18 +32,18 @@ export function walletCard({ wallet, spending }: Bill, now: number): Html {
 
 function walletText(balanceMicros: number, runwayMinutes: number): string {
   if (runwayMinutes === 0) {
-    return 'The wallet cannot pay for what is awake: players are warned, then its servers save and go to sleep.';
+    return 'The wallet can’t pay for the running servers. Players are warned, then the servers save and go to sleep.';
   }
-  if (runwayMinutes > 0) return 'That is if what is awake now stays awake. Asleep, a server costs nothing.';
-  if (balanceMicros > 0) return 'Nothing that costs is awake. Asleep, a server costs nothing.';
-  return 'Servers that cost something sleep until there is money in the wallet; then they start again at once.';
+  if (runwayMinutes > 0) return 'If the running servers keep running. Sleeping servers are free.';
+  if (balanceMicros > 0) return 'Nothing is running. Sleeping servers are free.';
+  return 'Paid servers stay asleep until you top up. Then they can start immediately.';
 }
 
 export function topUpCard(request: PanelRequest, { spending: { checkout } }: Bill): Html {
   if (checkout === '') {
     return html`<section class="card">
       <h2>Top up</h2>
-      <p>Nothing is paid online here. Ask the operator for credit.</p>
+      <p>Online payment is off. Ask your administrator for credit.</p>
     </section>`;
   }
   const form = html`${lineField(filling(request, 'top-up'), {
@@ -56,7 +56,7 @@ export function topUpCard(request: PanelRequest, { spending: { checkout } }: Bil
     })} <button type="submit">Top up…</button>`;
   return html`<section class="card">
     <h2>Top up</h2>
-    ${checkout === 'test' && html`<p class="note">This installation only pretends to take payments: no money moves.</p>`}
+    ${checkout === 'test' && html`<p class="note">Test mode: no real money moves.</p>`}
     ${panelForm(request, 'top-up', form)}
   </section>`;
 }
@@ -68,21 +68,21 @@ export function capCard(request: PanelRequest, { spending }: Bill): Html {
   const filled = filling(request, 'cap');
   const form = html`${lineField(filled, {
       name: 'monthlyUsd',
-      label: 'Most to spend in a month, in US dollars',
-      hint: 'A calendar month in UTC.',
+      label: 'Monthly limit in US dollars',
+      hint: 'Per calendar month, UTC.',
       value: capMicros === 0 ? '' : String(capMicros / MICROS_PER_USD),
       maxlength: 16,
       more: html`inputmode="decimal"`,
     })}
     ${radioField(filled, {
       name: 'action',
-      label: 'When it is reached',
+      label: 'When the limit is reached',
       value: spending.action,
       options: [
-        ['notify', 'Tell me by a letter and the alert webhook. Servers run on.'],
+        ['notify', 'Notify me (e-mail and webhook). Keep servers running.'],
         [
           'stop',
-          'Tell me, and put the servers to sleep until the month is over. A flat one runs on while its period is paid.',
+          'Notify me and put servers to sleep until next month. Flat servers keep running while their period is paid.',
         ],
       ],
     })} <button type="submit">${capMicros === 0 ? 'Set the cap' : 'Change the cap'}</button>`;
@@ -91,10 +91,10 @@ export function capCard(request: PanelRequest, { spending }: Bill): Html {
     <div data-live="cap">
       ${
         capMicros === 0
-          ? html`<p>There is none: what is in the wallet may be spent.</p>`
+          ? html`<p>No limit set.</p>`
           : html`<p id="used">
                 <strong>${usdText(spentMicros)}</strong> of ${usdText(capMicros)} spent this month.
-                ${spentMicros >= capMicros && (spending.action === 'stop' ? 'The cap is reached: servers sleep.' : 'The cap is reached.')}
+                ${spentMicros >= capMicros && (spending.action === 'stop' ? 'Cap reached: servers are asleep.' : 'Cap reached.')}
               </p>
               <progress
                 aria-labelledby="used"
@@ -103,6 +103,6 @@ export function capCard(request: PanelRequest, { spending }: Bill): Html {
               ></progress>`
       }
     </div>
-    ${panelForm(request, 'cap', form)} ${capMicros > 0 && buttonForm(request, 'no-cap', 'Take the cap away')}
+    ${panelForm(request, 'cap', form)} ${capMicros > 0 && buttonForm(request, 'no-cap', 'Remove the cap')}
   </section>`;
 }

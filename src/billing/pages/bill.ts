@@ -28,7 +28,7 @@ export function mountBill(panel: Panel, options: BillOptions): void {
     show: (request) => billPage(request, options),
     stream: '/v1/me/servers/events/stream',
     forms: { 'top-up': topUp, cap: setCap, 'no-cap': clearCap },
-    done: { capped: 'The spend cap holds from now on.', uncapped: 'There is no spend cap any more.' },
+    done: { capped: 'Spend cap set.', uncapped: 'Spend cap removed.' },
   });
 }
 
@@ -86,16 +86,14 @@ async function namesOf(
 /** Leads to the payment by a link: a form of ours may not be sent on to another site. */
 async function topUp({ call, principal }: PanelRequest, form: Form): Promise<Outcome> {
   const typed = (form.get('amountUsd') ?? '').trim();
-  if (!/^\d{1,4}$/.test(typed)) throw badAmount('amountUsd', 'Say it in whole US dollars, from 1 to 1000.');
+  if (!/^\d{1,4}$/.test(typed)) throw badAmount('amountUsd', 'Enter whole US dollars, from 1 to 1000.');
   const amountUsd = Number(typed);
   const { checkoutUrl } = await call('CreateCheckoutLink', { accountId: principal.accountId }, { amountUsd });
   const main = html`<section class="card narrow">
     <h1>Top up</h1>
-    <p>
-      The payment page is open for <strong>${usdText(amountUsd * 1e6)}</strong>. Once it is paid, the wallet has it.
-    </p>
+    <p>Continue to payment: <strong>${usdText(amountUsd * 1e6)}</strong>.</p>
     <p class="actions">
-      <a class="button" href="${checkoutUrl}">Go to the payment</a> <a class="button second" href="/bill">Not now</a>
+      <a class="button" href="${checkoutUrl}">Continue to payment</a> <a class="button second" href="/bill">Not now</a>
     </p>
   </section>`;
   return { title: 'Top up', main };
@@ -103,7 +101,7 @@ async function topUp({ call, principal }: PanelRequest, form: Form): Promise<Out
 
 async function setCap({ call, principal }: PanelRequest, form: Form): Promise<Outcome> {
   const micros = microsOf(form.get('monthlyUsd') ?? '');
-  if (micros === undefined || micros === 0) throw badAmount('monthlyUsd', 'Say it in US dollars, such as 5 or 2.50.');
+  if (micros === undefined || micros === 0) throw badAmount('monthlyUsd', 'Enter US dollars, such as 5 or 2.50.');
   const action = form.get('action') === 'stop' ? 'stop' : 'notify';
   await call('SetSpendCap', { accountId: principal.accountId }, { monthlyMicros: String(micros), action });
   return 'capped';

@@ -28,7 +28,7 @@ export function mountCheckout(serve: Serve, checkouts: Pick<Checkouts, 'find' | 
     const id = new URL(path, 'http://localhost').pathname.split('/').at(-1) ?? '';
     const row = CHECKOUT_ID.test(id) ? await checkouts.find(id) : undefined;
     if (row) return row;
-    throw new StatusError('NOT_FOUND', 'CHECKOUT_NOT_FOUND', 'There is no such payment, or its address is incomplete.');
+    throw new StatusError('NOT_FOUND', 'CHECKOUT_NOT_FOUND', 'Payment not found. The link may be incomplete.');
   }
 }
 
@@ -43,7 +43,7 @@ function checkoutPage(request: PageRequest, row: CheckoutRow): Page {
         HOME,
       ]);
     case 'expired':
-      return card('Payment ended', [html`<p>Nothing was paid. Open a new checkout to try again.</p>`, HOME]);
+      return card('Payment ended', [html`<p>You were not charged. Start a new payment to try again.</p>`, HOME]);
     case 'open':
       return row.provider === 'test' ? testPage(request, row, amount) : waitingPage(row, amount);
     default:
@@ -53,7 +53,7 @@ function checkoutPage(request: PageRequest, row: CheckoutRow): Page {
 
 function testPage({ csrf }: PageRequest, { id }: CheckoutRow, amount: string): Page {
   return card('Test payment', [
-    html`<p class="note bad">This is a test. No money moves, and no card is asked for.</p>`,
+    html`<p class="note bad">This is a test: no money moves and no card is needed.</p>`,
     html`<p>Game server credit: <strong>${amount}</strong></p>`,
     html`<form method="post" action="/checkout/${id}">
       ${csrfField(csrf)}
@@ -67,8 +67,10 @@ function testPage({ csrf }: PageRequest, { id }: CheckoutRow, amount: string): P
 
 function waitingPage({ id }: CheckoutRow, amount: string): Page {
   return card('Waiting for the payment', [
-    html`<p>We have not heard of your payment of ${amount} yet. That can take a minute, with some banks some days.</p>`,
-    html`<p><a class="button" href="/checkout/${id}">Look again</a></p>`,
+    html`<p>
+      We are waiting for confirmation of your payment of ${amount}. This can take a minute, or days with some banks.
+    </p>`,
+    html`<p><a class="button" href="/checkout/${id}">Check again</a></p>`,
   ]);
 }
 

@@ -11,7 +11,7 @@ type Entry = ReplyOf<'ListLedger'>['entries'][number];
 /** Entries on a page; one more is asked for, to see whether there are older ones. */
 export const ENTRIES = 20;
 
-/** What moved the money, newest first, a page at a time. */
+/** Ledger entries, newest first, a page at a time. */
 export function ledgerCard(
   { here }: PanelRequest,
   { entries, names, before }: { entries: Entry[]; names: ReadonlyMap<string, string>; before: string },
@@ -23,10 +23,10 @@ export function ledgerCard(
       <div data-live="ledger">
         ${
           shown.length === 0
-            ? html`<p class="empty">${before === '0' ? 'No money has moved yet.' : 'There is nothing older.'}</p>`
+            ? html`<p class="empty">${before === '0' ? 'No entries yet.' : 'No older entries.'}</p>`
             : html`<table class="rows">
                 <caption class="unseen">
-                  What moved the money, newest first
+                  Ledger entries, newest first
                 </caption>
                 <thead>
                   <tr>

@@ -30,12 +30,12 @@ async function serverBillPage(request: ServerRequest): Promise<Page> {
   const usage = await call('GetServerUsage', { id: server.id }, range);
   const main = html`${planCard(request, usage)}
     <section class="card">
-      <h2>When it was awake</h2>
+      <h2>Awake time</h2>
       ${spanChoice(here, span)}
       <div data-live="awake">${figures(usage, span, now)} ${days(request, usage, span)}</div>
     </section>
     <section class="card flush">
-      <h2>Each time it was awake</h2>
+      <h2>Awake sessions</h2>
       <div data-live="sessions">${sessionTable(request, usage.sessions)}</div>
     </section>`;
   return { title: 'Bill', main, styles: [ASSETS.billStyle], scripts: [ASSETS.billScript] };
@@ -46,33 +46,32 @@ function planCard({ server }: ServerRequest, usage: Usage): Html {
   const period = usdText(Number(usage.flatMicros));
   const { flatPaidUntil } = usage;
   return html`<section class="card" data-live="plan">
-    <h2>What it costs</h2>
+    <h2>Cost</h2>
     ${
       server.plan === 'flat'
         ? html`<p>
-              It is on the flat plan, at <strong>${period}</strong> for 30 days with ${ramText(server.ramMb)} of RAM.
+              Flat plan: <strong>${period}</strong> for 30 days with ${ramText(server.ramMb)} of RAM.
               ${
                 flatPaidUntil === null
-                  ? 'No period is paid now: the next start begins one.'
-                  : html`Paid until ${timeTag(flatPaidUntil)}; awake or asleep, it costs nothing more until then.`
+                  ? 'No paid period. The next start begins one.'
+                  : html`Paid until ${timeTag(flatPaidUntil)}, awake or asleep.`
               }
             </p>
-            <p class="hint">Metered, it would cost ${hour} an hour awake.</p>`
+            <p class="hint">On the metered plan it would cost ${hour} per hour awake.</p>`
         : html`<p>
-              It is metered: <strong>${hour}</strong> an hour awake, with ${ramText(server.ramMb)} of RAM. Asleep it
-              costs nothing. Starting up, a start that fails, and a wake after which nobody came in are free.
+              Metered plan: <strong>${hour}</strong> per hour awake, with ${ramText(server.ramMb)} of RAM. Sleep,
+              start-up, failed starts, and wakes without a player are free.
             </p>
             <p class="hint">
               On the flat plan it would cost ${period} for 30 days, awake or asleep.
               ${
                 flatPaidUntil !== null &&
-                html`A flat period that began earlier is paid until ${timeTag(flatPaidUntil)}; it counts again on that
-                plan.`
+                html`An earlier flat period is paid until ${timeTag(flatPaidUntil)}. It applies if you switch back.`
               }
             </p>`
     }
     <p>
-      <a href="/servers/${server.id}/settings">Change the plan in its settings</a> ·
+      <a href="/servers/${server.id}/settings">Change plan</a> ·
       <a href="/bill">Wallet and spend cap</a>
     </p>
   </section>`;
@@ -104,18 +103,18 @@ function figures({ sessions, gbHours, amountMicros }: Usage, span: Span, now: nu
 /** The days of the span on which there was such a server. */
 function days({ server, principal, now }: ServerRequest, { sessions }: Usage, span: Span): Html {
   const madeAt = Date.parse(server.createdAt ?? '');
-  if (madeAt >= span.to) return html`<p class="empty">It did not exist then: it was made ${timeTag(madeAt)}.</p>`;
+  if (madeAt >= span.to)
+    return html`<p class="empty">The server did not exist yet. It was created ${timeTag(madeAt)}.</p>`;
   return timeline(sessions, { ...span, from: Math.max(span.from, madeAt) }, { now, reader: principal });
 }
 
 function sessionTable(request: ServerRequest, sessions: readonly AwakeSession[]): Html {
   const { principal, now } = request;
-  if (sessions.length === 0)
-    return html`<p class="empty">It was not awake in these days, and cost nothing for being awake.</p>`;
+  if (sessions.length === 0) return html`<p class="empty">Not awake in this period. No cost.</p>`;
   const { shown, pager } = partOf(request, sessions.toReversed(), { key: 'row', most: ROWS, of: 'times' });
   return html`<table class="rows">
       <caption class="unseen">
-        Each time it was awake, newest first
+        Awake sessions, newest first
       </caption>
       <thead>
         <tr>

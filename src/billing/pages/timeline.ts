@@ -19,10 +19,10 @@ const LEAST_WIDTH = 6;
 const TONES: Record<string, string> = { player: 'player', user: 'person', key: 'person', schedule: 'schedule' };
 const LEGEND: Record<string, string> = {
   player: 'a player joined',
-  person: 'you, a member or a key',
+  person: 'you, a member or an API key',
   schedule: 'a schedule',
-  other: 'the operator, or by itself',
-  free: 'free: it was not up, or nobody came in',
+  other: 'an operator or automatic',
+  free: 'free: failed start, or no player joined',
 };
 
 /** As many pieces say each what it was; of more, each day says how many there were. Else the page would be too long to send. */

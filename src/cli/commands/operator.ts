@@ -75,7 +75,7 @@ export const nodes: Subject = {
     call({
       name: 'nodes fence',
       summary:
-        'Say that a node which does not answer is surely off: its games start elsewhere. If it is not, worlds are ruined.',
+        'Say that a node which does not answer is surely off. Its games start on other nodes. If it is not, worlds are ruined.',
       args: ['node', 'reason'],
       call: ({ api }, [node = '', reason = '']) => api.POST('/v1/operator/nodes:fence', { body: { node, reason } }),
       shape: NODE,

@@ -48,24 +48,24 @@ export const BROWSE_FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
 };
 
 export const BROWSE_DONE = {
-  made: 'The folder is made.',
-  moved: 'It is moved.',
-  renamed: 'It is renamed.',
-  copied: 'It is copied.',
-  copying: 'It is being copied. This takes a while, and goes on without this page.',
-  packed: 'The archive is made.',
-  packing: 'The archive is being made. It shows here when it is whole.',
-  extracted: 'The archive is unpacked.',
-  extracting: 'The archive is being unpacked. Its files show when all of them are there.',
-  uploaded: 'It is uploaded.',
-  deleted: 'It is deleted.',
-  sftpOff: 'SFTP is switched off, and its password is void.',
+  made: 'Folder created.',
+  moved: 'Moved.',
+  renamed: 'Renamed.',
+  copied: 'Copied.',
+  copying: 'Copying… You can leave this page.',
+  packed: 'Archive created.',
+  packing: 'Creating the archive… It appears here when it’s done.',
+  extracted: 'Archive extracted.',
+  extracting: 'Extracting… files appear when it’s done.',
+  uploaded: 'Uploaded.',
+  deleted: 'Deleted.',
+  sftpOff: 'SFTP is off. Its password no longer works.',
 };
 
 /** A name that was typed; it may name directories below. */
 export function nameIn(form: Form, field: string): string {
   const name = joinNames(parsePath(form.get(field) ?? ''));
-  if (name === '') throw new StatusError('INVALID_ARGUMENT', 'NO_NAME', 'Give it a name.');
+  if (name === '') throw new StatusError('INVALID_ARGUMENT', 'NO_NAME', 'Enter a name.');
   return name;
 }
 
@@ -74,7 +74,7 @@ export function inFolder(to: string) {
   return (error: unknown): never => {
     const isThere = !(error instanceof StatusError) || error.reason !== 'PATH_NOT_FOUND';
     if (isThere || error.options.metadata?.['path'] !== to) throw error;
-    const sentence = `There is no folder ${apart(to).directory}. Make it first, or choose another.`;
+    const sentence = `There is no folder ${apart(to).directory}. Create it first, or choose another folder.`;
     throw new StatusError('NOT_FOUND', 'PATH_NOT_FOUND', sentence, { cause: error });
   };
 }
@@ -96,13 +96,13 @@ async function uploadFiles(request: ServerRequest, form: Form): Promise<string> 
   }
   if (count === 0) throw new StatusError('INVALID_ARGUMENT', 'NOTHING_CHOSEN', 'Choose a file first.');
   if (refused.length === 0) return 'uploaded';
-  const rest = refused.length < count ? 'The others are uploaded. ' : '';
+  const rest = refused.length < count ? 'The other files were uploaded. ' : '';
   const listed = refused.slice(0, MOST_LISTED).join(' ');
   throw new StatusError('INVALID_ARGUMENT', 'NOT_UPLOADED', `${rest}Not uploaded: ${listed}`);
 }
 
 function ticked(form: Form): string[] {
   const names = form.getAll('name').slice(0, MOST_TICKED);
-  if (names.length === 0) throw new StatusError('INVALID_ARGUMENT', 'NOTHING_TICKED', 'Tick what this is for first.');
+  if (names.length === 0) throw new StatusError('INVALID_ARGUMENT', 'NOTHING_TICKED', 'Select at least one file.');
   return names;
 }

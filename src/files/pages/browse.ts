@@ -75,18 +75,18 @@ async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Pa
 function noFolderPage(request: ServerRequest, path: string): Page {
   const main = html`<section class="card files">
     <h2>${crumbs(request, path)}</h2>
-    <p class="empty">There is no such folder, or not any more.</p>
+    <p class="empty">This folder doesn’t exist.</p>
     <p><a class="button second" href="${pageOf(request, '')}">All files</a></p>
   </section>`;
   return { title: 'Files', main, styles: [ASSETS.filesStyle], status: 404 };
 }
 
 function nothing(type: string, path: string, find: string, total: number): string {
-  if (total > 0) return 'There are no more than those before.';
-  if (find !== '') return 'No name has that in it.';
+  if (total > 0) return 'No more files.';
+  if (find !== '') return 'No matches.';
   if (path !== '') return 'This folder is empty.';
-  if (type === 'sandbox') return 'Empty. The first start creates the files.';
-  return 'Empty. The first start creates the files. If the start reports that a jar is missing, upload the jar here first.';
+  if (type === 'sandbox') return 'Empty. Files are created at the first start.';
+  return 'Empty. Files are created at the first start. If the server needs a jar, upload it here first.';
 }
 
 /** A path, the directories above as links. */
@@ -104,14 +104,14 @@ export function crumbs(request: ServerRequest, path: string): Html {
 function tools(request: ServerRequest, path: string, find: string, total: number): Html {
   return html`<form class="find" method="get" action="${request.here}">
       ${path !== '' && html`<input type="hidden" name="path" value="${path}" />`}
-      <label for="find">Find here</label>
+      <label for="find">Filter this folder</label>
       <input id="find" name="find" type="text" value="${find}" maxlength="${FIND_CHARS}" autocomplete="off" />
       <button class="second" type="submit">Find</button>
     </form>
     <p class="soft">
       ${countText(total, 'entry', 'entries')}${find !== '' && html` · <a href="${pageOf(request, path)}">Show all</a>`}
       ·
-      <a href="${downloadOf(request, path)}" download>Download this folder as zip</a>
+      <a href="${downloadOf(request, path)}" download>Download folder as zip</a>
     </p>`;
 }
 
@@ -133,7 +133,7 @@ function pager(
     <span>${entries.length === 0 ? 'None' : `${offset + 1}–${offset + entries.length}`} of ${total}</span>
     ${
       offset + entries.length < total &&
-      html`<a class="button second" href="${to(offset + MOST)}">On</a>
+      html`<a class="button second" href="${to(offset + MOST)}">Next</a>
         <a class="button second" href="${to(last)}">Last</a>`
     }
   </nav>`;
@@ -142,10 +142,10 @@ function pager(
 function newCard(request: ServerRequest): Html {
   const [folder, file] = ['folder', 'file'].map((form) => filling(request, form));
   return html`<section class="card">
-    <h2>New here</h2>
+    <h2>New</h2>
     <div class="two">
-      ${panelForm(request, 'folder', html`${newFields(folder!, 'Folder')}<button class="second" type="submit">Make the folder</button>`)}
-      ${panelForm(request, 'file', html`${newFields(file!, 'Text file')}<button class="second" type="submit">Write the file…</button>`)}
+      ${panelForm(request, 'folder', html`${newFields(folder!, 'Folder')}<button class="second" type="submit">Create folder</button>`)}
+      ${panelForm(request, 'file', html`${newFields(file!, 'Text file')}<button class="second" type="submit">Create file…</button>`)}
     </div>
   </section>`;
 }

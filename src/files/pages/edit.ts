@@ -35,7 +35,7 @@ export function mountEdit(panel: Panel): void {
         return 'saved';
       },
     },
-    done: { saved: 'The file is saved.' },
+    done: { saved: 'File saved.' },
     formBytes: FORM_BYTES,
   });
 }
@@ -69,14 +69,14 @@ async function read({ call, server }: ServerRequest, path: string): Promise<Foun
 
 function notHere(request: ServerRequest, path: string, why: 'binary' | 'large' | 'folder'): Html {
   if (why === 'folder') {
-    return html`<p class="empty">There is a folder of this name already: choose another for the text.</p>
+    return html`<p class="empty">A folder with this name already exists. Choose another name.</p>
       <p><a class="button second" href="${pageOf(request, path)}">Open the folder</a></p>`;
   }
   return html`<p class="empty">
       ${
         why === 'binary'
-          ? 'This is no text, so it cannot be edited here.'
-          : `This file has more than ${sizeText(MOST_EDITED_BYTES)}, which is too much to edit here.`
+          ? 'This is not a text file, so you can’t edit it here.'
+          : `This file is larger than ${sizeText(MOST_EDITED_BYTES)}, too large to edit here.`
       }
     </p>
     <p><a class="button second" href="${downloadOf(request, path)}" download>Download</a></p>`;
@@ -90,7 +90,7 @@ function editor(request: ServerRequest, path: string, found: Text): Html {
   const language = LANGUAGES.find(([ending]) => ending.test(path))?.[1] ?? '';
   const text = typed?.get('content') ?? found.text;
   const { directory } = apart(path);
-  return html`${found.version === 'none' && !typed && html`<p class="soft">This file is not there yet: saving makes it.</p>`}
+  return html`${found.version === 'none' && !typed && html`<p class="soft">This file doesn’t exist yet. Saving creates it.</p>`}
     <form method="post" action="${actionOf(request, 'save')}" data-editor data-keep id="editor">
       ${csrfField(request.csrf)}${hidden('version', found.version)}${hidden('ends', typed?.get('ends') ?? found.ends)}
       <label for="content">${isConflict ? 'Your text' : 'Text'}</label>
@@ -99,7 +99,7 @@ function editor(request: ServerRequest, path: string, found: Text): Html {
         ${textArea(html`id="content" name="content" rows="28" autocapitalize="off" autocomplete="off"`, text)}
       </div>
       <div class="actions">
-        <button type="submit">${isConflict ? 'Save yours in its place' : 'Save'}</button>
+        <button type="submit">${isConflict ? 'Overwrite with yours' : 'Save'}</button>
         <a class="button second" href="${pageOf(request, directory)}">Close</a>
         <span class="soft" role="status" data-saved></span>
       </div>
@@ -108,10 +108,10 @@ function editor(request: ServerRequest, path: string, found: Text): Html {
 }
 
 function theirs({ text, version }: Text): Html {
-  if (version === 'none') return html`<p class="note warn">Somebody deleted the file meanwhile.</p>`;
-  return html`<h3>What is in the file now</h3>
-    <p>Somebody else, or the game, wrote this meanwhile. Take over from it what you need, then save.</p>
-    <label class="unseen" for="theirs">What is in the file now</label>
+  if (version === 'none') return html`<p class="note warn">This file was deleted while you were editing.</p>`;
+  return html`<h3>Current contents</h3>
+    <p>This file changed while you were editing. Merge what you need, then save.</p>
+    <label class="unseen" for="theirs">Current contents</label>
     ${textArea(html`id="theirs" class="theirs" rows="16" readonly`, text)}`;
 }
 

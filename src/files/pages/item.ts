@@ -86,17 +86,17 @@ function itemCards(request: ServerRequest, path: string, entry: Entry, head: Htm
     </section>
     ${!isDir && isArchive(name) && extractCard(request, path)}
     <section class="card">
-      <h2>Another name or place</h2>
+      <h2>Rename, move or copy</h2>
       <div class="two">
         ${toForm(request, 'rename', 'Rename or move to', path, 'Rename')}
         ${toForm(request, 'copy', 'Copy to', copyName(path), 'Copy')}
       </div>
-      <p class="hint">Paths from the top of the server’s files. The target must not exist yet.</p>
+      <p class="hint">Paths start at the server’s root folder. The target must not exist.</p>
     </section>
     <section class="card">
       <h2>Delete</h2>
       ${confirmed(
-        `${isDir ? 'The folder goes with all that is in it.' : 'The file goes.'} Only a backup brings it back.`,
+        `${isDir ? 'This deletes the folder and everything in it.' : 'This deletes the file.'} Only a backup can restore it.`,
         'Delete…',
         name,
         buttonForm(request, 'delete', html`Delete <bdi>${name}</bdi>`, { look: 'danger' }),
@@ -114,7 +114,7 @@ async function entryAt({ call, server }: ServerRequest, path: string): Promise<E
 function facts({ isDir, size, modifiedAt }: Entry): Html {
   return html`<dl class="facts">
     <div>
-      <dt>What</dt>
+      <dt>Type</dt>
       <dd>${isDir ? 'Folder' : `File, ${sizeText(size)}`}</dd>
     </div>
     <div>
@@ -128,7 +128,7 @@ function facts({ isDir, size, modifiedAt }: Entry): Html {
 function inTheWay(error: unknown): never {
   if (!(error instanceof StatusError) || error.reason !== 'PATH_EXISTS') throw error;
   const path = error.options.metadata?.['path'] ?? '';
-  const sentence = `Nothing is unpacked: ${path} is there already. Choose another folder, or say that it may be replaced.`;
+  const sentence = `Nothing was extracted: ${path} already exists. Choose another folder, or allow replacing files.`;
   throw new StatusError('ALREADY_EXISTS', 'PATH_EXISTS', sentence, { cause: error });
 }
 
@@ -136,19 +136,17 @@ function extractCard(request: ServerRequest, path: string): Html {
   const { directory, name } = apart(path);
   const to = `${directory === '' ? '' : `${directory}/`}${name.replace(/\.(?:tar\.)?\w+$/, '')}`;
   const filled = filling(request, 'extract');
-  const field = { name: 'to', label: 'Into the folder', value: to, maxlength: PATH_CHARS, required: false };
+  const field = { name: 'to', label: 'Target folder', value: to, maxlength: PATH_CHARS, required: false };
   return html`<section class="card">
-    <h2>Unpack</h2>
+    <h2>Extract</h2>
     ${panelForm(
       request,
       'extract',
       html`${lineField(filled, {
           ...field,
-          hint: 'It is made if it is not there. Empty: the top.',
+          hint: 'Created if missing. Empty for the root folder.',
         })}
-        ${tickField(filled, { name: 'overwrite', label: 'Replace files that are there already', on: false })}<button
-          type="submit"
-        >
+        ${tickField(filled, { name: 'overwrite', label: 'Replace existing files', on: false })}<button type="submit">
           Unpack
         </button>`,
     )}

@@ -37,7 +37,7 @@ export function tickedForm(request: ServerRequest, path: string, entries: readon
       </tbody>
     </table>
     <div class="ticked">
-      <h3>With what is ticked</h3>
+      <h3>Selected files</h3>
       ${actions(request, path)}
     </div>`;
   return panelForm(request, 'move', content);
@@ -52,7 +52,7 @@ function row(request: ServerRequest, path: string, { name, isDir, size, modified
           type="checkbox"
           name="name"
           value="${name}"
-          aria-label="Tick ${name}"
+          aria-label="Select ${name}"
           ${isTicked && html`checked`}
         />${link(request, at, { name, isDir, size })}</span
       >
@@ -78,16 +78,16 @@ function actions(request: ServerRequest, path: string): Html {
     <details>
       <summary>Move…</summary>
       <div>
-        <label for="to">To the folder</label>
+        <label for="to">Target folder</label>
         <input id="to" name="to" type="text" value="${request.sent?.get('to') ?? path}" maxlength="${PATH_CHARS}" />
-        <p class="hint">As a path from the top; empty: the top itself. It must be there.</p>
+        <p class="hint">Existing folder. Leave empty for the root.</p>
         <button type="submit">Move</button>
       </div>
     </details>
     <details>
-      <summary>Pack into an archive…</summary>
+      <summary>Compress…</summary>
       <div>
-        <label for="archive">Name of the archive</label>
+        <label for="archive">Archive name</label>
         <input
           id="archive"
           name="archive"
@@ -100,10 +100,10 @@ function actions(request: ServerRequest, path: string): Html {
       </div>
     </details>
     ${confirmed(
-      'All that is ticked goes, folders with all that is in them. Only a backup brings it back.',
+      'This deletes all selected files and folders. Only a backup can restore them.',
       'Delete…',
-      'what is ticked',
-      html`<button class="danger" type="submit" ${to('delete')}>Delete what is ticked</button>`,
+      'selected',
+      html`<button class="danger" type="submit" ${to('delete')}>Delete selected</button>`,
     )}
   </div>`;
 }

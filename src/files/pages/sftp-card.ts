@@ -14,7 +14,7 @@ export async function sftpCard(request: ServerRequest, login: SftpLogin | undefi
   if (request.role !== 'owner') {
     return html`<section class="card">
       <h2>SFTP</h2>
-      <p>The owner of the server can switch it on, and give you its user name and password.</p>
+      <p>The server’s owner can turn SFTP on and give you the user name and password.</p>
     </section>`;
   }
   const access = await request.call('GetSftp', { id: request.server.id });
@@ -26,7 +26,7 @@ export async function sftpCard(request: ServerRequest, login: SftpLogin | undefi
 
 function passwordOnce({ password }: SftpLogin): Html {
   return html`<div class="note good" role="status">
-    <p>This is the password, shown this once:</p>
+    <p>This password is shown only once:</p>
     <p>
       <code class="password">${password}</code>
       ${copyButton(password, 'the password')}
@@ -36,10 +36,10 @@ function passwordOnce({ password }: SftpLogin): Html {
 
 function switchedOff(request: ServerRequest): Html {
   return html`<p>
-      For programs such as FileZilla, WinSCP or Cyberduck: many files at once, also while the server sleeps. Switching
-      it on makes a user name and a password.
+      Transfer many files with FileZilla, WinSCP or Cyberduck, even while the server is asleep. Turning it on creates a
+      user name and a password.
     </p>
-    ${buttonForm(request, 'sftp-on', 'Switch SFTP on')}`;
+    ${buttonForm(request, 'sftp-on', 'Turn SFTP on')}`;
 }
 
 function switchedOn(request: ServerRequest, access: ReplyOf<'GetSftp'>): Html {
@@ -53,21 +53,21 @@ function switchedOn(request: ServerRequest, access: ReplyOf<'GetSftp'>): Html {
       ${fact('Connected now', countText(sessions, 'program'))}
     </dl>
     <p class="hint">
-      Your program shows a fingerprint when it first connects: it must be <code>${hostKeyFingerprint}</code>. Your own
-      <a href="/profile/ssh">SSH keys</a> work in place of the password.
+      On the first connection your program shows a fingerprint. It must be <code>${hostKeyFingerprint}</code>. Your own
+      <a href="/profile/ssh">SSH keys</a> work instead of the password.
     </p>
     <div class="actions">
       ${confirmed(
-        'The password so far is void, and whoever is connected with it is cut off.',
+        'The current password stops working, and its connections close.',
         'New password…',
         '',
-        buttonForm(request, 'sftp-password', 'Make a new password', { look: 'danger' }),
+        buttonForm(request, 'sftp-password', 'Create a new password', { look: 'danger' }),
       )}
       ${confirmed(
-        'Nobody gets in any more, whoever is connected is cut off, and the password is void for good.',
-        'Switch SFTP off…',
+        'All connections close, and the password stops working permanently.',
+        'Turn SFTP off…',
         '',
-        buttonForm(request, 'sftp-off', 'Switch SFTP off', { look: 'danger' }),
+        buttonForm(request, 'sftp-off', 'Turn SFTP off', { look: 'danger' }),
       )}
     </div>`;
 }

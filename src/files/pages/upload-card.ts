@@ -16,7 +16,7 @@ export function uploadCard(request: ServerRequest, path: string): Html {
     <h2>Upload</h2>
     <form data-plain method="post" action="${actionOf(request, 'upload')}" enctype="multipart/form-data">
       ${csrfField(csrf)}
-      ${tickField(filling(request, 'upload'), { name: 'overwrite', label: 'Replace files that are there already', on: false })}
+      ${tickField(filling(request, 'upload'), { name: 'overwrite', label: 'Replace existing files', on: false })}
       <div class="field">
         <label for="upload">Files</label>
         <input id="upload" name="file" type="file" multiple required />
@@ -24,9 +24,7 @@ export function uploadCard(request: ServerRequest, path: string): Html {
       <button type="submit">Upload</button>
     </form>
     <div data-scripted hidden>
-      <p>
-        Drop files and folders anywhere on this page, or choose them. Existing files are only replaced if you say so.
-      </p>
+      <p>Drop files and folders anywhere on this page, or choose them.</p>
       <div class="actions">
         <button class="second" type="button" data-choose="files">Choose files</button>
         <button class="second" type="button" data-choose="folder">Choose a folder</button>

@@ -16,12 +16,12 @@ export const PROPERTY_HELP: Readonly<Record<string, PropertyHelp>> = {
   gamemode: help('play', 'The mode of players who join for the first time.', 'survival'),
   'force-gamemode': help('play', 'Puts everybody back into that mode each time they join.', 'false'),
   difficulty: help('play', 'How hard monsters hit, and whether hunger kills.', 'easy'),
-  hardcore: help('play', 'Who dies may only look on from then on; the difficulty is hard.', 'false'),
+  hardcore: help('play', 'Players who die become spectators. Forces hard difficulty.', 'false'),
   pvp: help('play', 'Players may hurt each other.', 'true'),
-  'allow-flight': help('play', 'Does not throw out who flies outside creative mode. Many mods need it.', 'false'),
+  'allow-flight': help('play', 'Don’t kick players for flying. Many mods need it.', 'false'),
   'spawn-protection': help('play', 'Blocks around the spawn that only operators may change; 0: none.', '16'),
   'enable-command-block': help('play', 'Command blocks work.', 'false'),
-  'announce-player-achievements': help('play', 'Achievements are told in the chat.', 'true'),
+  'announce-player-achievements': help('play', 'Announce achievements in chat.', 'true'),
 
   'level-seed': help('world', 'What a new world is made from. It changes nothing in one that is there.'),
   'level-type': help(

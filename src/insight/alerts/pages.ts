@@ -23,7 +23,7 @@ export function mountAlertPages(panel: Panel): void {
     },
     done: {
       ...SAVED,
-      test: 'A test alert is on its way: look where it should arrive. If it does not, the audit log says why.',
+      test: 'Test alert sent. If it doesn’t arrive, the audit log shows why.',
     },
   });
 }
@@ -34,7 +34,7 @@ async function alertsPage(request: ServerRequest): Promise<Page> {
   const field = {
     name: 'url',
     label: 'Webhook',
-    hint: 'Of Discord, Slack, or your own program; it begins with https://. Empty: no alerts.',
+    hint: 'A Discord, Slack or custom URL that starts with https://. Empty for no alerts.',
     value: alertWebhookUrl,
     maxlength: 2_048,
     type: 'url' as const,
@@ -44,14 +44,14 @@ async function alertsPage(request: ServerRequest): Promise<Page> {
   const cards = html`<section class="card">
     <h2>Alerts</h2>
     <p>
-      A message where you read it, when the server is too slow for its players and when it recovers, when the game hangs
-      or had to be killed, and when the spend cap is reached.
+      Send a message when the server is too slow and when it recovers, when the game hangs or is killed, and when the
+      spend cap is reached.
     </p>
     ${
       !ticksAvailable &&
       html`<p class="note warn">
-        That it is too slow can never be told of this server: ${softwareName(type)} ${version} does not tell its pace.
-        Paper does in any version, and all software from Minecraft 1.20.3 on. All other alerts come.
+        Slow ticks can’t be detected on this server: ${softwareName(type)} ${version} doesn’t report its tick rate.
+        Paper reports it in every version, all other software from Minecraft 1.20.3. All other alerts work.
       </p>`
     }
     ${panelForm(request, 'save', html`${lineField(filling(request, 'save'), field)}<button type="submit">Save</button>`)}

@@ -58,9 +58,9 @@ async function consolePage(request: ServerRequest, said?: Said): Promise<Page> {
       <p class="unseen" role="status" data-said></p>
     </section>
     <section class="card">
-      <h2>Keep a log</h2>
+      <h2>Download logs</h2>
       <p>
-        <a class="button second" href="${request.here}/log" download> Download the whole log </a>
+        <a class="button second" href="${request.here}/log" download> Download full log </a>
       </p>
       ${isAtLeast(role, 'member') && (await earlierLogs(request))}
     </section>`;
@@ -86,18 +86,18 @@ async function readLog(
 }
 
 function stateSentence({ state, startErrorCode }: ServerRequest['server']): string {
-  if (startErrorCode === 'node_lost') return 'Its machine does not answer: this is what is known of its log.';
-  if (startErrorCode === 'no_room') return 'It waits for room: this is the log of its last run.';
+  if (startErrorCode === 'node_lost') return 'Its machine does not respond. Last known log.';
+  if (startErrorCode === 'no_room') return 'Waiting for capacity. Log of the last run.';
   switch (state) {
     case 'running':
-      return 'Awake: what it prints now shows here.';
+      return 'Live';
     case 'hibernated':
-      return 'Asleep: this is the log of its last run. Commands need a server that is awake.';
+      return 'Asleep. Log of the last run. Start the server to run commands.';
     case 'start_failed':
     case 'install_failed':
-      return 'It could not start: this is the log of that.';
+      return 'Log of the failed start';
     default:
-      return 'It is on its way; commands need a server that is awake.';
+      return 'Starting or stopping. Commands work once it is running.';
   }
 }
 
@@ -119,7 +119,7 @@ function logBox(
   find: string,
 ): Html {
   const shown = find === '' ? lines : foundIn(lines, find);
-  const empty = find === '' ? 'Nothing was printed yet.' : 'No line has that in it.';
+  const empty = find === '' ? 'No output yet.' : 'No matches.';
   return html`<div
       class="log"
       id="log"
@@ -162,10 +162,10 @@ function commandForm(request: ServerRequest): Html {
 
 function replyCard({ command, output }: Said): Html {
   return html`<section class="card">
-    <h2>The server’s answer to <code>${command}</code></h2>
+    <h2>Output of <code>${command}</code></h2>
     <div class="log" data-reply tabindex="0" role="group" aria-label="Answer">
       <div>
-        ${output.trim() === '' ? html`<p class="none">It said nothing.</p>` : logLines(output.trimEnd().split('\n'))}
+        ${output.trim() === '' ? html`<p class="none">(no output)</p>` : logLines(output.trimEnd().split('\n'))}
       </div>
     </div>
   </section>`;

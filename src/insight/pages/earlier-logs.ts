@@ -15,7 +15,6 @@ export async function earlierLogs({ call, server }: ServerRequest): Promise<Html
   const packed = entries.filter(({ name, isDir }) => !isDir && PACKED.test(name)).sort(newestFirst);
   if (packed.length === 0) return undefined;
   return html`<h3>Earlier runs</h3>
-    <p>The game packs the log of each run when the next one begins.</p>
     <ul class="list logs">
       ${packed.slice(0, MOST).map(({ name, size }) => {
         const at = `${BROWSER_PREFIX}/v1/servers/${server.id}/file:download?path=${FOLDER}/${name}`;

@@ -24,8 +24,8 @@ export function planCard(request: ServerRequest, wish: Wish, changes: readonly C
     <h2>Add <bdi>${name}</bdi>?</h2>
     ${
       changes.length === 0
-        ? html`<p>It is there already, in the version that it would get.</p>`
-        : html`<p>This will be installed. A game that is awake has it from its next start on.</p>
+        ? html`<p>Already installed in this version.</p>`
+        : html`<p>This will be installed. Restart a running server to load it.</p>
             ${changeList(changes)}`
     }
     <div class="actions">
@@ -41,11 +41,11 @@ export function planCard(request: ServerRequest, wish: Wish, changes: readonly C
           ${lineField(filled, {
             name: 'versionSpec',
             label: 'Version',
-            hint: 'Empty: the newest that fits. “beta” or “alpha”: those too. A number: that version, which updates leave alone.',
+            hint: 'Empty for the newest compatible version. “beta” or “alpha” to include those. A version number to pin it.',
             value: versionSpec,
             maxlength: 128,
             required: false,
-          })} <button class="second" type="submit">Look</button>`,
+          })} <button class="second" type="submit">Check</button>`,
       )}
     </details>
   </section>`;
@@ -53,7 +53,7 @@ export function planCard(request: ServerRequest, wish: Wish, changes: readonly C
 
 /** What an update of everything would change, with buttons for all of it and for each mod. */
 export function updatesCard(request: ServerRequest, mods: readonly ServerMod[], changes: readonly Change[]): Html {
-  if (changes.length === 0) return html`<p class="note good" role="status">Everything is at its newest version.</p>`;
+  if (changes.length === 0) return html`<p class="note good" role="status">Everything is up to date.</p>`;
   const wished = mods.filter(({ dependency }) => !dependency);
   const single = changes.filter(({ projectId }) => wished.some((mod) => mod.projectId === projectId));
   return html`<section class="card">

@@ -17,7 +17,7 @@ export function foundCard(request: ServerRequest, projects: readonly Project[], 
     <h2>Found</h2>
     ${
       projects.length === 0
-        ? html`<p class="empty">Nothing of that name fits this server.</p>`
+        ? html`<p class="empty">No compatible results.</p>`
         : html`<ul class="list">
             ${projects.map((project) => projectItem(request, project, mods))}
           </ul>`

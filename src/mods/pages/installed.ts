@@ -15,10 +15,10 @@ export function installedCard(request: ServerRequest, mods: readonly ServerMod[]
   return html`<section class="card" data-live="mods">
     <div class="heading">
       <h2>${title}</h2>
-      ${mayChange && mods.length > 0 && buttonForm(request, 'updates', 'Look for updates')}
+      ${mayChange && mods.length > 0 && buttonForm(request, 'updates', 'Check for updates')}
     </div>
     <p>
-      Those that were added here. What a pack brings, or was uploaded by hand, lies among the server's
+      Mods added here. Files from a pack or uploads are under
       <a href="/servers/${server.id}/files">files</a>.
     </p>
     ${
@@ -29,9 +29,9 @@ export function installedCard(request: ServerRequest, mods: readonly ServerMod[]
         : html`<p class="empty">
             ${
               takesOf(server)
-                ? 'Nothing was added yet.'
-                : html`${softwareName(server.type)} takes neither mods nor plugins. Paper takes plugins, Fabric and
-                    NeoForge take mods: <a href="/servers/${server.id}/settings/version">change the software</a>.`
+                ? 'No mods yet.'
+                : html`${softwareName(server.type)} doesn’t support mods or plugins. Paper runs plugins. Fabric and
+                    NeoForge run mods: <a href="/servers/${server.id}/settings/version">change the software</a>.`
             }
           </p>`
     }
@@ -48,14 +48,14 @@ export function packCard(request: ServerRequest, mayChange: boolean): Html | fal
     <h2>Mod pack</h2>
     <p>
       <bdi>${ref}</bdi> from ${platformName(source)}${version !== '' && html`, version <code>${version}</code>`}. It
-      decides on the server's software: ${softwareText(server)}.
+      sets the server’s software: ${softwareText(server)}.
     </p>
-    <p>To be without it again, restore the ${backups} that was made before it was installed.</p>
+    <p>To remove it, restore the ${backups} made before it was installed.</p>
     ${
       mayChange &&
       confirmed(
         packText(request),
-        'Install its newest version…',
+        'Install newest version…',
         '',
         buttonForm(request, 'pack', 'Install', { fields: { source, projectId: ref, versionSpec: '' }, look: 'danger' }),
       )
@@ -66,24 +66,22 @@ export function packCard(request: ServerRequest, mayChange: boolean): Html | fal
 /** What happens when a pack is installed. */
 export function packText({ server }: ServerRequest): string {
   const before =
-    server.modpackPlatform === ''
-      ? ''
-      : ' Files of the pack that is there now give way, but for those that were changed since.';
-  return `Where there is a world, a backup is made first. Then the pack's files are put in place, and the server runs the loader and the Minecraft version that the pack names, in place of ${softwareText(server)}.${before} The server has to be asleep.`;
+    server.modpackPlatform === '' ? '' : ' This replaces the files of the current pack, except those changed since.';
+  return `If there is a world, we back it up first. Then the pack’s files are installed, and the server switches to the pack’s loader and Minecraft version instead of ${softwareText(server)}.${before} The server must be asleep.`;
 }
 
 function modItem(request: ServerRequest, mod: ServerMod, mayChange: boolean): Html {
   const { name, projectId, source, version, versionSpec, file, dependency } = mod;
   const fields = { projectId, source };
   return html`<li id="mod-${source}-${projectId}">
-    <h3><bdi>${name}</bdi> ${dependency && html`<span class="tag">needed by another</span>`}</h3>
+    <h3><bdi>${name}</bdi> ${dependency && html`<span class="tag">required by another mod</span>`}</h3>
     <p>${version} · ${platformName(source)} · <code>${file}</code>${specText(versionSpec)}</p>
     ${
       mayChange &&
       !dependency &&
       html`<div class="actions">
         ${confirmed(
-          'It goes with what only it needs. Its settings and what it made in the world stay.',
+          'This also removes dependencies that nothing else needs. Its settings and changes to the world stay.',
           'Remove…',
           name,
           buttonForm(request, 'remove', 'Remove', { fields, look: 'danger' }),
@@ -95,6 +93,6 @@ function modItem(request: ServerRequest, mod: ServerMod, mayChange: boolean): Ht
 
 function specText(versionSpec: string): string {
   if (versionSpec === '' || versionSpec === 'release') return '';
-  if (versionSpec === 'beta' || versionSpec === 'alpha') return ` · ${versionSpec} versions too`;
+  if (versionSpec === 'beta' || versionSpec === 'alpha') return ` · ${versionSpec} versions`;
   return ' · stays at this version';
 }

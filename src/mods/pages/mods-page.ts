@@ -19,11 +19,11 @@ export function mountModPages(panel: Panel): void {
 }
 
 const DONE = {
-  added: 'It is installed. A game that is awake has it from its next start on.',
-  removed: 'It is removed. A game that is awake has it until its next start.',
-  updated: 'The updates are installed. A game that is awake has them from its next start on.',
-  pack: 'The pack is being installed. The server can be started once that is done.',
-  packing: 'A backup is being made, and then the pack is installed. This goes on without this page.',
+  added: 'Installed. Restart a running server to load it.',
+  removed: 'Removed. A running server keeps it until the next restart.',
+  updated: 'Updates installed. Restart a running server to load them.',
+  pack: 'Installing the pack. You can start the server when it’s done.',
+  packing: 'Backing up, then installing the pack. You can leave this page.',
 };
 
 const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {

@@ -50,7 +50,7 @@ export function searchCard(request: ServerRequest, asked: Form | undefined): Htm
       html`<div class="side">
           ${lineField(filled, {
             name: 'query',
-            label: 'Words of its name',
+            label: 'Search by name',
             value: last('query', ''),
             maxlength: 128,
             required: false,

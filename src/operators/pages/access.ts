@@ -16,30 +16,28 @@ type Detail = ReplyOf<'GetAccount'>;
 export function accessCard(request: PanelRequest, { account: { accountId, operator }, secondFactor }: Detail): Html {
   const mayRemoveFactor = secondFactor && accountId !== request.principal.accountId;
   const filled = filling(request, 'access');
-  const form = html`${reasonField(filled, 'Goes into the audit log.')}
+  const form = html`${reasonField(filled, 'Recorded in the audit log.')}
     ${passwordAgain(request, request.failed === 'access' ? request.problem : undefined)}
     <div class="actions">
-      <button type="submit" name="do" value="reset-link">Make a link for another password</button>
+      <button type="submit" name="do" value="reset-link">Create password reset link</button>
       ${
         operator
-          ? html`<button class="danger" type="submit" name="do" value="end-operator">
-              Take the rights of an operator away
-            </button>`
-          : html`<button class="second" type="submit" name="do" value="make-operator">Make them an operator</button>`
+          ? html`<button class="danger" type="submit" name="do" value="end-operator">Remove operator rights</button>`
+          : html`<button class="second" type="submit" name="do" value="make-operator">Make operator</button>`
       }
-      ${mayRemoveFactor && html`<button class="danger" type="submit" name="do" value="second-factor">Switch their second factor off</button>`}
+      ${mayRemoveFactor && html`<button class="danger" type="submit" name="do" value="second-factor">Turn off two-factor sign-in</button>`}
     </div>`;
   return html`<section class="card">
     <h2>Access ${operator && html`<span class="tag good">operator</span>`}</h2>
     <p>
-      The link lets them choose another password within a day; until then nothing changes.
-      ${operator ? 'They run this installation, as you do.' : 'Operators run this installation, as you do: every account, every server, its machine.'}
+      The link lets them choose a new password and expires in a day. Nothing changes until they use it.
+      ${operator ? 'This account is an operator.' : 'Operators manage all accounts, servers and machines.'}
     </p>
     ${
       mayRemoveFactor &&
       html`<p>
-        Signing in asks them for a code. If they have lost their phone and their recovery codes, switch it off once you
-        are sure that it really is them who asks; a letter tells them, with the reason.
+        Sign-in requires a code. If they lost their phone and recovery codes, verify who they are, then turn it off. We
+        e-mail them the reason.
       </p>`
     }
     ${panelForm(request, 'access', form)}
@@ -63,10 +61,7 @@ export function changeAccess(people: People) {
     }
     const made = await request.call('MakeResetLink', { accountId }, { reason });
     const { account } = await request.call('GetAccount', { accountId });
-    const main = linkCard(
-      html`A link for <bdi>${plainName(account.email, 254)}</bdi> to choose another password`,
-      made,
-    );
+    const main = linkCard(html`A link for <bdi>${plainName(account.email, 254)}</bdi> to choose a new password`, made);
     return operatorPage('Accounts', '/operator/accounts', { main });
   };
 }

@@ -44,14 +44,14 @@ export function mountAccount(panel: Panel, people: People): void {
       access: changeAccess(people),
     },
     done: {
-      credited: 'It is booked. The owner reads the note in the ledger.',
-      limited: 'The limits hold from now on.',
-      quota: 'The disk quota holds from now on.',
-      suspended: 'It saves and stops, and nothing wakes it.',
-      unsuspended: 'It may wake again.',
-      'made-operator': 'They run this installation from now on, as you do.',
-      'ended-operator': 'They are no operator any more, from this moment on.',
-      'second-factor': 'The password alone signs them in now. A letter tells them.',
+      credited: 'Added. The owner sees the note in the ledger.',
+      limited: 'Limits saved.',
+      quota: 'Disk quota saved.',
+      suspended: 'Suspended. The server saves and stops.',
+      unsuspended: 'Suspension ended.',
+      'made-operator': 'This account is now an operator.',
+      'ended-operator': 'This account is no longer an operator.',
+      'second-factor': 'Two-factor sign-in is off. We e-mailed them.',
     },
   });
 }
@@ -70,10 +70,10 @@ async function accountPage(request: PanelRequest): Promise<Page> {
     </dl>`;
   const main = html`<section class="card">
       <h2>Servers</h2>
-      <p><a href="/operator?q=${account.accountId}">Their machines</a></p>
+      <p><a href="/operator?q=${account.accountId}">State machines</a></p>
       ${
         detail.servers.length === 0
-          ? html`<p class="empty">It has none.</p>`
+          ? html`<p class="empty">No servers yet.</p>`
           : html`<ul class="list">
               ${detail.servers.map((server) => serverItem(request, server))}
             </ul>`
@@ -87,7 +87,7 @@ function serverItem(request: PanelRequest, server: Server): Html {
   const { id, name, state, ramMb, plan, suspended, suspendReason, suspendedAt } = server;
   const form = suspended ? 'unsuspend' : 'suspend';
   const filled = fillingOf(request, form, { server: id }, id);
-  const reason = reasonField(filled, suspended ? 'Goes into the audit log.' : 'Its owner reads it.');
+  const reason = reasonField(filled, suspended ? 'Recorded in the audit log.' : 'Shown to the owner.');
   return html`<li>
     <div data-live="${`server-${id}`}">
       <h3>
@@ -111,7 +111,7 @@ function serverItem(request: PanelRequest, server: Server): Html {
             ${panelForm(request, form, html`${hidden('server', id)}${reason}<button type="submit">End the suspension</button>`)}
           </details>`
         : confirmed(
-            'It saves and stops, and nothing wakes it until the suspension is ended. Its data stays.',
+            'The server saves and stops. It can’t wake until you end the suspension. Its data stays.',
             'Suspend…',
             id,
             panelForm(
@@ -130,16 +130,16 @@ function creditCard(request: PanelRequest): Html {
       ${lineField(filled, {
         name: 'amount',
         label: 'Amount in US dollars',
-        hint: 'With a minus it is taken away.',
+        hint: 'Use a minus sign to deduct.',
         maxlength: 18,
       })}
       ${choiceField(filled, { name: 'kind', label: 'As', options: KINDS })}
     </div>
-    ${lineField(filled, { name: 'note', label: 'Note', hint: 'The owner reads it in the ledger.', maxlength: 256 })}
+    ${lineField(filled, { name: 'note', label: 'Note', hint: 'Shown to the owner in the ledger.', maxlength: 256 })}
     ${hidden('ref', filled.value('ref', randomBase62(22)))}
-    <button type="submit">Book it</button>`;
+    <button type="submit">Add entry</button>`;
   return html`<section class="card">
-    <h2>Credit, refund, correct</h2>
+    <h2>Add credit, refund or correction</h2>
     ${panelForm(request, 'credit', form)}
   </section>`;
 }
@@ -151,8 +151,8 @@ function limitsCard(request: PanelRequest, { account, ownMaxRamMb, ownMaxServers
   const form = html`<div class="side">
       ${lineField(filled, {
         name: 'maxRamMb',
-        label: 'RAM of its awake servers together, in MB',
-        hint: `In force: ${account.maxRamMb} MB. Empty: as the installation has it.`,
+        label: 'Total RAM of the account’s servers, in MB',
+        hint: `Current: ${account.maxRamMb} MB. Empty = default.`,
         value: own(ownMaxRamMb),
         type: 'number',
         maxlength: 10,
@@ -161,18 +161,18 @@ function limitsCard(request: PanelRequest, { account, ownMaxRamMb, ownMaxServers
       ${lineField(filled, {
         name: 'maxServers',
         label: 'Servers',
-        hint: `In force: ${servers}. Empty: as the installation has it; 0: no limit.`,
+        hint: `Current: ${servers}. Empty = default, 0 = unlimited.`,
         value: own(ownMaxServers),
         type: 'number',
         maxlength: 10,
         required: false,
       })}
     </div>
-    ${reasonField(filled, 'Goes into the audit log, where the owner reads it.')}
+    ${reasonField(filled, 'Recorded in the audit log. Shown to the owner.')}
     <button type="submit">Set the limits</button>`;
   return html`<section class="card">
     <h2>Limits</h2>
-    <p>What is awake already stays awake.</p>
+    <p>Running servers keep running.</p>
     ${panelForm(request, 'limits', form)}
   </section>`;
 }
@@ -180,8 +180,7 @@ function limitsCard(request: PanelRequest, { account, ownMaxRamMb, ownMaxServers
 async function credit({ call, params: { accountId = '' } }: PanelRequest, form: Form): Promise<Outcome> {
   const [, sign = '', size = ''] = /^\s*([-−]?)(.*)$/s.exec(form.get('amount') ?? '') ?? [];
   const micros = microsOf(size);
-  if (micros === undefined || micros === 0)
-    throw badAmount('amount', 'Say it in US dollars, such as 5, 2.50 or -2.50.');
+  if (micros === undefined || micros === 0) throw badAmount('amount', 'Enter US dollars, such as 5, 2.50 or -2.50.');
   const kind = KINDS.find(([each]) => each === form.get('kind'))?.[0] ?? 'credit';
   const amountMicros = String(sign === '' ? micros : -micros);
   await call(

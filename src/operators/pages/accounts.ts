@@ -22,8 +22,8 @@ export function mountAccounts(panel: Panel): void {
     show: accountsPage,
     forms: { invite, 'cancel-invitation': cancelInvitation, reconcile },
     done: {
-      balanced: 'Every wallet is the sum of its ledger.',
-      cancelled: 'It is taken back: its link makes no account.',
+      balanced: 'All wallets match their ledgers.',
+      cancelled: 'Invitation cancelled. Its link no longer works.',
     },
   });
 }
@@ -53,7 +53,7 @@ async function accountsPage(request: PanelRequest): Promise<Page> {
     ${pager(search, after, next)} ${await invitationsCard(request)}
     <section class="card">
       <h2>Wallets and ledger</h2>
-      <p>Every wallet is the sum of its ledger, unless somebody edited the database.</p>
+      <p>Each balance must equal the sum of its ledger entries. A difference means that the database was edited.</p>
       ${buttonForm(request, 'reconcile', 'Check wallets against the ledger')}
     </section>`;
   return operatorPage('Accounts', PATH, { head, main });
@@ -113,15 +113,14 @@ async function reconcile({ call }: PanelRequest): Promise<Outcome> {
   if (mismatches.length === 0) return 'balanced';
   const main = html`<section class="card">
     <p class="note bad" role="alert">
-      ${countText(mismatches.length, 'wallet is', 'wallets are')} not the sum of the ledger: somebody edited the
-      database.
+      ${countText(mismatches.length, 'wallet is', 'wallets are')} not equal to the ledger. The database was edited.
     </p>
     <ul class="list">
       ${mismatches.map(
         ({ accountId, balanceMicros, ledgerMicros }) =>
           html`<li>
-            <a href="${PATH}/${accountId}"><code>${accountId}</code></a> has ${usdText(Number(balanceMicros))}; its
-            ledger comes to ${usdText(Number(ledgerMicros))} (${balanceMicros} and ${ledgerMicros} micros).
+            <a href="${PATH}/${accountId}"><code>${accountId}</code></a> has ${usdText(Number(balanceMicros))}; ledger
+            total ${usdText(Number(ledgerMicros))} (${balanceMicros} and ${ledgerMicros} micros).
           </li>`,
       )}
     </ul>

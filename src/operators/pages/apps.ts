@@ -34,9 +34,9 @@ export function mountApps(panel: Panel): void {
       },
     },
     done: {
-      registered: 'It is registered. Its client_id stands below, and is no secret.',
-      disabled: 'It gets no grant any more, and its tokens are refused.',
-      enabled: 'It may ask again, and its tokens are good again.',
+      registered: 'App registered. Its client_id is shown below. It is not secret.',
+      disabled: 'App disabled. Its tokens are refused.',
+      enabled: 'App enabled. Its tokens work again.',
     },
   });
 }
@@ -47,7 +47,7 @@ async function appsPage(request: PanelRequest): Promise<Page> {
       <h2>Registered apps</h2>
       ${
         clients.length === 0
-          ? html`<p class="empty">There is none yet.</p>`
+          ? html`<p class="empty">No apps yet.</p>`
           : html`<ul class="list">
               ${clients.map((client) => appItem(request, client))}
             </ul>`
@@ -62,7 +62,7 @@ function appItem(request: PanelRequest, { clientId, name, homepage, scopes, crea
   const form = disabledAt === null ? 'disable' : 'enable';
   const filled = fillingOf(request, form, { app: clientId }, clientId);
   const wasRefused = request.failed === form && request.sent?.get('app') === clientId;
-  const asked = html`${hidden('app', clientId)}${reasonField(filled, 'Goes into the audit log.')}`;
+  const asked = html`${hidden('app', clientId)}${reasonField(filled, 'Recorded in the audit log.')}`;
   return html`<li>
     <h3><bdi>${plainName(name)}</bdi> ${disabledAt !== null && html`<span class="tag bad">disabled</span>`}</h3>
     <p>
@@ -78,7 +78,7 @@ function appItem(request: PanelRequest, { clientId, name, homepage, scopes, crea
     ${
       disabledAt === null
         ? confirmed(
-            'Everybody who let it in is signed out of it at once, until it is enabled again.',
+            'Everyone who connected it is signed out immediately until you enable it again.',
             'Disable…',
             name,
             panelForm(request, form, html`${asked}<button class="danger" type="submit">Yes, disable this app</button>`),
@@ -96,14 +96,14 @@ function registerCard(request: PanelRequest): Html {
   const filled = filling(request, 'register');
   return html`<section class="card">
     <h2>Register an app</h2>
-    <p>It may then ask people for their list of servers and e-mail address, by a device’s code.</p>
+    <p>It can then request a user’s server list and e-mail by device code.</p>
     ${panelForm(
       request,
       'register',
       html`${lineField(filled, {
           name: 'name',
           label: 'Name',
-          hint: 'People read it when they let the app in.',
+          hint: 'Shown when people connect the app.',
           maxlength: 64,
         })}
         ${lineField(filled, { name: 'homepage', label: 'Homepage', hint: 'An https address.', maxlength: 512, type: 'url' })}

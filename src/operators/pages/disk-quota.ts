@@ -24,14 +24,14 @@ export function quotaForm(request: PanelRequest, { id, diskQuotaOverrideMb }: Se
   const field = lineField(filled, {
     name: 'quotaMb',
     label: 'Quota in MB',
-    hint: 'In force at once: if it takes more, it is stopped. Empty: as the installation has it.',
+    hint: 'Applies immediately: a server over its quota is stopped. Empty = default.',
     value: Number(diskQuotaOverrideMb) > 0 ? diskQuotaOverrideMb : '',
     type: 'number',
     maxlength: 10,
     required: false,
     more: html`min="1"`,
   });
-  const reason = reasonField(filled, 'Goes into the audit log, which its owner reads.');
+  const reason = reasonField(filled, 'Recorded in the audit log. Shown to the owner.');
   return html`<details ${request.failed === 'quota' && request.sent?.get('server') === id && html`open`}>
     <summary>Disk quota…<span class="unseen"> of ${id}</span></summary>
     ${panelForm(request, 'quota', html`${hidden('server', id)}${field}${reason}<button type="submit">Set the quota</button>`)}
@@ -42,7 +42,7 @@ export function quotaForm(request: PanelRequest, { id, diskQuotaOverrideMb }: Se
 export async function setQuota({ call }: PanelRequest, form: Form): Promise<Outcome> {
   const typed = (form.get('quotaMb') ?? '').trim();
   if (typed !== '' && !/^[1-9]\d{0,9}$/.test(typed))
-    throw invalidFields([{ field: 'quotaMb', description: 'Say it in whole MB, such as 20480.' }]);
+    throw invalidFields([{ field: 'quotaMb', description: 'Enter whole MB, such as 20480.' }]);
   await call(
     'SetDiskQuota',
     { id: form.get('server') ?? '' },

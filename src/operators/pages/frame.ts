@@ -28,7 +28,7 @@ export function forOperators<Request extends SignedInRequest, Given extends unkn
 ): (request: Request, ...given: Given) => Promise<Result | Redirect> {
   return async function actForOperators(request, ...given) {
     const { operator, needsSecondFactor } = request.principal;
-    if (!operator) throw new StatusError('NOT_FOUND', 'PAGE_NOT_FOUND', 'The address may have been mistyped.');
+    if (!operator) throw new StatusError('NOT_FOUND', 'PAGE_NOT_FOUND', 'Check the address.');
     return needsSecondFactor ? { to: '/profile/second-factor' } : act(request, ...given);
   };
 }
@@ -64,7 +64,7 @@ export function operatorPage(title: string, here: string, { head, main }: { head
 /** Whether the page follows what happens, which a script then says. `here`: the page as it was asked for. */
 export function liveNote(here: string): Html {
   return html`<p class="live" role="status" data-status data-keep>
-    As of when this page was loaded. <a href="${here}">Reload</a>
+    As of when this page loaded. <a href="${here}">Reload</a>
   </p>`;
 }
 

@@ -20,7 +20,7 @@ export async function invitationsCard(request: PanelRequest): Promise<Html> {
   const email = lineField(filling(request, 'invite'), {
     name: 'email',
     label: 'E-mail address',
-    hint: 'It gets a link by which it can make an account within seven days, once, also where sign-up is closed.',
+    hint: 'Creates a one-time sign-up link, valid for 7 days. It works even if sign-up is closed.',
     type: 'email',
     maxlength: 254,
   });
@@ -41,20 +41,20 @@ export async function invitationsCard(request: PanelRequest): Promise<Html> {
 
 function invitationItem(request: PanelRequest, { invitationId, email, invitedBy, expiresAt }: Invitation): Html {
   const filled = fillingOf(request, 'cancel-invitation', { invitation: invitationId }, invitationId);
-  const cancel = html`${hidden('invitation', invitationId)}${reasonField(filled, 'Goes into the audit log.')}<button
+  const cancel = html`${hidden('invitation', invitationId)}${reasonField(filled, 'Recorded in the audit log.')}<button
       class="danger"
       type="submit"
     >
-      Yes, take it back<span class="unseen">, ${email}</span>
+      Yes, cancel it<span class="unseen">, ${email}</span>
     </button>`;
   return html`<li>
     <h3><bdi>${plainName(email, 254)}</bdi></h3>
     <p>
-      Invited by <bdi>${plainName(invitedBy, 254) || 'somebody who is gone'}</bdi>${
+      Invited by <bdi>${plainName(invitedBy, 254) || 'a deleted account'}</bdi>${
         expiresAt !== null && html` · until ${timeTag(expiresAt)}`
       }
     </p>
-    ${confirmed('Its link makes no account any more.', 'Take it back…', email, panelForm(request, 'cancel-invitation', cancel))}
+    ${confirmed('Its link stops working.', 'Cancel…', email, panelForm(request, 'cancel-invitation', cancel))}
   </li>`;
 }
 
@@ -82,10 +82,10 @@ export function linkCard(
     <p>
       ${
         sent
-          ? 'It was sent there, and is shown this once, to be given by hand.'
-          : 'No mail is set up here (SMTP_URL), so nothing was sent: pass it on yourself. It is shown this once.'
+          ? 'We e-mailed it. It is shown only once, in case you want to pass it on yourself.'
+          : 'E-mail is not set up (SMTP_URL), so nothing was sent. Pass the link on yourself. It is shown only once.'
       }
-      ${expiresAt !== null && html`It works until ${timeTag(expiresAt)}, once.`}
+      ${expiresAt !== null && html`Valid until ${timeTag(expiresAt)}, once.`}
     </p>
     <p><code>${link}</code> ${copyButton(link, 'the link')}</p>
     <p><a class="button second" href="${PATH}">Back to the accounts</a></p>

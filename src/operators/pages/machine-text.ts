@@ -28,8 +28,8 @@ export function waitsText({ waitsFor, kind, state }: MachineSummary): Html {
   if (waitsFor.length > 0) {
     return html`${waitsFor.map(({ what, until }) => html`<span>${what}</span>${until !== null && html`<small>${untilText(until)}</small>`}`)}`;
   }
-  if (kind === 'grant') return html`<span class="soft">nothing: it is over</span>`;
-  return html`<span class="soft">${state === 'hibernated' ? 'a player, or its owner' : 'its owner'}</span>`;
+  if (kind === 'grant') return html`<span class="soft">–</span>`;
+  return html`<span class="soft">${state === 'hibernated' ? 'a player or its owner' : 'its owner'}</span>`;
 }
 
 const WHO: Readonly<Record<string, string>> = {
@@ -51,15 +51,15 @@ export function causeText({ kind, id, note }: MachineSummary['cause']): Html {
 
 /** What an event that an operator may send does, in a sentence. */
 export const EVENTS: Readonly<Record<string, string>> = {
-  ALARM: 'Time is up: do now what is due then, or try again what hangs.',
-  KILL: 'End the game at once, without saving.',
-  STOP: 'Save, and put it to sleep.',
-  START: 'Wake it. Funds and capacity are asked as ever.',
-  RESTART: 'Stop it, then start it again.',
+  ALARM: 'Run the due timeout now, or retry what hangs.',
+  KILL: 'End the game immediately, without saving.',
+  STOP: 'Save and put the server to sleep.',
+  START: 'Start the server. Funds and capacity are checked as usual.',
+  RESTART: 'Stop the server, then start it.',
   RETRY_INSTALL: 'Run the installer again.',
-  REINSTALL: 'Install the content anew.',
-  DELETE: 'Remove the server, its world and its backups for good.',
-  DENY: 'Decline it: the device is told that access was denied.',
+  REINSTALL: 'Reinstall the content.',
+  DELETE: 'Delete the server, its world and its backups permanently.',
+  DENY: 'Decline. The device receives “access denied”.',
 };
 
 export function eventText(event: string): string {

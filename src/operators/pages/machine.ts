@@ -29,8 +29,8 @@ type Sendable = operations['SendToMachine']['requestBody']['content']['applicati
 
 /** What cannot be undone is asked for apart: by what, and what is lost. */
 const FOR_GOOD: Readonly<Record<string, readonly [ask: string, lost: string, yes: string]>> = {
-  KILL: ['Kill…', 'What it has not saved yet is lost. STOP saves first.', 'Yes, end it without saving'],
-  DELETE: ['Delete…', 'It cannot be brought back.', 'Yes, delete this server'],
+  KILL: ['Kill…', 'Unsaved changes are lost. STOP saves first.', 'Yes, kill without saving'],
+  DELETE: ['Delete…', 'This can’t be undone.', 'Yes, delete this server'],
 };
 
 /** One machine, laid open: its chart with the present state lit, what it waits for, its past, and what may be sent to it. */
@@ -41,7 +41,7 @@ export function mountMachine(panel: Panel): void {
     stream: ({ params: { id = '' } }) => `/v1/operator/machines:stream?${new URLSearchParams({ id }).toString()}`,
     saysLive: true,
     forms: { send },
-    done: Object.fromEntries(Object.keys(EVENTS).map((event) => [event, `${event} was sent.`])),
+    done: Object.fromEntries(Object.keys(EVENTS).map((event) => [event, `${event} sent.`])),
   });
 }
 
@@ -80,10 +80,10 @@ async function machinePage(request: PanelRequest): Promise<Page> {
       <div data-live="history">
         ${
           transitions.length === 0
-            ? html`<p class="empty">Nothing has happened to it yet.</p>`
+            ? html`<p class="empty">No transitions yet.</p>`
             : html`<table class="rows">
                 <caption class="unseen">
-                  The last transitions, newest first
+                  Latest transitions, newest first
                 </caption>
                 <thead>
                   <tr>
@@ -106,9 +106,7 @@ async function machinePage(request: PanelRequest): Promise<Page> {
     </section>
     <section class="card">
       <h2>Snapshot</h2>
-      <p class="hint">
-        As it is stored; what could be secret is left out. <a href="/v1/operator/machines/${id}">All as JSON</a>
-      </p>
+      <p class="hint">As stored, without secrets. <a href="/v1/operator/machines/${id}">All as JSON</a></p>
       <div data-live="snapshot">
         <pre class="json" tabindex="0" aria-label="The snapshot">${JSON.stringify(snapshot, null, 2)}</pre>
       </div>
@@ -165,7 +163,7 @@ function presentFacts(machine: MachineDetail, now: number): Html {
 /** One reason for whatever is sent. */
 function sendCard(request: PanelRequest, { id, legalEvents }: MachineDetail): Html {
   const plain = legalEvents.filter((event) => !(event in FOR_GOOD));
-  const hint = 'Goes into the history and the audit log. The owner can read it.';
+  const hint = 'Recorded in the history and the audit log. Shown to the owner.';
   return html`<section class="card send">
     <h2>Send an event</h2>
     ${panelForm(

@@ -39,10 +39,10 @@ export function mountNodes(panel: Panel): void {
       },
     },
     done: {
-      drained: 'It starts no servers from now on.',
-      resumed: 'It takes starts again.',
-      fenced: 'It counts as off: its games start on other nodes.',
-      moved: 'Servers of that region start on it from now on.',
+      drained: 'Node drained. It starts no more servers.',
+      resumed: 'Node resumed.',
+      fenced: 'Node marked as off. Its games start on other nodes.',
+      moved: 'Region saved.',
     },
   });
 }
@@ -84,9 +84,9 @@ function stateTag({ state, reachable }: Node): Html {
 const STATES: Readonly<Record<string, readonly [tone: string, text: string]>> = {
   ready: ['good', 'ready'],
   drained: ['warn', 'drained'],
-  closed: ['warn', 'takes no games'],
-  down: ['bad', 'does not answer'],
-  fenced: ['warn', 'surely off'],
+  closed: ['warn', 'unavailable'],
+  down: ['bad', 'not responding'],
+  fenced: ['warn', 'marked as off'],
 };
 
 function notes(node: Node): Html {
@@ -95,32 +95,32 @@ function notes(node: Node): Html {
   return html`${
     drained &&
     html`<p class="note warn">
-      It starts no
-      servers${drainedAt !== null && html` since ${timeTag(drainedAt)}`}${drainReason !== '' && html`: <bdi>${drainReason}</bdi>`}
+      Starts are
+      paused${drainedAt !== null && html` since ${timeTag(drainedAt)}`}${drainReason !== '' && html`: <bdi>${drainReason}</bdi>`}
     </p>`
   }
   ${trouble !== '' && html`<p class="note warn">${trouble}</p>`}
   ${
     lostSince !== null &&
     html`<p class="note bad">
-      It has not answered since ${timeTag(lostSince)}.
-      ${games === 1 ? 'A game of it waits: it' : html`<strong>${games}</strong> games of it wait: they`} may still run
-      there, and two games on one world would ruin it. ${games === 1 ? 'It goes' : 'They go'} on when the node is back,
-      or is surely off.
+      No response since ${timeTag(lostSince)}.
+      ${games === 1 ? 'One of its games waits. It' : html`<strong>${games}</strong> of its games wait. They`} may still
+      run there. Two games on one world would corrupt it. ${games === 1 ? 'It continues' : 'They continue'} when the
+      node is back or marked as off.
     </p>`
   }
-  ${fencedAt !== null && html`<p class="note warn">It counts as off since ${timeTag(fencedAt)}: its games start elsewhere.</p>`}`;
+  ${fencedAt !== null && html`<p class="note warn">Marked as off since ${timeTag(fencedAt)}. Its games start on other nodes.</p>`}`;
 }
 
 function drainForm(request: PanelRequest, node: Node): Html {
   const name = node.drained ? 'resume' : 'drain';
-  const hint = node.drained ? 'Goes into the audit log.' : 'Owners who start a server read it.';
+  const hint = node.drained ? 'Recorded in the audit log.' : 'Shown to owners who start a server.';
   return html`<h3>${node.drained ? 'Resume' : 'Drain'}</h3>
     <p>
       ${
         node.drained
-          ? 'It takes new starts again.'
-          : 'It starts no servers and takes no new ones, also after a restart of the service. Those that are awake stay until they stop.'
+          ? 'New servers start here again.'
+          : 'No server starts here, even after the service restarts. Running servers keep running until they stop.'
       }
     </p>
     ${panelForm(
@@ -136,7 +136,7 @@ function drainForm(request: PanelRequest, node: Node): Html {
 function regionForm(request: PanelRequest, node: Node): Html {
   const fields = filled(request, 'region', node);
   return html`<h3>Region</h3>
-    <p>Servers of its region start on it. Those that are awake stay until they stop.</p>
+    <p>Servers of this region start on this node. Running servers keep running until they stop.</p>
     ${panelForm(
       request,
       'region',
@@ -145,10 +145,10 @@ function regionForm(request: PanelRequest, node: Node): Html {
           name: 'region',
           label: 'Region',
           value: node.region,
-          hint: 'A code such as eu; none keeps games off it.',
+          hint: 'A code such as eu. Empty: no servers start here.',
           maxlength: 32,
         })}
-        ${reasonField(fields, 'Goes into the audit log.')}
+        ${reasonField(fields, 'Recorded in the audit log.')}
         <button type="submit">Set the region of ${node.node}</button>`,
     )}`;
 }
@@ -157,16 +157,16 @@ function regionForm(request: PanelRequest, node: Node): Html {
 function fenceForm(request: PanelRequest, node: Node): Html {
   return html`<h3>Is it off?</h3>
     ${confirmed(
-      'Its games start on other nodes at once. If one of them still runs there, its world is ruined: say so only where the machine ' +
-        'has no power, or has been started anew since. One that is only unplugged from its network or disk runs on.',
-      'It is surely off…',
+      'Its games start on other nodes immediately. If one still runs there, its world is corrupted. Confirm only if the machine ' +
+        'has no power or has been restarted since. A machine unplugged only from its network or disk keeps running.',
+      'Mark as off…',
       node.node,
       panelForm(
         request,
         'fence',
         html`${hidden('node', keyOf(node))}
-          ${reasonField(filled(request, 'fence', node), 'How you know. Goes into the audit log.')}
-          <button class="danger" type="submit">${node.node} is surely off</button>`,
+          ${reasonField(filled(request, 'fence', node), 'How you verified it. Recorded in the audit log.')}
+          <button class="danger" type="submit">Mark ${node.node} as off</button>`,
       ),
       request.failed === 'fence' && request.sent?.get('node') === keyOf(node),
     )}`;
@@ -184,8 +184,8 @@ function capacityFacts({ region, address, ramTotalMb, capacity }: Node): Html {
     ${fact('Region', region)} ${address !== '' && fact('Address', address)}
     ${fact('Awake servers', String(activeServers))}
     ${share('RAM reserved', `${ramText(Number(ramUsedMb))} of ${ramText(Number(ramUsableMb))}`, Number(ramUsedMb), Number(ramUsableMb))}
-    ${fact('RAM it has', ramText(Number(ramTotalMb)))}
-    ${share('Cores promised', `${rounded(coresUsed)}, of ${rounded(coresUsable)} that are shared`, coresUsed, coresUsable)}
+    ${fact('RAM installed', ramText(Number(ramTotalMb)))}
+    ${share('CPU cores assigned', `${rounded(coresUsed)}, of ${rounded(coresUsable)} that are shared`, coresUsed, coresUsable)}
     ${share(
       'Disk free',
       `${ramText(Number(diskFreeMb))} of ${ramText(Number(diskTotalMb))}`,

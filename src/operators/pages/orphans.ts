@@ -35,7 +35,7 @@ export function mountOrphans(panel: Panel): void {
         return 'removed';
       },
     },
-    done: { removed: 'It is removed.' },
+    done: { removed: 'Removed.' },
   });
 }
 
@@ -43,19 +43,16 @@ async function orphansPage(request: PanelRequest): Promise<Page> {
   const { orphans, unread } = await request.call('ListOrphans', {});
   const main = html`<section class="card">
     <p>
-      Games, databases, files and backups on this node that belong to no server, and backups off site that belong to
-      nothing here. Games end by themselves, databases once their server answers; the others stay until they are removed
-      here.
+      Games, databases, files and backups without a server. Games end automatically, databases once their database
+      server responds. Everything else stays until you remove it here.
     </p>
     ${
       unread.length > 0 &&
-      html`<p class="note warn">
-        Not all could be looked for now: ${listText(unread.map((kind) => KINDS[kind] ?? kind))}.
-      </p>`
+      html`<p class="note warn">Some could not be checked: ${listText(unread.map((kind) => KINDS[kind] ?? kind))}.</p>`
     }
     ${
       orphans.length === 0
-        ? html`<p class="empty">There is none.</p>`
+        ? html`<p class="empty">Nothing here.</p>`
         : html`<ul class="list">
             ${orphans.map((orphan, nth) => orphanItem(request, orphan, nth))}
           </ul>`
@@ -69,15 +66,15 @@ function orphanItem(request: PanelRequest, { kind, id, up, at }: Orphan, nth: nu
   const what = KINDS[kind] ?? kind;
   return html`<li>
     <h2><code>${id}</code> <span class="tag calm">${what}</span> ${up && html`<span class="tag warn">runs</span>`}</h2>
-    <p>${SINCE[kind] ?? 'Began'} ${at === null ? 'at an unknown time' : timeTag(at)}.</p>
+    <p>${SINCE[kind] ?? 'Started'} ${at === null ? 'at an unknown time' : timeTag(at)}.</p>
     ${confirmed(
-      kind === 'game' ? 'The game ends at once, without saving.' : 'It cannot be brought back.',
+      kind === 'game' ? 'The game ends immediately, without saving.' : 'This can’t be undone.',
       'Remove…',
       `${what} of ${id}`,
       panelForm(
         request,
         'remove',
-        html`${hidden('kind', kind)}${hidden('id', id)} ${reasonField(filled, 'Goes into the audit log.')}
+        html`${hidden('kind', kind)}${hidden('id', id)} ${reasonField(filled, 'Recorded in the audit log.')}
           <button class="danger" type="submit">Yes, remove the ${what} of ${id}</button>`,
       ),
     )}

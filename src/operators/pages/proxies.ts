@@ -19,7 +19,9 @@ async function proxiesPage({ call, now }: PanelRequest): Promise<Page> {
   const main = html`<section class="card flush" data-live="proxies">
     ${
       proxies.length === 0
-        ? html`<p class="empty">No proxy is linked: nobody can join. See its log, and whether it is up.</p>`
+        ? html`<p class="empty">
+            No proxy is connected, so players can’t join. Check that the proxy is running, and its log.
+          </p>`
         : html`<table class="rows">
             <caption class="unseen">
               Proxies
@@ -50,14 +52,14 @@ function proxyRow(
 ): Html {
   return html`<tr>
     <th scope="row">
-      <bdi>${name || id}</bdi><small>${listening ? html`<code>${host}:${port}</code>` : 'listens nowhere'}</small>
+      <bdi>${name || id}</bdi><small>${listening ? html`<code>${host}:${port}</code>` : 'not listening'}</small>
     </th>
     <td data-label="State">
       <span>
         ${proxy.connected ? html`<span class="tag good">linked</span>` : html`<span class="tag bad">not linked</span>`}
         ${proxy.draining && html`<span class="tag warn">draining</span>`}
       </span>
-      ${proxy.draining && html`<small>takes nobody new, and ends with its last player</small>`}
+      ${proxy.draining && html`<small>draining: stops after its last player leaves</small>`}
     </td>
     <td data-label="Players">${players}</td>
     <td data-label="Waiting">${waiting}</td>

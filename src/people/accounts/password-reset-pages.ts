@@ -59,7 +59,7 @@ export function mountPasswordReset(serve: Serve, people: People): void {
 
 function letterPage(request: PageRequest, email: string, problem?: Problem): Page {
   const main = html`<section class="card narrow">
-    <h1>Forgotten your password?</h1>
+    <h1>Forgot your password?</h1>
     ${problemNote(problem)}
     <form method="post" action="${FORGOTTEN}">
       ${csrfField(request.csrf)}
@@ -71,42 +71,40 @@ function letterPage(request: PageRequest, email: string, problem?: Problem): Pag
         maxlength: 254,
         value: email,
         problem,
-        hint: 'A link goes there with which you choose another password. It works for half an hour.',
+        hint: 'We e-mail you a link to choose a new password. It is valid for 30 minutes.',
       })}
       <button type="submit">Send the link</button>
     </form>
     <p class="aside"><a href="/sign-in">Back to sign in</a></p>
   </section>`;
-  return withProblem({ title: 'Forgotten your password?', main }, problem);
+  return withProblem({ title: 'Forgot your password?', main }, problem);
 }
 
 function noMailPage(problem?: Problem): Page {
   const main = html`<section class="card narrow">
-    <h1>Forgotten your password?</h1>
+    <h1>Forgot your password?</h1>
     <p>${NO_MAIL}</p>
     <p class="aside"><a href="/sign-in">Back to sign in</a></p>
   </section>`;
-  return { title: 'Forgotten your password?', main, ...(problem && { status: problem.status }) };
+  return { title: 'Forgot your password?', main, ...(problem && { status: problem.status }) };
 }
 
 /** One page whether or not the address has an account. */
 function sentPage(): Page {
   const main = html`<section class="card narrow">
-    <h1>Look into your mail</h1>
-    <p>If this address has an account here, a letter with a link is on its way. You can close this page.</p>
-    <p class="aside">
-      Nothing has come? Look among the unwanted mail, or <a href="${FORGOTTEN}">try another address</a>.
-    </p>
+    <h1>Check your e-mail</h1>
+    <p>If this address has an account, we sent it a link. You can close this page.</p>
+    <p class="aside">No e-mail? Check your spam folder, or <a href="${FORGOTTEN}">try another address</a>.</p>
   </section>`;
-  return { title: 'Look into your mail', main };
+  return { title: 'Check your e-mail', main };
 }
 
 function newPasswordPage(request: PageRequest, token: string, problem?: Problem): Page {
   const main = html`<section class="card narrow">
-    <h1>Choose another password</h1>
+    <h1>Choose a new password</h1>
     <p>
-      All your browsers are signed out then. API keys and connected apps stay: look at them in your profile if somebody
-      else may know your old password.
+      This signs you out of all browsers. API keys and connected apps keep working: review them in your profile if
+      someone else may know your old password.
     </p>
     ${problemNote(problem)}
     <form method="post" action="${NEW_PASSWORD}">
@@ -119,28 +117,28 @@ function newPasswordPage(request: PageRequest, token: string, problem?: Problem)
         minlength: PASSWORD_BYTES.least,
         maxlength: PASSWORD_BYTES.most,
         problem,
-        hint: `At least ${PASSWORD_BYTES.least} characters; a short sentence is easiest to keep in mind.`,
+        hint: `At least ${PASSWORD_BYTES.least} characters. A short sentence is easy to remember.`,
       })}
       <button type="submit">Set the password</button>
     </form>
   </section>`;
-  return withProblem({ title: 'Choose another password', main }, problem);
+  return withProblem({ title: 'Choose a new password', main }, problem);
 }
 
 function uselessPage(): Page {
   const main = html`<section class="card narrow">
     <h1>This link does not work</h1>
-    <p>It has been used, or is too old.</p>
-    <p><a class="button" href="${FORGOTTEN}">Ask for another one</a></p>
+    <p>It has been used or has expired.</p>
+    <p><a class="button" href="${FORGOTTEN}">Request a new link</a></p>
   </section>`;
   return { title: 'This link does not work', main, status: 404 };
 }
 
 function donePage(): Page {
   const main = html`<section class="card narrow">
-    <h1>Your password is set</h1>
-    <p>All browsers are signed out. Sign in with the new password.</p>
+    <h1>Password changed</h1>
+    <p>You are signed out of all browsers. Sign in with the new password.</p>
     <p><a class="button" href="/sign-in">Sign in</a></p>
   </section>`;
-  return { title: 'Your password is set', main };
+  return { title: 'Password changed', main };
 }

@@ -32,7 +32,7 @@ export interface ResetLink {
 }
 
 /**
- * Sends an address the link to choose another password with, where it has an account; an address that has none gets nothing. It
+ * Sends an address the link to choose a new password with, where it has an account; an address that has none gets nothing. It
  * answers alike in both cases, and does as much before it does. FAILED_PRECONDITION MAIL_NOT_SET without a mail server;
  * RESOURCE_EXHAUSTED for too many from or to an address.
  */
@@ -139,8 +139,8 @@ function linkOf({ config }: People, token: string): string {
 function postReset(people: People, email: string, link: string, life: string): void {
   post(people, {
     to: email,
-    subject: 'Choose another password for Dormouse',
-    text: `Open this link within ${life} to choose another password for your account at ${people.config.baseUrl}:
+    subject: 'Choose a new password for Dormouse',
+    text: `Open this link within ${life} to choose a new password for your account at ${people.config.baseUrl}:
 
 ${link}
 

@@ -13,7 +13,7 @@ const requestPasswordResetOperation = (people: People) =>
     id: 'RequestPasswordReset',
     method: 'post',
     path: '/v1/session/me:requestPasswordReset',
-    summary: 'Ask for a link to choose another password with',
+    summary: 'Ask for a link to choose a new password with',
     description:
       'Sends it to the address, where that has an account; the answer is the same where it has none. The link works for half an hour, ' +
       'once, for ResetPassword.',

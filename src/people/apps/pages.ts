@@ -8,7 +8,7 @@ import type { BrowserSessionServices } from '../browser-sessions.ts';
 import { connectedAppsOf, disconnectApp } from './connected-apps.ts';
 import type { ConnectedApp } from './token-rows.ts';
 
-const DONE: Record<string, string> = { revoked: 'The app is signed out: its next call is refused.' };
+const DONE: Record<string, string> = { revoked: 'App disconnected.' };
 
 /** Profile, Integrations, Connected apps: what was let in by a device's code, and how to end it. */
 export function mountApps(serve: Serve, services: BrowserSessionServices): void {
@@ -19,14 +19,14 @@ export function mountApps(serve: Serve, services: BrowserSessionServices): void 
         <p class="kicker">Integrations</p>
         <h2>Connected apps</h2>
         <p>
-          These apps may read your e-mail address and the list of your servers. They cannot start, stop, change or
-          delete servers, nor see billing. Changing your password does not disconnect them: do that here. Half a year
-          without use does it, too.
+          These apps can read your e-mail address and your server list. They can’t start, stop, change or delete
+          servers, or see billing. Changing your password doesn’t disconnect them: do that here. Apps unused for six
+          months are disconnected.
         </p>
         ${
           apps.length === 0
             ? html`<p class="empty">
-                No app is connected. To connect one, <a href="/device">type the code that it shows you</a>.
+                No app is connected. To connect one, <a href="/device">enter the code it shows you</a>.
               </p>`
             : html`<ul class="list">
                 ${apps.map((app) => appItem(request, app))}
@@ -52,7 +52,7 @@ function appItem({ csrf, now }: SignedInRequest, app: ConnectedApp): Html {
       ${dateText(app.connectedAt)} · ${app.lastUsedAt === null ? 'never used' : `used ${agoText(app.lastUsedAt, now)}`}
     </p>
     ${confirmed(
-      'The app is signed out at once, on all devices. To use it again, you connect it again.',
+      'The app is signed out immediately on all devices. Connect it again to use it.',
       'Disconnect…',
       name,
       html`<form method="post" action="/profile/apps/revoke">

@@ -23,7 +23,7 @@ export function mountDevice(serve: Serve, deps: DevicePages): void {
   serve.signedIn('/device', async (request) => {
     const code = request.query.get('code');
     if (code === null) return codePage('');
-    if (code.trim() === '') return codePage('', invalid('code', 'Type the code that your device shows.'));
+    if (code.trim() === '') return codePage('', invalid('code', 'Enter the code shown on your device.'));
     try {
       return consentPage(request, await waiting(request, code));
     } catch (error) {
@@ -68,14 +68,14 @@ const OF_PASSWORD: ReadonlySet<string> = new Set(['PASSWORD_REQUIRED', 'WRONG_PA
 function codePage(code: string, problem?: Problem): Page {
   const main = html`<section class="card narrow">
     <h1>Connect a device</h1>
-    <p>An app, a bot or the command line shows a code when it wants to be connected to your account.</p>
+    <p>Apps, bots and the command line show a code to connect to your account.</p>
     ${problemNote(problem)}
     <form method="get" action="/device">
       ${textField({
         name: 'code',
-        label: 'The code on your device',
+        label: 'Code on your device',
         value: code.slice(0, 24),
-        hint: 'Eight letters, like WDJB-MJHT. Capitals and the dash do not matter.',
+        hint: 'Eight letters, like WDJB-MJHT. Case and the dash don’t matter.',
         maxlength: 24,
         autocomplete: 'off',
         problem,
@@ -83,7 +83,7 @@ function codePage(code: string, problem?: Problem): Page {
       })}
       <button type="submit">Continue</button>
     </form>
-    <p class="aside">Did somebody send you a code? Do not type it here: it would let them in.</p>
+    <p class="aside">Did someone send you a code? Don’t enter it: it would give them access to your account.</p>
   </section>`;
   return withProblem({ title: 'Connect a device', main }, problem);
 }
@@ -91,10 +91,10 @@ function codePage(code: string, problem?: Problem): Page {
 function approvedPage(): Page {
   const main = html`<section class="card narrow">
     <h1>Your device is connected</h1>
-    <p>Go back to it: it continues by itself within a few seconds. You can close this page.</p>
+    <p>It continues automatically within a few seconds. You can close this page.</p>
     <p>
       Apps show up under <a href="/profile/apps">Connected apps</a>, the command line under
-      <a href="/profile/keys">API keys</a>. There you can end their access at any time.
+      <a href="/profile/keys">API keys</a>. You can end their access there at any time.
     </p>
   </section>`;
   return { title: 'Device connected', main };
@@ -103,7 +103,7 @@ function approvedPage(): Page {
 function declinedPage(): Page {
   const main = html`<section class="card narrow">
     <h1>Declined</h1>
-    <p>Nothing was connected, and the code no longer works. You can close this page.</p>
+    <p>The device was not connected. The code no longer works. You can close this page.</p>
   </section>`;
   return { title: 'Declined', main };
 }

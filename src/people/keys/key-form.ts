@@ -46,7 +46,7 @@ export function wantedKey(draft: Draft, now: number): WantedKey | { problem: Pro
   const name = plainName(draft.name, NAME_CHARS);
   const scopes = [...new Set(draft.scopes)].filter(isScope);
   const days = EXPIRIES.find(([value]) => value === draft.expiry)?.[0];
-  if (name === '') return { problem: invalid('name', 'Give the key a name by which you will recognise it.') };
+  if (name === '') return { problem: invalid('name', 'Enter a name for the key.') };
   if (scopes.length === 0) return { problem: invalid('scope', 'Choose at least one thing the key may do.') };
   if (days === undefined) return { problem: invalid('expiry', 'Choose how long the key works.') };
   if (draft.reach !== 'all' && draft.servers.length === 0) {

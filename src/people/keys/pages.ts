@@ -21,7 +21,7 @@ interface NewKey {
   name: string;
 }
 
-const DONE: Record<string, string> = { revoked: 'The key is revoked: no call passes with it any more.' };
+const DONE: Record<string, string> = { revoked: 'Key revoked.' };
 
 /** API keys: the list, making one, showing it once, revoking. */
 export function mountKeys(serve: Serve, people: People): void {
@@ -64,11 +64,12 @@ export function mountKeys(serve: Serve, people: People): void {
       <section class="card">
         <h2>Your keys</h2>
         <p>
-          Programs call the API with a key in the header <code>x-api-key</code>. Whoever holds a key can do what it may.
+          Programs call the API with a key in the header <code>x-api-key</code>. Anyone with a key can use its
+          permissions.
         </p>
         ${
           keys.length === 0
-            ? html`<p class="empty">You have none yet.</p>`
+            ? html`<p class="empty">No keys yet.</p>`
             : html`<ul class="list">
                 ${keys.map((key) => keyItem(request, key, names))}
               </ul>`
@@ -94,7 +95,7 @@ function keyItem({ csrf, now }: SignedInRequest, key: ApiKeyRow, names: Readonly
       ${expiry}
     </p>
     <details>
-      <summary>What it may do<span class="unseen"> (${called})</span></summary>
+      <summary>Permissions<span class="unseen"> (${called})</span></summary>
       <ul>
         ${scopes.map((scope) => html`<li>${isScope(scope) ? SCOPES[scope] : scope} <code>${scope}</code></li>`)}
       </ul>
@@ -102,12 +103,12 @@ function keyItem({ csrf, now }: SignedInRequest, key: ApiKeyRow, names: Readonly
         ${
           serverIds
             ? `Only on: ${serverIds.map((server) => plainName(names.get(server) ?? server)).join(', ') || 'no server'}`
-            : 'On all servers you reach.'
+            : 'All your servers.'
         }
       </p>
     </details>
     ${confirmed(
-      'Programs that use this key stop working at once. It cannot be brought back.',
+      'Programs that use this key stop working immediately. This can’t be undone.',
       'Revoke…',
       called,
       html`<form method="post" action="/profile/keys/revoke">
@@ -122,18 +123,15 @@ function newKeyPage(request: SignedInRequest, { key, name }: NewKey): Page {
   const main = html`<section class="card">
     <h2>Your new key “<bdi>${plainName(name)}</bdi>”</h2>
     <p class="note warn">
-      <strong>Copy it now.</strong> It is shown only here, for ${REVEAL_MS / MINUTE_MS} minutes. Nobody can show it to
-      you again, not even the operator.
+      <strong>Copy it now.</strong> It is shown only here for ${REVEAL_MS / MINUTE_MS} minutes, and never again.
     </p>
     <div class="field">
       <label for="key">The key</label>
-      <p class="hint" id="key-hint">
-        Click in the box, select all (Ctrl + A, or ⌘ + A), and copy (Ctrl + C, or ⌘ + C).
-      </p>
+      <p class="hint" id="key-hint">Click in the box, select all (Ctrl+A or ⌘A) and copy (Ctrl+C or ⌘C).</p>
       <textarea id="key" class="secret" aria-describedby="key-hint" rows="2" readonly spellcheck="false">
 ${key}</textarea>
     </div>
-    <p>Keep it where passwords are kept: never in a chat, an issue or a repository.</p>
+    <p>Store it in a password manager, never in a chat, an issue or a repository.</p>
     <p><a class="button" href="/profile/keys">I have copied it</a></p>
   </section>`;
   return profilePage(request, 'New API key', main);

@@ -2,7 +2,7 @@ import { EntitySchema } from 'typeorm';
 import { bigint, id, ofUser, text } from '../../store/columns.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 
-/** What a link is for: to confirm the user's address, to have `email` as another one, or to choose another password. */
+/** What a link is for: to confirm the user's address, to have `email` as another one, or to choose a new password. */
 export type EmailTokenPurpose = 'verify' | 'change' | 'reset';
 
 /** A link sent to an address, which works for whoever reads mail to it. */

@@ -24,8 +24,8 @@ export function mountVerifyEmail(serve: Serve, people: People): void {
     main: html`<section class="card narrow">
       <h1>Your address is confirmed</h1>
       <p>
-        Mail reaches you. Invitations to other people’s servers now show up in your profile. If you have changed your
-        address, sign in with this one from now on.
+        Your e-mail address works. Invitations to servers now appear in your profile. If you changed your address, sign
+        in with the new one.
       </p>
       <p><a class="button" href="/profile">To your profile</a></p>
     </section>`,
@@ -35,7 +35,7 @@ export function mountVerifyEmail(serve: Serve, people: People): void {
 function askPage(request: PageRequest, token: string): Page {
   const main = html`<section class="card narrow">
     <h1>Confirm your address</h1>
-    <p>Press the button to confirm that mail to this address reaches you.</p>
+    <p>Press the button to confirm your e-mail address.</p>
     <form method="post" action="/verify-email">
       ${csrfField(request.csrf)}${hidden('token', token)}
       <button type="submit">Confirm my address</button>

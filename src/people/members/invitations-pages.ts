@@ -9,14 +9,14 @@ import type { MemberServices } from './members.ts';
 import { type Invitation, type MemberRole, listAccepted } from './rows.ts';
 
 const DONE: Record<string, string> = {
-  declined: 'You have declined.',
-  left: 'You have left. What you had open on the server has ended.',
+  declined: 'Invitation declined.',
+  left: 'You left the server. Your open sessions on it have ended.',
 };
 
 const ROLES: Record<MemberRole, string> = {
   member:
-    'As a member you may do everything but delete the server, manage its members and its bill, and read the passwords of its database and SFTP.',
-  limited: 'With limited access you may start and stop the server, and see its logs and players.',
+    'As a member you can do everything except delete the server, manage members and billing, and see the passwords of its database and SFTP.',
+  limited: 'With limited access you can start and stop the server and see its logs and players.',
 };
 
 /** Invitations to other people's servers, and those servers that one was let into. */
@@ -35,12 +35,12 @@ export function mountInvitations(serve: Serve, services: MemberServices): void {
         ${
           !request.principal.emailVerified &&
           html`<p class="note warn">
-            Invitations show up once your address is confirmed. <a href="/profile">Send the letter again</a>.
+            Invitations appear once you confirm your address. <a href="/profile">Send the e-mail again</a>.
           </p>`
         }
         ${
           invitations.length === 0
-            ? html`<p class="empty">You have none at the moment.</p>`
+            ? html`<p class="empty">No invitations.</p>`
             : html`<ul class="list">
                 ${invitations.map((invitation) => invitationItem(request, invitation))}
               </ul>`
@@ -77,13 +77,13 @@ function sharedItem({ csrf }: SignedInRequest, { id, serverName, serverId, role 
     </h3>
     <p>${ROLES[role]}</p>
     ${confirmed(
-      'What you have open on it ends at once. Only its owner can let you in again.',
+      'Your open sessions on it end immediately. Only its owner can invite you again.',
       'Leave…',
       name,
       html`<form method="post" action="/profile/invitations">
         ${csrfField(csrf)}${hidden('invitation', id)}
         <button class="danger" type="submit" name="decision" value="leave">
-          Yes, leave it<span class="unseen">, ${name}</span>
+          Yes, leave<span class="unseen">, ${name}</span>
         </button>
       </form>`,
     )}

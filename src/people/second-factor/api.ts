@@ -83,7 +83,7 @@ const remove = (people: People) =>
     id: 'RemoveSecondFactor',
     method: 'post',
     path: '/v1/session/secondFactor:remove',
-    summary: 'Switch the second factor off',
+    summary: 'Turn off two-factor sign-in',
     description: 'Takes the password and a code.',
     precondition: 'there must be one.',
     body: Proof.meta({ id: 'RemoveSecondFactorRequest' }),

@@ -29,7 +29,7 @@ const PATH = '/profile/second-factor';
 /** Fewer recovery codes than this call for new ones. */
 const FEW_CODES = 3;
 
-const DONE: Record<string, string> = { off: 'Your second factor is switched off.' };
+const DONE: Record<string, string> = { off: 'Two-factor sign-in is off.' };
 
 /** The caller's second factor: setting it up, its recovery codes, switching it off. */
 export function mountSecondFactor(serve: Serve, people: People): void {
@@ -118,17 +118,17 @@ export function mountSecondFactor(serve: Serve, people: People): void {
 function offCard(request: SignedInRequest, problem: Problem | undefined): Html {
   return html`${
       request.principal.needsSecondFactor &&
-      html`<p class="note warn">Operators need a second factor here. Set it up, and the operators’ pages open.</p>`
+      html`<p class="note warn">Operators need two-factor sign-in here. Set it up to open the operator pages.</p>`
     }
     <section class="card">
-      <h2>A code when you sign in <span class="tag">off</span></h2>
+      <h2>Two-factor sign-in <span class="tag">off</span></h2>
       <p>
-        Signing in then asks for your password, and for a code that an app on your phone shows. Somebody who has learnt
-        your password does not get in with it.
+        Sign-in then asks for your password and a code from an app on your phone. Your password alone is then not
+        enough.
       </p>
       <p>
-        You need an authenticator app: Aegis, 2FAS, Google Authenticator, or the password manager that you have. Your
-        other browsers are signed out; API keys and connected apps stay.
+        You need an authenticator app: Aegis, 2FAS, Google Authenticator, or your password manager. Your other browsers
+        are signed out. API keys and connected apps keep working.
       </p>
       ${problemNote(problem)}
       <form method="post" action="${PATH}/begin">
@@ -140,14 +140,14 @@ function offCard(request: SignedInRequest, problem: Problem | undefined): Html {
 
 function onCard(enabledAt: number, { recoveryCodes }: SecondFactor): Html {
   return html`<section class="card">
-    <h2>A code when you sign in <span class="tag good">on</span></h2>
+    <h2>Two-factor sign-in <span class="tag good">on</span></h2>
     <p>Since ${dateText(enabledAt)}, signing in asks for your password and a code.</p>
     <p class="${recoveryCodes < FEW_CODES ? 'note warn' : ''}">
-      ${countText(recoveryCodes, 'recovery code is', 'recovery codes are')} left, for when you do not have your phone.
+      ${countText(recoveryCodes, 'recovery code is', 'recovery codes are')} left, in case you don’t have your phone.
     </p>
     <p class="actions">
-      <a class="button second" href="${PATH}/new-codes">Make new recovery codes</a>
-      <a class="button second" href="${PATH}/off">Switch it off</a>
+      <a class="button second" href="${PATH}/new-codes">Create new recovery codes</a>
+      <a class="button second" href="${PATH}/off">Turn it off</a>
     </p>
   </section>`;
 }
@@ -156,36 +156,36 @@ function setUpPage(request: SignedInRequest, { key, uri }: Offer, problem?: Prob
   const main = html`<section class="card">
       <h2>1. Add Dormouse to your app</h2>
       <p>Scan this with your authenticator app:</p>
-      ${qrCode(uri, 'QR code for an authenticator app. The key below says the same.')}
+      ${qrCode(uri, 'QR code for an authenticator app, same as the key below')}
       <p>
         Or type in this key: <code class="key">${key.replaceAll(/.{4}(?=.)/g, '$& ')}</code> (time-based, six digits).
         On the phone itself, <a href="${uri}">open the app with it</a>.
       </p>
     </section>
     <section class="card">
-      <h2>2. Enter a code from it</h2>
+      <h2>2. Enter a code from the app</h2>
       ${problemNote(problem)}
       <form method="post" action="${PATH}/set-up">
         ${csrfField(request.csrf)} ${codeField(problem)}
-        <button type="submit">Switch it on</button>
+        <button type="submit">Turn it on</button>
       </form>
       <p class="aside"><a href="${PATH}">Not now</a></p>
     </section>`;
-  return profilePage(request, 'Set up a second factor', main, problem);
+  return profilePage(request, 'Set up two-factor sign-in', main, problem);
 }
 
 function codesPage(request: SignedInRequest, codes: readonly string[]): Page {
   const main = html`<section class="card">
     <h2>Your recovery codes</h2>
     <p class="note warn">
-      <strong>Keep them now.</strong> They are shown only here, for ${REVEAL_MS / MINUTE_MS} minutes. If you lose your
-      phone, they are the way into your account.
+      <strong>Keep them now.</strong> They are shown only here for ${REVEAL_MS / MINUTE_MS} minutes. You need them if
+      you lose your phone.
     </p>
-    <p>Each signs you in once, in place of a code. Print them, or keep them in a password manager.</p>
+    <p>Each code signs you in once. Print them or store them in a password manager.</p>
     <ul class="codes">
       ${codes.map((code) => html`<li><code>${code}</code></li>`)}
     </ul>
-    <p><a class="button" href="${PATH}">I have kept them</a></p>
+    <p><a class="button" href="${PATH}">I saved them</a></p>
   </section>`;
   return profilePage(request, 'Recovery codes', main);
 }
@@ -198,15 +198,15 @@ interface Change {
 }
 
 const NEW_CODES: Change = {
-  title: 'Make new recovery codes',
-  about: 'You get ten. The ones you have stop working.',
-  button: html`<button type="submit">Make new codes</button>`,
+  title: 'Create new recovery codes',
+  about: 'You get ten new codes. The old ones stop working.',
+  button: html`<button type="submit">Create new codes</button>`,
 };
 
 const SWITCH_OFF: Change = {
-  title: 'Switch the second factor off',
-  about: 'Signing in then asks for your password alone. Your recovery codes stop working.',
-  button: html`<button class="danger" type="submit">Switch it off</button>`,
+  title: 'Turn off two-factor sign-in',
+  about: 'Sign-in then asks only for your password. Your recovery codes stop working.',
+  button: html`<button class="danger" type="submit">Turn it off</button>`,
 };
 
 function changePage(request: SignedInRequest, path: string, { title, about, button }: Change, problem?: Problem): Page {

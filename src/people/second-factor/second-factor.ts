@@ -223,5 +223,5 @@ function alreadyOn(): StatusError {
 }
 
 function wrongCode(): StatusError {
-  return new StatusError('PERMISSION_DENIED', 'WRONG_CODE', 'This code is wrong, or has been used. Wait for the next.');
+  return new StatusError('PERMISSION_DENIED', 'WRONG_CODE', 'Wrong or used code. Try the next one.');
 }

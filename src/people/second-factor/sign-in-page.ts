@@ -51,7 +51,7 @@ function codePage(request: PageRequest, next: string, problem?: Problem): Page {
       <button type="submit">Sign in</button>
     </form>
     <p class="aside">
-      Lost both? Ask whoever runs this installation to switch your second factor off.
+      Lost both? Ask your administrator to reset two-factor sign-in.
       <a href="${signInPath(next)}">Start again</a>
     </p>
   </section>`;

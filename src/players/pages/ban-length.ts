@@ -7,13 +7,13 @@ import type { Form } from '../../web/serve.ts';
 const LENGTHS: Readonly<Partial<Record<string, number>>> = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS };
 const DATE_CHARS = 10;
 
-/** For how long somebody is banned. */
+/** How long a ban lasts. */
 export function lengthFields(filled: Filling): Html {
   return html`${choiceField(filled, {
     name: 'length',
-    label: 'For how long',
+    label: 'Duration',
     options: [
-      ['', 'For ever'],
+      ['', 'Permanent'],
       ['hour', 'An hour'],
       ['day', 'A day'],
       ['week', 'A week'],
@@ -41,6 +41,6 @@ export function endIn(form: Form, now: number): string | undefined {
   const begins = Date.parse(`${day}T00:00:00Z`);
   // There is no 31 February, though it can be parsed.
   if (Number.isNaN(begins) || !new Date(begins).toISOString().startsWith(day))
-    throw invalidFields([{ field: 'expires', description: 'Say the day, such as 2030-01-31.' }]);
+    throw invalidFields([{ field: 'expires', description: 'Enter a date, such as 2030-01-31.' }]);
   return new Date(begins + DAY_MS).toISOString();
 }

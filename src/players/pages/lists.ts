@@ -13,10 +13,10 @@ import { type Lists, REASON_CHARS } from './playing.ts';
 /** As games have them (minecraft.wiki Permission level). */
 const LEVELS: Record<number, string> = {
   0: 'no commands',
-  1: 'may build in the spawn area',
-  2: 'may cheat: game modes, items, blocks',
-  3: 'may also kick and ban',
-  4: 'may do everything, stopping the server included',
+  1: 'can build in the spawn area',
+  2: 'can cheat: game modes, items, blocks',
+  3: 'can also kick and ban',
+  4: 'can do everything, including stopping the server',
 };
 const NAME_CHARS = 17;
 
@@ -27,44 +27,41 @@ export function whitelistCard(request: ServerRequest, lists: Lists, mayChange: b
     <p>
       ${
         whitelistEnforced
-          ? html`<span class="tag good">on</span> Only who is on the list, and operators, may come in or wake the
-              server.`
-          : html`<span class="tag calm">off</span> Everybody who is not banned may come in. The list is kept, and counts
-              once it is on.`
+          ? html`<span class="tag good">on</span> Only listed players and operators can join or wake the server.`
+          : html`<span class="tag calm">off</span> Anyone who isn’t banned can join. The list applies once you turn it
+              on.`
       }
     </p>
     ${
       mayChange &&
-      buttonForm(request, 'enforce', whitelistEnforced ? 'Switch it off' : 'Switch it on', {
+      buttonForm(request, 'enforce', whitelistEnforced ? 'Turn it off' : 'Turn it on', {
         fields: { on: String(!whitelistEnforced) },
       })
     }
     ${namesList(request, whitelist, {
-      none: 'Nobody is on it.',
+      none: 'No players on the whitelist.',
       of: 'whitelist',
       off: mayChange && { form: 'whitelist', field: 'name', label: 'Remove' },
       shown: ({ name }) => [name],
     })}
-    ${mayChange && nameForm(request, 'whitelist', 'Let in')}
+    ${mayChange && nameForm(request, 'whitelist', 'Add')}
   </section>`;
 }
 
 export function operatorsCard(request: ServerRequest, { ops }: Lists, mayChange: boolean): Html {
   return html`<section class="card">
     <h2>Operators</h2>
-    <p>
-      Players with commands in the game. The property <code>op-permission-level</code> says how much a new one may do.
-    </p>
+    <p>Operators can use commands. The property <code>op-permission-level</code> sets the level of new operators.</p>
     ${namesList(request, ops, {
-      none: 'Nobody is an operator.',
+      none: 'No operators.',
       of: 'operators',
       off: mayChange && { form: 'operator', field: 'name', label: 'Remove' },
       shown: ({ name, level, bypassesPlayerLimit }) => [
         name,
-        html`Level ${level}: ${LEVELS[level]}${bypassesPlayerLimit && '; comes in where the server is full'}`,
+        html`Level ${level}: ${LEVELS[level]}${bypassesPlayerLimit && '; can join a full server'}`,
       ],
     })}
-    ${mayChange && nameForm(request, 'operator', 'Make an operator')}
+    ${mayChange && nameForm(request, 'operator', 'Add operator')}
   </section>`;
 }
 
@@ -72,11 +69,11 @@ export function bansCard(request: ServerRequest, { banned }: Lists, mayChange: b
   const filled = filling(request, 'ban');
   return html`<section class="card" id="bans">
     <h2>Banned players</h2>
-    <p>Who is banned neither comes in nor wakes the server, and reads the reason.</p>
+    <p>Banned players can’t join or wake the server. They see the reason.</p>
     ${namesList(request, banned, {
-      none: 'Nobody is banned.',
+      none: 'No banned players.',
       of: 'banned players',
-      off: mayChange && { form: 'ban', field: 'name', label: 'Lift' },
+      off: mayChange && { form: 'ban', field: 'name', label: 'Unban' },
       shown: (ban) => [ban.name, banText(ban)],
     })}
     ${
@@ -97,14 +94,11 @@ export function addressBansCard(request: ServerRequest, { bannedIps }: Lists, ma
   const filled = filling(request, 'ban-address');
   return html`<section class="card">
     <h2>Banned addresses</h2>
-    <p>
-      The proxy refuses these addresses, whether the server sleeps or runs. Players who are in already stay: kick them
-      too.
-    </p>
+    <p>These IP addresses can’t connect. Kick anyone already online.</p>
     ${namesList(request, bannedIps, {
-      none: 'No address is banned.',
+      none: 'No banned addresses.',
       of: 'banned addresses',
-      off: mayChange && { form: 'ban-address', field: 'ip', label: 'Lift' },
+      off: mayChange && { form: 'ban-address', field: 'ip', label: 'Unban' },
       shown: (ban) => [ban.ip, banText(ban)],
     })}
     ${
@@ -118,7 +112,7 @@ export function addressBansCard(request: ServerRequest, { bannedIps }: Lists, ma
             ${reasonField(filled)}
           </div>
           <div class="side">${lengthFields(filled)}</div>
-          <button class="danger" type="submit">Ban the address</button>`,
+          <button class="danger" type="submit">Ban address</button>`,
       )
     }
   </section>`;
@@ -167,7 +161,7 @@ function banText({ reason, created, expires, source }: Omit<Lists['bannedIps'][n
   return html`${plainName(reason, REASON_CHARS) || 'No reason given'}.
   Banned${since !== null && html` ${timeTag(since)}`} by
   ${source === 'Rcon' ? 'the console' : plainName(source) || 'somebody'},
-  ${until === null ? 'for ever' : html`until ${timeTag(until)}`}.`;
+  ${until === null ? 'permanent' : html`until ${timeTag(until)}`}.`;
 }
 
 function nameForm(request: ServerRequest, form: string, button: string): Html {
@@ -188,7 +182,7 @@ function reasonField(filled: Filling): Html {
   return lineField(filled, {
     name: 'reason',
     label: 'Reason',
-    hint: 'The player reads it. It may be left empty.',
+    hint: 'Shown to the player. Optional.',
     maxlength: REASON_CHARS,
     required: false,
   });

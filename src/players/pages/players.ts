@@ -13,15 +13,15 @@ export function mountPlayerPages(panel: Panel): void {
 }
 
 const DONE = {
-  kicked: 'The player was thrown out.',
+  kicked: 'Player kicked.',
   whitelist: 'The whitelist is as you said.',
   operators: 'The operators are as you said.',
   bans: 'The bans are as you said.',
 };
 
 const UNCHECKED = html`<p class="note">
-  This server does not check Minecraft accounts: anybody may come in under any name, also under one on these lists.
-  Switch on <code>online-mode</code> in its settings, unless a proxy in front checks them.
+  This server doesn’t check Minecraft accounts: anyone can join under any name, including names on these lists. Turn on
+  <code>online-mode</code> in its settings, unless a proxy in front checks accounts.
 </p>`;
 
 async function playersPage(request: ServerRequest): Promise<Page> {

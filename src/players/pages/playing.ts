@@ -23,8 +23,7 @@ export function playingCard(request: ServerRequest, lists: Lists, mayChange: boo
     ${
       lists.withoutConsole &&
       html`<p class="empty">
-        This game takes no commands while it runs: what you change here has effect in it when it starts next. The proxy
-        keeps to bans of addresses at once.
+        This game accepts no commands while running. Changes apply at the next start. Address bans apply immediately.
       </p>`
     }
     ${
@@ -48,7 +47,7 @@ export function playingCard(request: ServerRequest, lists: Lists, mayChange: boo
                       mayChange &&
                       html`<td>
                         <a href="${here}?kick=${encodeURIComponent(name)}#kick"
-                          >Throw out<span class="unseen"> ${plainName(name)}</span></a
+                          >Kick<span class="unseen"> ${plainName(name)}</span></a
                         >
                         ·
                         <a href="${here}?ban=${encodeURIComponent(name)}#bans"
@@ -66,8 +65,8 @@ export function playingCard(request: ServerRequest, lists: Lists, mayChange: boo
 }
 
 function nobody(state: string, running: boolean): string {
-  if (running) return 'Nobody is in.';
-  return state === 'hibernated' ? 'The server is asleep.' : 'Nobody can be in right now.';
+  if (running) return 'No one is online.';
+  return state === 'hibernated' ? 'The server is asleep.' : 'No players: the server is not running.';
 }
 
 /** Throws the player out whom the page was asked about. */
@@ -77,7 +76,7 @@ export function kickCard(request: ServerRequest, { online }: Lists): Html | unde
   const filled = filling(request, 'kick');
   return html`<section class="card" id="kick">
     <h2>Throw <bdi>${plainName(name)}</bdi> out</h2>
-    <p>They may come back at once. To keep them out, ban them below.</p>
+    <p>They can rejoin immediately. To keep them out, ban them below.</p>
     ${panelForm(
       request,
       'kick',
@@ -85,10 +84,10 @@ export function kickCard(request: ServerRequest, { online }: Lists): Html | unde
         ${lineField(filled, {
           name: 'reason',
           label: 'Reason',
-          hint: 'They read it. It may be left empty.',
+          hint: 'Shown to the player. Optional.',
           maxlength: REASON_CHARS,
           required: false,
-        })}<button type="submit">Throw out</button>`,
+        })}<button type="submit">Kick</button>`,
     )}
   </section>`;
 }

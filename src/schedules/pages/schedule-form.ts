@@ -15,7 +15,7 @@ export function scheduleForm(request: ServerRequest, edited: Schedule | undefine
   const { id, kind, command, cronExpr } = edited ?? NEW;
   const { when, time } = timingOf(cronExpr);
   return html`<section class="card" id="schedule">
-    <h2>${edited ? 'Change the schedule' : 'Schedule something'}</h2>
+    <h2>${edited ? 'Change the schedule' : 'New schedule'}</h2>
     ${panelForm(
       request,
       'save',
@@ -26,7 +26,7 @@ export function scheduleForm(request: ServerRequest, edited: Schedule | undefine
             ${lineField(filled, {
               name: 'command',
               label: 'Command',
-              hint: 'As you would type it in the console.',
+              hint: 'Enter it as in the console.',
               value: command,
               maxlength: 4_096,
               required: false,
@@ -37,7 +37,7 @@ export function scheduleForm(request: ServerRequest, edited: Schedule | undefine
             ${lineField(filled, {
               name: 'time',
               label: 'Time',
-              hint: html`In UTC<span data-own-time="save-time"></span>; of every hour only the minutes count.`,
+              hint: html`In UTC<span data-own-time="save-time"></span>. For hourly tasks only the minutes apply.`,
               type: 'time',
               value: time,
               maxlength: 5,
@@ -48,7 +48,7 @@ export function scheduleForm(request: ServerRequest, edited: Schedule | undefine
             ${lineField(filled, {
               name: 'cronExpr',
               label: 'Cron expression',
-              hint: 'Minute, hour, day of month, month, day of week; in UTC.',
+              hint: 'Minute, hour, day of month, month, day of week. UTC.',
               value: cronExpr,
               maxlength: 120,
               required: false,
@@ -57,7 +57,7 @@ export function scheduleForm(request: ServerRequest, edited: Schedule | undefine
         </div>
         <div class="actions">
           <button type="submit">${edited ? 'Save' : 'Schedule it'}</button>
-          ${edited && html`<a class="button second" href="${request.here}">Leave it as it is</a>`}
+          ${edited && html`<a class="button second" href="${request.here}">Cancel</a>`}
         </div>`,
     )}
   </section>`;

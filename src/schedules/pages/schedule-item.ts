@@ -12,7 +12,7 @@ export type Schedule = ReplyOf<'ListSchedules'>['schedules'][number];
 
 /** What each kind does, in the order in which the form offers them. */
 export const KINDS: Readonly<Record<ScheduleKind, string>> = {
-  backup: 'Make a backup',
+  backup: 'Back up',
   start: 'Start the server',
   stop: 'Stop the server',
   restart: 'Restart the server',
@@ -52,7 +52,7 @@ function lastText({ lastRunAt, lastStatus, lastError }: Schedule, now: number): 
     case 'skipped':
       return html`<span class="tag warn">skipped</span> ${lastError}`;
     default:
-      return when ? html`<span class="tag warn">running</span> since ${when}` : html`It has not run yet.`;
+      return when ? html`<span class="tag warn">running</span> since ${when}` : html`Not run yet.`;
   }
 }
 
@@ -67,11 +67,6 @@ function actions(request: ServerRequest, schedule: Schedule): Html[] {
       fields: { ...fields, enabled: String(!enabled) },
     }),
     html`<a class="button second" href="${request.here}?edit=${id}#schedule">Change${unseen}</a>`,
-    confirmed(
-      'It does not run any more.',
-      'Delete…',
-      what,
-      buttonForm(request, 'delete', 'Delete', { fields, look: 'danger' }),
-    ),
+    confirmed('No further runs.', 'Delete…', what, buttonForm(request, 'delete', 'Delete', { fields, look: 'danger' })),
   ];
 }

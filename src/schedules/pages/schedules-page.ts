@@ -17,13 +17,13 @@ export function mountSchedulePages(panel: Panel): void {
 }
 
 const DONE = {
-  made: 'It is scheduled.',
-  changed: 'The schedule is changed.',
-  ran: 'It was done.',
-  running: 'It is being done.',
-  on: 'The schedule is on.',
-  off: 'The schedule is off.',
-  deleted: 'The schedule is deleted.',
+  made: 'Schedule created.',
+  changed: 'Schedule saved.',
+  ran: 'Done.',
+  running: 'Running.',
+  on: 'Schedule on.',
+  off: 'Schedule off.',
+  deleted: 'Schedule deleted.',
 };
 
 const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
@@ -61,10 +61,10 @@ async function schedulesPage(request: ServerRequest): Promise<Page> {
   const { shown, pager } = partOf(request, schedules, { key: 'from', most: ON_A_PAGE, of: 'schedules' });
   const main = html`<section class="card" data-live="schedules">
       <h2>Schedules</h2>
-      <p>What the server does by itself. Only a start wakes it: commands and restarts are skipped while it sleeps.</p>
+      <p>Automatic tasks. Only a start wakes the server: commands and restarts are skipped while it is asleep.</p>
       ${
         schedules.length === 0
-          ? html`<p class="empty">Nothing is scheduled yet. A backup every night is a good beginning.</p>`
+          ? html`<p class="empty">No schedules yet. Try a nightly backup.</p>`
           : html`<ul class="list">
               ${shown.map((schedule) => scheduleItem(request, schedule))}
             </ul>`

@@ -8,13 +8,13 @@ export function addressNotes(address: string, atHome: string | undefined): Html 
   return html`${
     atHome !== undefined &&
     html`<p>
-      From another machine in your network: <code>${atHome}</code> ${copyButton(atHome, 'the address at home')}
+      From another device on your network: <code>${atHome}</code> ${copyButton(atHome, 'the address at home')}
     </p>`
   }${
     name !== undefined &&
     html`<p>
-      Only this machine knows <code>${name}</code>, and only if it finds names below localhost. If Minecraft says
-      “Unknown host”, add the line <code>127.0.0.1 ${name}</code> to its hosts file.
+      Only this computer can resolve <code>${name}</code>, and only if it resolves names under localhost. If Minecraft
+      says “Unknown host”, add the line <code>127.0.0.1 ${name}</code> to its hosts file.
     </p>`
   }`;
 }

@@ -42,20 +42,20 @@ function stateAlerts({ server, now }: ServerRequest, slowSince: string | null): 
   const alerts: Html[] = [];
   if (slowSince !== null)
     alerts.push(
-      html`It has been too slow for its players for ${sinceTime(Date.parse(slowSince), now)}: fewer than 15 of 20 ticks
-        a second. A shorter view distance often helps: <a href="/servers/${server.id}/settings/game">settings</a>.`,
+      html`Too slow for players for ${sinceTime(Date.parse(slowSince), now)}: fewer than 15 of 20 ticks per second. A
+        shorter view distance often helps: <a href="/servers/${server.id}/settings/game">settings</a>.`,
     );
   const [usedMb, quotaMb] = [Number(server.diskUsageMb), Number(server.diskQuotaEffectiveMb)];
   const isOwn = quotaMb > 0 && usedMb > quotaMb;
   if (server.quotaExceeded && !isOwn)
     alerts.push(
-      html`The servers of its account and their backups take more of the disk than they may together. Delete some
-        <a href="/servers/${server.id}/files">files</a> or <a href="/servers/${server.id}/backups">backups</a>: until
-        then it stops if it grows, and does not start.`,
+      html`The account’s servers and backups exceed its disk limit. Delete some
+        <a href="/servers/${server.id}/files">files</a> or <a href="/servers/${server.id}/backups">backups</a>. Until
+        then the server can’t start, and stops if it grows.`,
     );
   if (server.quotaExceeded && isOwn)
     alerts.push(
-      html`Its files take ${server.diskUsageMb} MB, more than the ${server.diskQuotaEffectiveMb} MB they may. Free some
+      html`Its files use ${server.diskUsageMb} MB of the allowed ${server.diskQuotaEffectiveMb} MB. Free some space
         <a href="/servers/${server.id}/files">in its files</a>, then start it.`,
     );
   return alerts;
@@ -71,15 +71,15 @@ async function moneyAlerts({ call, server }: ServerRequest): Promise<Html[]> {
   const alerts: Html[] = [];
   if (capMicros > 0 && Number(spending.spentMicros) >= capMicros)
     alerts.push(
-      html`The spend cap of this month, ${usdText(capMicros)}, is reached.
-        ${action === 'stop' ? 'Servers stay asleep until it is raised or the month is over' : 'Servers go on as before'}:
+      html`This month’s spend cap, ${usdText(capMicros)}, is reached.
+        ${action === 'stop' ? 'Servers stay asleep until you raise it or the month ends' : 'Servers keep running'}:
         <a href="/bill">spend cap</a>.`,
     );
   if (Number(perGbHourMicros) > 0 && Number(wallet.balanceMicros) <= 0)
-    alerts.push(html`The wallet is empty: metered servers do not wake before it is <a href="/bill">topped up</a>.`);
+    alerts.push(html`The wallet is empty. Metered servers can’t wake until it is <a href="/bill">topped up</a>.`);
   else if (runwayMs >= 0 && runwayMs < SHORT_RUNWAY_MS)
     alerts.push(
-      html`With what is awake now the wallet lasts for ${spanText(runwayMs)} more: <a href="/bill">top it up</a>.`,
+      html`With the running servers, the wallet lasts for ${spanText(runwayMs)} more: <a href="/bill">top it up</a>.`,
     );
   return alerts;
 }
@@ -94,8 +94,8 @@ function incidentItem(request: ServerRequest, incident: Incident): Html {
     ${
       evidence.length > 0 &&
       html`<details>
-        <summary>The lines that show it</summary>
-        <pre class="lines" tabindex="0" aria-label="The lines that show it">${evidence.join('\n')}</pre>
+        <summary>Log lines</summary>
+        <pre class="lines" tabindex="0" aria-label="Log lines">${evidence.join('\n')}</pre>
       </details>`
     }
   </li>`;

@@ -27,15 +27,14 @@ async function serverAuditPage(request: ServerRequest): Promise<Page> {
     isAtLeast(role, 'owner') ? emailsOf(request) : NO_EMAILS,
   ]);
   const reader = { userId: principal.userId, emails };
-  const main = auditCards(request, entries, reader, 'Who did what with this server, newest first.');
+  const main = auditCards(request, entries, reader, 'Who did what on this server, newest first.');
   return { title: 'Audit log', main };
 }
 
 async function accountAuditPage(request: PanelRequest): Promise<Page> {
   const { accountId } = request.principal;
   const { entries } = await request.call('ListAccountAudit', { accountId }, { limit: limitOf(request) });
-  const about =
-    'Sign-ins, keys, apps, members and money, newest first. Each server has a log of its own, which tells what was done with it.';
+  const about = 'Sign-ins, keys, apps, members and billing, newest first. Each server has its own audit log.';
   const reader = { userId: request.principal.userId, emails: NO_EMAILS };
   return profilePage(request, 'Audit log', auditCards(request, entries, reader, about));
 }

@@ -32,7 +32,7 @@ export function mountCreate(panel: Panel): void {
         return { to: '/servers/new?done=forgotten' };
       },
     },
-    done: { forgotten: 'The template is deleted. Servers that were made from it stay as they are.' },
+    done: { forgotten: 'Template deleted. Servers created from it stay as they are.' },
   });
 }
 
@@ -75,7 +75,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
         'Templates',
       )}
       <details ${!template && html`open`}>
-        <summary>Or choose the software yourself</summary>
+        <summary>Or choose the software</summary>
         ${tiles(
           cores.map(({ type }) => ({
             name: softwareName(type),
@@ -88,7 +88,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
         ${
           request.principal.operator &&
           cores.every(({ type }) => type === 'sandbox') &&
-          html`<p class="hint">Other software can't run on this machine yet. The log of the service names the fix.</p>`
+          html`<p class="hint">Other software can't run on this machine yet. The service log shows how to fix it.</p>`
         }
       </details>
     </section>
@@ -98,12 +98,12 @@ async function createPage(request: PanelRequest): Promise<Page> {
       ${panelForm(
         { ...request, query: chosen },
         'create',
-        html`${lineField(filled, { name: 'name', label: 'Name', maxlength: 64, hint: 'For people. Its address is made of it, too.' })}
+        html`${lineField(filled, { name: 'name', label: 'Name', maxlength: 64, hint: 'Shown to players. We also use it for the address.' })}
           ${versionField(filled, asked)}
           ${ramField(filled, asked, { mostMb, perGbHourMicros: Number(prices.perGbHourMicros) })}
           ${!template && TAKES_PACKS.has(asked.software) && packFields(filled)} ${mustAgree && eulaTick(filled)}
-          <p class="actions"><button type="submit">Make it</button></p>
-          <p class="hint">It costs nothing until somebody joins or it is started.</p>`,
+          <p class="actions"><button type="submit">Create server</button></p>
+          <p class="hint">Free until someone joins or you start it.</p>`,
       )}
       ${template?.builtIn === false && deletion(request, template)}
     </section>`;
@@ -112,7 +112,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
 
 function deletion(request: PanelRequest, { id, name }: Template): Html {
   return confirmed(
-    'Servers that were made from it stay as they are.',
+    'Servers created from it stay as they are.',
     'Delete this template…',
     name,
     buttonForm(request, 'forget', 'Yes, delete the template', { fields: { template: id }, look: 'danger' }),
@@ -125,11 +125,11 @@ function pathOf(query: Record<string, string>): string {
 }
 
 function versionField(filled: Filling, { template, versions }: Asked): Html {
-  if (template && template.modpack.platform !== '') return html`<p class="hint">Its mod pack brings the version.</p>`;
+  if (template && template.modpack.platform !== '') return html`<p class="hint">Set by the mod pack.</p>`;
   return choiceField(filled, {
     name: 'version',
     label: 'Version',
-    hint: 'The one that players have in their launcher.',
+    hint: 'Must match your players’ Minecraft version.',
     value: template?.version ?? versions[0] ?? '',
     options: versions.map((version) => [version, version]),
   });
@@ -148,7 +148,7 @@ function ramField(
   return choiceField(filled, {
     name: 'ramMb',
     label: 'RAM',
-    hint: 'With the price of an hour awake. Can be changed later.',
+    hint: 'Price per hour while running. You can change this later.',
     value: String(sizeWithin(mostMb, usual)),
     options: sizeOptions(sizes, perGbHourMicros),
   });
@@ -167,7 +167,7 @@ function packFields(filled: Filling): Html {
     ${lineField(filled, {
       name: 'modpackRef',
       label: 'Pack',
-      hint: 'Its id or short name there, as in the address of its page. It brings its own version of Minecraft.',
+      hint: 'The id or short name from its page’s address. The pack sets the Minecraft version.',
       maxlength: 128,
       required: false,
     })}

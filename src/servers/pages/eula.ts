@@ -23,7 +23,7 @@ export function eulaTick(filled: Filling): Html {
   return tickField(filled, {
     name: 'eula',
     label: html`I agree to the ${LINK}`,
-    hint: 'Mojang asks for it before its software runs. Once for all your servers.',
+    hint: 'Required by Mojang to run its software. Once for all your servers.',
     on: false,
     required: true,
   });
@@ -36,9 +36,9 @@ export async function eulaCard(request: ServerRequest): Promise<Html | undefined
   return html`<section class="card" id="eula">
     <h2>Before it can wake</h2>
     <p>
-      It runs Mojang’s software, and Mojang asks that you agree to the ${LINK} first. You do so once, for all your
-      servers. Until then nobody can wake it.
+      This server runs Mojang’s software. Accept the ${LINK} first, once for all your servers. Until then it can’t
+      start.
     </p>
-    <div class="actions">${buttonForm(request, 'agree', 'I agree to it', { look: '' })}</div>
+    <div class="actions">${buttonForm(request, 'agree', 'I agree', { look: '' })}</div>
   </section>`;
 }

@@ -8,9 +8,9 @@ type Sample = ReplyOf<'GetServerMetrics'>['series'][number];
 /** What the charts show, by the hour: for who cannot see them, or runs no script. */
 export function figuresByHour(series: readonly Sample[]): Html {
   const hours = Map.groupBy(series, ({ ts }) => Math.floor(Date.parse(ts) / HOUR_MS) * HOUR_MS);
-  if (hours.size === 0) return html`<p class="soft">Nothing has been measured in this time.</p>`;
+  if (hours.size === 0) return html`<p class="soft">No data yet.</p>`;
   return html`<details>
-    <summary>By the hour, as a table</summary>
+    <summary>Hourly table</summary>
     <table class="rows">
       <thead>
         <tr>

@@ -72,7 +72,7 @@ async function toFirstServer(request: PanelRequest, canDismiss: boolean): Promis
       </li>
       <li>
         <h3>Open its address in Minecraft</h3>
-        <p>Multiplayer → Direct Connection → the address that its page shows.</p>
+        <p>Multiplayer → Direct Connection → the address on its page.</p>
       </li>
       <li>
         <h3>Join</h3>
@@ -95,11 +95,11 @@ function toFirstJoin(request: PanelRequest, server: Summary, { transitions, outl
   const wasWoken = transitions.some(({ to }) => to === 'starting');
   const steps = html`<ol class="steps">
     <li class="past">
-      <h3>A server is made</h3>
-      <p>It costs nothing while it sleeps.</p>
+      <h3>Server created</h3>
+      <p>Free while asleep.</p>
     </li>
     <li ${wasWoken && html`class="past"`}>
-      <h3>${wasWoken ? (WOKEN[state] ?? 'It has been awake') : 'Open its address in Minecraft'}</h3>
+      <h3>${wasWoken ? (WOKEN[state] ?? 'It has run') : 'Open its address in Minecraft'}</h3>
       <p>
         Multiplayer → Direct Connection →
         <code>${address}</code> ${copyButton(address, 'the address of the first server')}
@@ -120,26 +120,26 @@ function toFirstJoin(request: PanelRequest, server: Summary, { transitions, outl
 function headline({ state }: Summary, { why, playersWake, obstacle }: Outlook, wasWoken: boolean): string {
   const isBarred = obstacle !== undefined && !obstacle.startWakes && !obstacle.onlyWaits;
   if (why !== undefined || isBarred || UNREADY[state] !== undefined)
-    return 'Your server is there, but cannot be joined now';
-  if (state === 'hibernated' && (!playersWake || obstacle?.startWakes)) return 'Your server is there. Now start it';
-  return wasWoken ? 'Your server has been woken. Now come in' : 'Your server is there. Now join it';
+    return 'Your server is ready, but players can’t join now';
+  if (state === 'hibernated' && (!playersWake || obstacle?.startWakes)) return 'Your server is ready. Start it now';
+  return wasWoken ? 'Your server is starting. Join it now' : 'Your server is ready. Join it now';
 }
 
 /** What joining does now, in the words of the server's card. */
 function joinText({ state }: Summary, outlook: Outlook): Html | string {
   if (outlook.why !== undefined) return whyText(outlook.why);
-  if (state === 'running') return 'Nobody has come in yet. It goes back to sleep when everybody has left.';
+  if (state === 'running') return 'No one has joined yet. It goes back to sleep when everyone has left.';
   if (state === 'starting') return WAITING;
   if (outlook.obstacle !== undefined) return outlook.obstacle.text;
   return UNREADY[state] ?? html`${wakeText(outlook)}. ${outlook.playersWake ? WAITING : SLEEPING_AGAIN}`;
 }
 
-const WAITING = 'You wait in the game until it is ready; when everybody has left it goes back to sleep.';
-const SLEEPING_AGAIN = 'When everybody has left it goes back to sleep.';
-const WOKEN: Readonly<Record<string, string>> = { starting: 'It is waking up', running: 'It is awake' };
+const WAITING = 'You wait in the game until it is ready. It goes back to sleep when everyone has left.';
+const SLEEPING_AGAIN = 'It goes back to sleep when everyone has left.';
+const WOKEN: Readonly<Record<string, string>> = { starting: 'Starting', running: 'Running' };
 
 function dismissForm(request: PanelRequest): Html {
-  return html`<div class="actions">${buttonForm(request, 'dismiss', 'Do not show this again')}</div>`;
+  return html`<div class="actions">${buttonForm(request, 'dismiss', 'Don’t show this again')}</div>`;
 }
 
 /** As far as that is remembered: by who is in, who was counted in the last day, and how the times it was awake ended. */
@@ -181,7 +181,7 @@ async function firstForm(request: PanelRequest): Promise<Html> {
     html`${lineField(filled, { name: 'name', label: 'Name', value: 'My server', maxlength: 64 })}
       ${radioField(filled, { name: 'template', label: 'What to play', value: templates[0]?.id ?? '', options })}
       <p class="actions">
-        <button type="submit">Make it</button><a class="button second" href="/servers/new">Choose more</a>
+        <button type="submit">Create server</button><a class="button second" href="/servers/new">More options</a>
       </p>`,
   );
 }

@@ -155,7 +155,7 @@ function serverCard(request: PanelRequest, server: Summary, { micros, ...outlook
 
 function awakeText(request: PanelRequest, { state, awakeSince, cause }: Summary, outlook: Outlook): Html {
   if (state === 'hibernated') return html`${wakeText(outlook)}`;
-  if (awakeSince === undefined || cause === undefined) return html`${UNREADY[state] ?? 'Costs nothing now'}`;
+  if (awakeSince === undefined || cause === undefined) return html`${UNREADY[state] ?? 'No cost now'}`;
   const since = sinceTime(Date.parse(awakeSince), request.now);
   return html`${state === 'running' ? 'awake' : 'woken'} for ${since}${wokenWords(cause, request.principal)}`;
 }

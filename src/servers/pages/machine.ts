@@ -25,9 +25,9 @@ async function machinePage(request: ServerRequest): Promise<Page> {
   const known = machine.transitions;
   const steps = query.has('all') ? known : known.slice(0, FIRST_STEPS);
   const main = html`<section class="card" data-live="machine">
-      <h2>What decides</h2>
+      <h2>State machine</h2>
       <p>
-        Every step of this server is one of this chart, stored with its cause before anything is done. It is in
+        Each step of the server is a transition in this chart, recorded with its cause first. It is in
         ${stateTag(machine.state)}${machine.since !== null && html` for ${sinceTime(Date.parse(machine.since), now)}`}.
       </p>
       ${comesNext(machine)} ${chart(machine.definition as object, machine.path)}
@@ -36,10 +36,10 @@ async function machinePage(request: ServerRequest): Promise<Page> {
       <h2>History</h2>
       ${
         known.length === 0
-          ? html`<p class="empty">Nothing has happened to it yet.</p>`
+          ? html`<p class="empty">No transitions yet.</p>`
           : html`<table class="rows">
               <caption class="unseen">
-                What happened, newest first
+                History, newest first
               </caption>
               <thead>
                 <tr>
@@ -65,7 +65,7 @@ async function machinePage(request: ServerRequest): Promise<Page> {
 function comesNext({ allowedEvents, deadlines }: Machine): Html {
   return html`<dl class="facts">
     <div>
-      <dt>It would take now</dt>
+      <dt>Possible now</dt>
       <dd>${allowedEvents.map((event) => COMMANDS[event] ?? event).join(', ') || 'nothing'}</dd>
     </div>
     <div>
@@ -96,8 +96,8 @@ const COMMANDS: Readonly<Record<string, string>> = {
 };
 const DEADLINES: Readonly<Record<string, string>> = {
   keepAwake: 'Kept awake until',
-  idle: 'Goes to sleep, if nobody comes,',
-  falseWake: 'Goes to sleep, as nobody has come in,',
+  idle: 'Sleeps unless someone joins',
+  falseWake: 'Sleeps because no one joined',
 };
 
 function stepRow(request: ServerRequest, step: Step): Html {
@@ -111,27 +111,27 @@ function stepRow(request: ServerRequest, step: Step): Html {
 
 /** A step in a sentence. */
 export function whatHappened({ event, from, to }: Pick<Step, 'event' | 'from' | 'to'>): string {
-  if (from === to) return STAYED[event] ?? 'It went on';
-  if (from === '') return 'It was made';
+  if (from === to) return STAYED[event] ?? 'Continued';
+  if (from === '') return 'Created';
   return ENTERED[to] ?? to.replaceAll('_', ' ');
 }
 
 const ENTERED: Readonly<Record<string, string>> = {
-  hibernated: 'It fell asleep',
-  starting: 'It was woken',
-  running: 'It was ready for players',
-  stopping: 'It began to save and stop',
-  installing: 'Its software was being fetched',
-  install_failed: 'Its software could not be installed',
-  start_failed: 'Its start failed',
-  maintaining: 'Its files were being worked on',
-  deleting: 'It was being deleted',
+  hibernated: 'Fell asleep',
+  starting: 'Started',
+  running: 'Ready for players',
+  stopping: 'Saving and stopping',
+  installing: 'Installing software',
+  install_failed: 'Install failed',
+  start_failed: 'Start failed',
+  maintaining: 'File operation',
+  deleting: 'Deleting',
 };
 const STAYED: Readonly<Record<string, string>> = {
   KEEP_AWAKE: 'Asked to stay awake',
   START: 'Asked to start once it has stopped',
   RESTART: 'Asked to restart',
-  JOIN: 'Somebody joined while it was in transition',
-  KILL: 'Asked to end at once',
+  JOIN: 'A player joined during a transition',
+  KILL: 'Asked to end immediately',
   STOP: 'Asked to stop',
 };

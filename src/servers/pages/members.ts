@@ -37,17 +37,17 @@ export function mountMembers(panel: Panel, rules: MemberRules): void {
       },
     },
     done: {
-      invited: 'They are invited, and let in once they accept.',
-      role: 'Changed, at once.',
-      removed: 'Removed, at once.',
+      invited: 'Invitation sent.',
+      role: 'Role changed.',
+      removed: 'Removed.',
     },
   });
 }
 
 /** What each role may do, for who gives it. */
 const ROLES: Record<MemberRole, string> = {
-  member: 'Member: everything but deleting the server, its members, its bill and the passwords of database and SFTP.',
-  limited: 'Limited: start and stop it, and see its logs and players.',
+  member: 'Member: everything except deleting the server, members, billing, and database and SFTP passwords.',
+  limited: 'Limited: start and stop the server, see logs and players.',
 };
 
 const ROLE_NAMES: readonly [MemberRole, string][] = [
@@ -60,16 +60,13 @@ async function membersPage(request: ServerRequest, rules: MemberRules): Promise<
   const [pending, accepted] = [members.filter((each) => each.pending), members.filter((each) => !each.pending)];
   const main = html`<section class="card">
       <h2>Members</h2>
-      ${list(request, accepted, 'Nobody but you.')}
+      ${list(request, accepted, 'No members.')}
     </section>
     ${
       pending.length > 0 &&
       html`<section class="card">
         <h2>Invited</h2>
-        <p>
-          They find the invitation under Profile, Invitations, once they have signed in. Where this service sends mail,
-          a letter tells them.
-        </p>
+        <p>They see it under Profile → Invitations after signing in. If e-mail is set up, we notify them.</p>
         ${list(request, pending, '')}
       </section>`
     }
@@ -80,14 +77,15 @@ async function membersPage(request: ServerRequest, rules: MemberRules): Promise<
 function inviteCard(request: ServerRequest, { signup, operatorsWriteAlone }: MemberRules): Html {
   const filled = filling(request, 'invite');
   return html`<section class="card">
-    <h2>Invite somebody</h2>
+    <h2>Invite someone</h2>
     <p>They need an account here with this address. ${withoutAccount(request, signup)}</p>
     ${
       operatorsWriteAlone &&
       request.principal.operator &&
       html`<p class="note">
-        Games run on this machine itself, without a container. A member who is not an operator cannot change files, mods
-        or mod packs of this server: such code would run here. <code>TRUST_TENANTS=true</code> lets all members do it.
+        Games run directly on this machine, without containers. Members who aren’t operators can’t change this server’s
+        files, mods or mod packs, because that code would run here. <code>TRUST_TENANTS=true</code> allows it for all
+        members.
       </p>`
     }
     ${panelForm(
@@ -96,7 +94,7 @@ function inviteCard(request: ServerRequest, { signup, operatorsWriteAlone }: Mem
       html`${lineField(filled, { name: 'email', label: 'E-mail address', maxlength: 254, type: 'email' })}
         ${radioField(filled, {
           name: 'role',
-          label: 'What they may do',
+          label: 'Role',
           value: 'limited',
           options: ROLE_NAMES.map(([role]) => [role, ROLES[role]]),
         })}<button type="submit">Invite</button>`,
@@ -106,10 +104,10 @@ function inviteCard(request: ServerRequest, { signup, operatorsWriteAlone }: Mem
 
 /** What is to be done about an address that has none. Whether one has, nobody is told here. */
 function withoutAccount({ principal }: ServerRequest, signup: SignUp): Html {
-  if (signup !== 'closed') return html`Without one, they make it when they accept.`;
-  if (!principal.operator)
-    return html`Sign-up is closed: without one, ask the operator of this installation to let the address in first.`;
-  return html`Sign-up is closed: without one, <a href="/operator/accounts">let the address in</a> first.`;
+  if (signup !== 'closed') return html`People without an account create one when they accept.`;
+  if (!principal.operator) return html`Sign-up is closed. Ask your administrator to invite the address first.`;
+  return html`Sign-up is closed. For people without an account,
+    <a href="/operator/accounts">create an invitation</a> first.`;
 }
 
 function list(request: ServerRequest, members: readonly Member[], none: string): Html {
@@ -135,7 +133,7 @@ function memberItem(request: ServerRequest, { memberId, email, role, pending }: 
         </div>`,
     )}
     ${confirmed(
-      pending ? 'A letter that they have got leads nowhere then.' : 'What they have open on the server ends at once.',
+      pending ? 'The link in their e-mail stops working.' : 'Their open sessions on the server end immediately.',
       `${what}…`,
       email,
       buttonForm(request, 'remove', what, { fields: { member: memberId }, look: 'danger' }),

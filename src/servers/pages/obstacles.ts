@@ -67,7 +67,7 @@ function obstacleOf(refusal: StatusError, sleeper: Sleeper): Obstacle {
   const isForEver = refusal.options.metadata?.['fits'] === 'never';
   const words = (isForEver ? TOO_LARGE[refusal.reason] : undefined) ?? WORDS[refusal.reason];
   return {
-    text: words ? textOf(words, sleeper) : html`<strong>It cannot be woken now</strong>: ${refusal.message}`,
+    text: words ? textOf(words, sleeper) : html`<strong>Can’t start now</strong>: ${refusal.message}`,
     onlyWaits: refusal.reason === 'NODE_CAPACITY' && !isForEver,
     startWakes: refusal.reason === WAKES_USED_UP,
   };
@@ -80,59 +80,59 @@ function textOf({ title, mend, others }: Words, { id, role }: Sleeper): Html {
   return html`<strong>${title}</strong>: <a href="${href}">${how}</a>`;
 }
 
-const LESS_RAM = { mend: ['member', 'settings', 'give it less'], others: 'its owner has to give it less' } as const;
+const LESS_RAM = { mend: ['member', 'settings', 'reduce it'], others: 'ask its owner to reduce it' } as const;
 const STOP_ONE = {
   mend: ['owner', '/servers', 'stop another one first'],
-  others: 'it can once another one sleeps',
+  others: 'it can start once another one sleeps',
 } as const;
 const DELETE = 'delete something';
 
 /** Where it does not help that others sleep. */
 const TOO_LARGE: Readonly<Record<string, Words>> = {
-  MAX_RAM: { title: 'It is set to more RAM than it may use', ...LESS_RAM },
-  NODE_CAPACITY: { title: 'It is set to more RAM than there is', ...LESS_RAM },
+  MAX_RAM: { title: 'Its RAM exceeds the allowed limit', ...LESS_RAM },
+  NODE_CAPACITY: { title: 'Its RAM exceeds the available RAM', ...LESS_RAM },
 };
 
 /** By the reason of the refusal. Players read `joining/refusals.ts`. */
 const WORDS: Readonly<Record<string, Words>> = {
   INSUFFICIENT_FUNDS: {
-    title: 'The wallet has too little to wake it',
+    title: 'The wallet balance is too low to start it',
     mend: ['owner', '/bill', 'top up'],
-    others: 'its owner has to top up',
+    others: 'ask its owner to top up',
   },
   SPEND_CAP_REACHED: {
-    title: 'The spend cap leaves too little to wake it this month',
+    title: 'The monthly spend cap leaves too little to start it',
     mend: ['owner', '/bill', 'raise it'],
     others: 'its owner can raise it',
   },
   EULA_NOT_ACCEPTED: {
-    title: 'Nobody has agreed to Minecraft’s EULA yet',
+    title: 'Minecraft’s EULA is not accepted yet',
     mend: ['owner', '#eula', 'read it and agree'],
-    others: 'its owner has to agree',
+    others: 'ask its owner to accept',
   },
   UPLOADED_CODE_NOT_ALLOWED: {
-    title: 'Its software is not run here',
+    title: 'Its software can’t run here',
     mend: ['member', 'settings/version', 'choose another'],
-    others: 'its owner has to choose another',
+    others: 'ask its owner to choose another',
   },
   QUOTA_EXCEEDED: {
     title: 'Its disk is full',
     mend: ['member', 'files', DELETE],
-    others: 'its owner has to make room',
+    others: 'ask its owner to free some space',
   },
   ACCOUNT_DISK_EXCEEDED: {
-    title: 'The disk that all servers of its account share is full',
+    title: 'The account’s disk space is used up',
     mend: ['owner', 'files', DELETE],
-    others: 'its owner has to make room',
+    others: 'ask its owner to free some space',
   },
   MAX_SERVERS: { title: 'Its account’s limit of awake servers is reached', ...STOP_ONE },
-  MAX_RAM: { title: 'The awake servers of its account use all the RAM they may', ...STOP_ONE },
-  NODE_CAPACITY: { title: 'No room right now', others: 'who joins waits in line until there is some' },
-  NODE_DRAINED: { title: 'Nothing is started here right now', others: 'ask the operator of this installation' },
-  REGION_DOWN: { title: 'No machine that could run it answers', others: 'try again in a few minutes' },
+  MAX_RAM: { title: 'The account’s running servers use all of its RAM', ...STOP_ONE },
+  NODE_CAPACITY: { title: 'No capacity right now', others: 'players who join wait in a queue' },
+  NODE_DRAINED: { title: 'Starts are paused here', others: 'ask your administrator' },
+  REGION_DOWN: { title: 'No machine that can run it is responding', others: 'try again in a few minutes' },
   [WAKES_USED_UP]: {
-    title: 'Start wakes it, joining no more today',
-    mend: ['member', 'settings/joining', 'let players wake it more often'],
-    others: 'players have woken it as often as they may',
+    title: 'Daily wake limit reached. Press Start to wake it',
+    mend: ['member', 'settings/joining', 'raise the limit'],
+    others: 'joining works again tomorrow',
   },
 };

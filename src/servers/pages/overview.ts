@@ -50,10 +50,10 @@ export function mountOverview(panel: Panel, settings: OverviewSettings): void {
       },
     },
     done: {
-      kept: 'It stays awake that long, even if nobody plays.',
-      let: 'It goes to sleep as usual again.',
-      agreed: 'Thank you. It can be woken now.',
-      joined: 'You are in. The server is on your list now.',
+      kept: 'Kept awake, even without players.',
+      let: 'Keep-awake cancelled.',
+      agreed: 'Thank you. The server can start now.',
+      joined: 'You joined. The server is in your list now.',
     },
   });
 }
@@ -152,7 +152,7 @@ function figures(metrics: ReplyOf<'GetServerMetrics'>): Html | undefined {
   const { tps, mspt, memUsedMb, memLimitMb, cpuPercent, ticksAvailable } = metrics;
   if (memLimitMb === 0 && tps === 0) return undefined;
   return html`<dl class="facts">
-    ${!ticksAvailable && fact('Ticks', html`not available <small>this software tells its pace from 1.20.3 on</small>`)}
+    ${!ticksAvailable && fact('Ticks', html`not available <small>this software reports it from 1.20.3</small>`)}
     ${tps > 0 && fact('Ticks', html`${tps.toFixed(1)} per s <small>${mspt.toFixed(1)} ms each</small>`)}
     ${memLimitMb > 0 && fact('Memory', html`${Math.round(memUsedMb)} MB <small>of ${Math.round(memLimitMb)} MB</small>`)}
     ${cpuPercent >= 0 && fact('Processor', `${Math.round(cpuPercent)} %`)}
@@ -160,9 +160,12 @@ function figures(metrics: ReplyOf<'GetServerMetrics'>): Html | undefined {
 }
 
 async function players({ call, server }: ServerRequest): Promise<Html> {
-  if (server.state !== 'running') return html`<p class="soft">Nobody, while it is not awake.</p>`;
+  if (server.state !== 'running')
+    return html`<p class="soft">
+      No players: the server is ${server.state === 'hibernated' ? 'asleep' : 'not running'}.
+    </p>`;
   const { online } = await call('GetPlayerLists', { id: server.id });
-  if (online.length === 0) return html`<p class="soft">Nobody is in right now.</p>`;
+  if (online.length === 0) return html`<p class="soft">No one is online.</p>`;
   return html`<ul class="heads">
     ${online.map((name) => html`<li>${face(name)}<bdi>${plainName(name)}</bdi></li>`)}
   </ul>`;
@@ -182,7 +185,7 @@ function usageCard(given: { month: Usage; today: Usage; now: number; request: Se
     </dl>
     ${
       today.sessions.length > 0 &&
-      html`<h3>What woke it today</h3>
+      html`<h3>Wakes today</h3>
         ${wakeList(
           request,
           today.sessions.map(({ startedAt, cause }) => ({ at: startedAt, cause })).toReversed(),
@@ -191,7 +194,7 @@ function usageCard(given: { month: Usage; today: Usage; now: number; request: Se
     }
     ${
       month.sessions.length > 0 &&
-      html`<h3>What woke it this month</h3>
+      html`<h3>Wakes this month</h3>
         <p>${wakersText(month.sessions, request.principal)}.</p>`
     }
   </section>`;
@@ -205,7 +208,7 @@ function wakesCard(request: ServerRequest, { transitions }: ReplyOf<'InspectMach
   );
   if (wakes.length === 0) return undefined;
   return html`<section class="card" data-live="usage">
-    <h2>What woke it today</h2>
+    <h2>Wakes today</h2>
     ${wakeList(request, wakes, html`<a href="/servers/${request.server.id}/machine">All of them: Machine</a>`)}
   </section>`;
 }

@@ -11,9 +11,9 @@ type Remedy = readonly [tab: string, label: string];
 const MORE_RAM: Remedy = ['settings', 'Give it more RAM'];
 const LESS_RAM: Remedy = ['settings', 'Give it less RAM'];
 const VERSION: Remedy = ['settings/version', 'Change its version'];
-const MODS: Remedy = ['mods', 'Look at its mods'];
+const MODS: Remedy = ['mods', 'Check its mods'];
 const BACKUP: Remedy = ['backups', 'Restore a backup'];
-const FILES: Remedy = ['files', 'Look at its files'];
+const FILES: Remedy = ['files', 'Check its files'];
 const LOG: Remedy = ['console', 'Read its log'];
 
 /** Where what failed is mended, by its code. */
@@ -40,10 +40,10 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   permission_denied: FILES,
   eula_not_accepted: FILES,
   wrong_port: FILES,
-  missing_jar: ['files', 'Upload the file that is missing'],
-  modpack_manual_download: ['files', 'Upload what is missing'],
+  missing_jar: ['files', 'Upload the missing file'],
+  modpack_manual_download: ['files', 'Upload missing files'],
   disk_full: ['files', 'Free some space'],
-  port_in_use: ['ports', 'Look at its ports'],
+  port_in_use: ['ports', 'Check its ports'],
   hung: LOG,
   stop_forced: LOG,
   unknown: LOG,

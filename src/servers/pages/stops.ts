@@ -9,5 +9,5 @@ export function isStoppedForIt({ server }: ServerRequest): boolean {
 /** What is said of that before somebody confirms such a change; '' where nothing is stopped for it. */
 export function stopsText(request: ServerRequest): string {
   if (!isStoppedForIt(request)) return '';
-  return ' The server is stopped for it, players leave the game, and then it is started again.';
+  return ' The server stops, which disconnects players, and then starts again.';
 }

@@ -15,14 +15,14 @@ import { summaryText } from './why.ts';
 type Machine = ReplyOf<'InspectMachine'>;
 type Server = ServerRequest['server'];
 
-/** For how long a server is kept awake by one press. */
+/** How long one press keeps a server awake. */
 const KEEP_HOURS = [1, 4, 12];
 
 const PHASES: Readonly<Record<string, string>> = {
   starting: 'The game is starting.',
   loading_mods: 'Mods are being loaded.',
-  generating_world: 'The world is being made ready.',
-  ready: 'It is ready.',
+  generating_world: 'The world is being prepared.',
+  ready: 'Ready.',
 };
 
 interface Ways {
@@ -49,7 +49,7 @@ export function whatNow(request: ServerRequest, machine: Machine, ways: Ways): H
     case 'starting':
       return html`${startup(server)}${wokenBy(request, machine)}${killForm(request)}`;
     case 'stopping':
-      return html`<p>It saves its world and goes to sleep.</p>
+      return html`<p>Saving the world and going to sleep.</p>
         ${killForm(request)}`;
     case 'start_failed':
       return startFailure(request, latest);
@@ -61,21 +61,21 @@ export function whatNow(request: ServerRequest, machine: Machine, ways: Ways): H
         lines: server.installError,
       });
     case 'installing':
-      return html`<p>Its software is being fetched. It can be started once that is done.</p>`;
+      return html`<p>Installing the software. You can start the server when it’s done.</p>`;
     default:
       return machine.job === null
         ? html`<p>
-            It sleeps and costs nothing.
+            Asleep. No cost until someone joins.
             ${
               obstacle
                 ? html`${obstacle.text}.`
                 : playersWake
-                  ? 'To wake it, join its address in Minecraft (Multiplayer → Direct Connection), or press Start.'
-                  : 'To wake it, press Start: players do not wake it by joining, as its settings say.'
+                  ? 'To wake it, join its address in Minecraft (Multiplayer → Direct Connection) or press Start.'
+                  : 'To wake it, press Start. Its settings don’t let players wake it by joining.'
             }
           </p>`
         : html`<p>
-            ${JOBS[machine.job.kind] ?? 'Its files are being worked on.'} It can be started once that is done.
+            ${JOBS[machine.job.kind] ?? 'A file operation is running.'} You can start the server when it’s done.
           </p>`;
   }
 }
@@ -91,9 +91,9 @@ function startFailure(request: ServerRequest, latest: Incident | undefined): Htm
 }
 
 const JOBS: Readonly<Record<string, string>> = {
-  'backup.restore': 'A backup is being restored.',
-  'world.reset': 'Its world is being reset.',
-  'world.delete': 'A world is being deleted.',
+  'backup.restore': 'Restoring a backup.',
+  'world.reset': 'Resetting the world.',
+  'world.delete': 'Deleting a world.',
 };
 
 function startup({ startupPhase, startupPercent, startupEtaSeconds }: Server): Html {
@@ -110,17 +110,17 @@ function running(request: ServerRequest, machine: Machine, idleMinutes: number):
   const { role } = request;
   const kept = deadline(machine, 'keepAwake');
   return html`${wokenBy(request, machine)}
-    <p>${kept === undefined ? restText(machine, idleMinutes) : html`It is kept awake until ${timeTag(kept)}.`}</p>
+    <p>${kept === undefined ? restText(machine, idleMinutes) : html`Kept awake until ${timeTag(kept)}.`}</p>
     ${
       isAtLeast(role, 'member') &&
       html`<div class="actions small">
-        <span>Keep it awake for</span>
+        <span>Keep awake for</span>
         ${KEEP_HOURS.map((hours) =>
           buttonForm(request, 'keep-awake', html`<span class="unseen">Keep awake for </span>${hours} h`, {
             fields: { minutes: String(hours * 60) },
           }),
         )}
-        ${kept && buttonForm(request, 'keep-awake', 'Let it sleep again', { fields: { minutes: '0' } })}
+        ${kept && buttonForm(request, 'keep-awake', 'Cancel keep-awake', { fields: { minutes: '0' } })}
       </div>`
     }
     ${killForm(request)}`;
@@ -133,10 +133,10 @@ function deadline({ deadlines }: Machine, wanted: string): string | undefined {
 /** When it goes to sleep; where somebody is in, the rule. */
 function restText(machine: Machine, idleMinutes: number): Html {
   const [idle, falseWake] = [deadline(machine, 'idle'), deadline(machine, 'falseWake')];
-  if (idle !== undefined) return html`It goes to sleep at ${timeTag(idle)} if nobody comes.`;
+  if (idle !== undefined) return html`Sleeps at ${timeTag(idle)} unless someone joins.`;
   if (falseWake !== undefined)
-    return html`Who woke it has not come in: it goes to sleep at ${timeTag(falseWake)} if nobody does.`;
-  return html`It goes to sleep ${countText(idleMinutes, 'minute', 'minutes')} after the last player has left.`;
+    return html`The player who woke it has not joined. It sleeps at ${timeTag(falseWake)} unless someone joins.`;
+  return html`Sleeps ${countText(idleMinutes, 'minute', 'minutes')} after the last player has left.`;
 }
 
 function wokenBy(request: ServerRequest, { transitions }: Machine): Html | undefined {
@@ -151,10 +151,10 @@ function wokenBy(request: ServerRequest, { transitions }: Machine): Html | undef
 function killForm(request: ServerRequest): Html | undefined {
   if (!isAtLeast(request.role, 'member')) return undefined;
   return confirmed(
-    'The game is ended at once. What it has not saved yet is lost. Stop saves first.',
+    'The game ends immediately. Unsaved changes are lost. Stop saves first.',
     'Kill…',
     'this server',
-    buttonForm(request, 'kill', 'Yes, end it without saving', { look: 'danger' }),
+    buttonForm(request, 'kill', 'Yes, kill without saving', { look: 'danger' }),
   );
 }
 
@@ -174,5 +174,5 @@ function failure(request: ServerRequest, latest: Incident | undefined, failed: F
       ${suggestion !== '' && html`<p>${suggestion}</p>`}
     </div>
     ${remedy && html`<p class="remedy">${remedy}</p>`}
-    ${lines !== '' && lines !== summary && html`<pre class="lines" tabindex="0" aria-label="The lines that show it">${lines}</pre>`}`;
+    ${lines !== '' && lines !== summary && html`<pre class="lines" tabindex="0" aria-label="Log lines">${lines}</pre>`}`;
 }

@@ -20,18 +20,18 @@ export function summaryText(summary: string): Html {
 
 /** Why a server does not go on, where there is room for a sentence; its own page says the rest. */
 export function whyText({ code, summary }: Failure): Html {
-  return summaryText(code === 'no_room' ? 'No room: it starts by itself as soon as there is some' : summary);
+  return summaryText(code === 'no_room' ? 'Waiting for capacity: starts automatically' : summary);
 }
 
 /** What wakes a sleeping server, or why nothing does. */
 export function wakeText({ playersWake, obstacle }: Outlook): Html | string {
   if (obstacle !== undefined) return obstacle.text;
-  return playersWake ? 'Joining wakes it' : 'Start wakes it, joining does not';
+  return playersWake ? 'Joining wakes it' : 'Only Start wakes it';
 }
 
 /** What is the matter with a server that neither sleeps nor is awake, by its state. */
 export const UNREADY: Readonly<Record<string, string>> = {
-  installing: 'Its software is being fetched',
-  install_failed: 'Its software could not be installed',
-  start_failed: 'Its last start failed',
+  installing: 'Installing software',
+  install_failed: 'Install failed',
+  start_failed: 'The last start failed',
 };

@@ -64,7 +64,7 @@ function takeBacklog() {
 function noneSaid() {
   const none = document.createElement('p');
   none.className = 'none';
-  none.textContent = 'Nothing was printed yet.';
+  none.textContent = 'No output yet.';
   return none;
 }
 

@@ -33,7 +33,7 @@ async function send(form, button) {
     told?.scrollIntoView({ block: 'nearest' });
     wrong?.focus();
   } catch {
-    say('The service did not answer. Nothing was changed, or it will show in a moment.');
+    say('No answer from the server. Your change may not have been saved.');
   } finally {
     form.ariaBusy = null;
   }

@@ -50,8 +50,8 @@ function docs(baseUrl: string, document: object): Html {
       <h1>The API</h1>
       <p>${prose(lead)}</p>
       <p>
-        Every call goes to <code>${baseUrl}</code>. Make a key in your <a href="/profile/keys">profile</a> and send it
-        as the header <code>x-api-key</code>. For programs, all of this is <a href="/openapi.json">openapi.json</a>.
+        All calls go to <code>${baseUrl}</code>. Make a key in your <a href="/profile/keys">profile</a> and send it in
+        the header <code>x-api-key</code>. For programs, all of this is <a href="/openapi.json">openapi.json</a>.
       </p>
       <div class="tools" data-tools hidden>
         <div>
@@ -67,7 +67,7 @@ function docs(baseUrl: string, document: object): Html {
         <div>
           <label for="key">API key, to try things out</label>
           <input id="key" type="text" autocomplete="off" spellcheck="false" placeholder="dmk_…" />
-          <p class="hint">Stays in this page, is stored nowhere, and is gone when you leave.</p>
+          <p class="hint">Stays in this page. It is not stored and is gone when you leave.</p>
         </div>
       </div>
       <p class="found" data-found role="status"></p>

@@ -24,7 +24,7 @@ const WORDS: Record<string, string> = {
 /** By the code of why a server does not go on: what is said in place of its state, and of which states. Default: of all. */
 const STANDINGS: Readonly<Record<string, { tone: string; words: string; isSaidOf?: (state: string) => boolean }>> = {
   node_lost: { tone: 'bad', words: 'waits' },
-  no_room: { tone: 'warn', words: 'in line', isSaidOf: (state) => state === 'start_failed' },
+  no_room: { tone: 'warn', words: 'queued', isSaidOf: (state) => state === 'start_failed' },
   suspended: { tone: 'bad', words: 'suspended', isSaidOf: (state) => isTagged(state, 'at-rest') },
 };
 

@@ -29,7 +29,7 @@ function partsOf(
     case 'player':
       return ['', plainName(id), ' joined'];
     case 'user':
-      return [id === userId ? 'you, in the panel' : 'somebody else, in the panel', '', ''];
+      return [id === userId ? 'you, in the panel' : 'someone else, in the panel', '', ''];
     case 'key':
       return ['an API key', '', ''];
     case 'operator':

@@ -12,23 +12,23 @@ const CAP = '/v1/accounts/acc_test/spend-cap';
 test('the bill says what is there, what each server costs, and what moved the money', async (t) => {
   const it = await openPanel(t);
   const bare = (await it.get('/bill')).text;
-  t.regex(bare, /In the wallet<\/dt>\s*<dd>0\.00 USD/);
-  t.regex(bare, /You have no server yet/);
-  t.regex(bare, /No money has moved yet/);
+  t.regex(bare, /Balance<\/dt>\s*<dd>0\.00 USD/);
+  t.regex(bare, /You have no servers yet/);
+  t.regex(bare, /No entries yet/);
   await scene(it);
   await it.create('lobby', { name: 'The <i>Lobby</i>', plan: 'flat', ramMb: 1_024 });
   const { text } = await it.get('/bill');
-  t.regex(text, /In the wallet<\/dt>\s*<dd>4\.99 USD/);
-  t.regex(text, /Lasts<\/dt>\s*<dd>nothing is spent/);
+  t.regex(text, /Balance<\/dt>\s*<dd>4\.99 USD/);
+  t.regex(text, /Lasts<\/dt>\s*<dd>–/);
   t.regex(text, /metered: 0\.005 USD an hour awake/);
   t.regex(text, /<bdi>The &lt;i&gt;Lobby&lt;\/i&gt;<\/bdi>[^]*flat: 3\.00 USD for 30 days/);
-  t.regex(text, /The next period begins with the\s+first start after it, or at once for a server that is awake then\./);
+  t.regex(text, /The next period begins with the next\s+start, or immediately if\s+the server is awake\./);
   t.regex(text, /Awake time<small><bdi>512 MB awake[^]*−0\.0004 USD[^]*−0\.005 USD[^]*\+5\.00 USD/);
   t.regex(text, /more than 300 hours in 30 days/);
   await it.command('abc', 'START');
   await it.until(async () => (await it.engine.inspect('abc'))?.up === true);
   await it.reach('abc', 'running');
-  t.regex((await it.get('/bill')).text, /Costs now, an hour<\/dt>\s*<dd>0\.005 USD[^]*about 41 days/);
+  t.regex((await it.get('/bill')).text, /Cost per hour now<\/dt>\s*<dd>0\.005 USD[^]*about 41 days/);
   const nobody = await fetch(`${it.origin}/bill`, { redirect: 'manual' });
   t.is(nobody.headers.get('location'), '/sign-in?next=%2Fbill');
 });
@@ -51,7 +51,7 @@ test('of many servers the bill has a page at a time, each once, and the ledger s
   t.is(pages, 3);
   t.deepEqual(seen.toSorted(), Array.from({ length: 50 }, (_, nth) => `Number ${nth}.`).toSorted());
   t.regex((await it.get('/bill?servers=nonsense')).text, /Number 0\./);
-  t.regex((await it.get('/bill?servers=9999999999999-zzz')).text, /There are no more[^]*First servers/);
+  t.regex((await it.get('/bill?servers=9999999999999-zzz')).text, /No more entries[^]*First servers/);
 });
 
 test('a long ledger is read a page at a time, each entry once', async (t) => {
@@ -90,7 +90,7 @@ test('the spend cap is set and taken away by forms; what cannot be taken stays a
     '/bill?done=capped',
   );
   t.like(await it.ok('GET', CAP), { monthlyMicros: '2500000', action: 'stop' });
-  t.regex((await it.get('/bill?done=capped')).text, /holds from now on[^]*0\.00 USD<\/strong> of 2\.50 USD spent/);
+  t.regex((await it.get('/bill?done=capped')).text, /Spend cap set[^]*0\.00 USD<\/strong> of 2\.50 USD spent/);
   for (const monthlyUsd of ['', '0', '-1', 'a lot', '1e3', '0.0000001']) {
     const refused = await it.submit('/bill/cap', { monthlyUsd, action: 'notify' });
     t.is(refused.status, 400, monthlyUsd);
@@ -122,7 +122,7 @@ test('a top-up leads to the payment by a link; where nothing is paid online, the
   t.regex(await opened.text(), /12\.00 USD[^]*href="http:\/\/127\.0\.0\.1:\d+\/checkout\/chk_\w{22}"/);
   const off = await openPanel(t, { checkout: null });
   const { text } = await off.get('/bill');
-  t.regex(text, /Ask the operator for credit/);
+  t.regex(text, /Ask your administrator for credit/);
   t.notRegex(text, /bill\/top-up/);
 });
 
@@ -133,7 +133,7 @@ test.runIf(isHere('chromium'))(
     const phone = await it.open('/bill', PHONE);
     await phone.page.getByLabel('Amount in US dollars').fill('25');
     await phone.page.getByRole('button', { name: 'Top up…' }).click();
-    await phone.page.getByRole('link', { name: 'Go to the payment' }).click();
+    await phone.page.getByRole('link', { name: 'Continue to payment' }).click();
     await phone.page.getByRole('button', { name: 'Pay 25.00 USD (test)' }).click();
     await phone.page.getByRole('heading', { name: 'Payment complete' }).waitFor();
     t.is(await balance(it.store, 'acc_test'), 25_000_000);
@@ -147,7 +147,7 @@ test.runIf(isHere('chromium'))(
     await page.keyboard.press('Tab');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
-    await page.getByText('The spend cap holds from now on.').waitFor();
+    await page.getByText('Spend cap set.').waitFor();
     t.like(await it.ok('GET', CAP), { monthlyMicros: '7500000', action: 'stop' });
     t.deepEqual(complaints, []);
   },

@@ -41,15 +41,15 @@ test('the bill of a server: when it was awake, why, how that ended and what it c
     { hoursBefore: 20, cause: SCHEDULE, ending: 'start_failed', readyAt: null, ticks: 0, amountMicros: 0 },
   ]);
   const { text } = await it.get(PAGE);
-  t.regex(text, /<strong>0\.005 USD<\/strong> an hour awake, with 512 MB of RAM/);
+  t.regex(text, /<strong>0\.005 USD<\/strong> per hour awake, with 512 MB of RAM/);
   t.regex(text, /On the flat plan it would cost 1\.50 USD for 30 days/);
   t.regex(text, /4 times\s*<small>2 free/);
-  const rows = text.slice(text.indexOf('Each time it was awake')).split('<tr>').slice(2);
+  const rows = text.slice(text.indexOf('Awake sessions')).split('<tr>').slice(2);
   t.is(rows.length, 4);
   t.regex(rows[0]!, /<bdi>Steve<\/bdi> joined[^]*awake now[^]*0\.0104 USD[^]*125 minutes, 1\.04 GB-hours/);
-  t.regex(rows[1]!, /it did not start[^]*free/);
-  t.regex(rows[2]!, /a schedule: 0 4 \* \* \*[^]*nobody was online[^]*0\.0049 USD/);
-  t.regex(rows[3]!, /<bdi>&lt;script&gt;<\/bdi> joined[^]*nobody came in[^]*free/);
+  t.regex(rows[1]!, /failed to start[^]*free/);
+  t.regex(rows[2]!, /a schedule: 0 4 \* \* \*[^]*no players online[^]*0\.0049 USD/);
+  t.regex(rows[3]!, /<bdi>&lt;script&gt;<\/bdi> joined[^]*no player joined[^]*free/);
   t.regex(text, /aria-label="Mon 13 Nov: 16:13 to 17:13 UTC, a schedule: 0 4 \* \* \*, 0\.0049 USD"/);
   t.is(text.match(/<title data-from="\d+" data-to="\d+">\d\d:\d\d to \d\d:\d\d UTC, /g)?.length, 4);
   t.regex(text, /<title[^>]*>[^<]* UTC, &lt;script&gt; joined, free<\/title>/);
@@ -78,7 +78,7 @@ test('any days can be chosen; what are none is the present month; a flat plan sa
     t.deepEqual(await shown(query), ['This month', 14], query);
   t.deepEqual((await shown('?from=2023-01-01&to=2023-11-14'))[1], 62, 'the newest days of a long span are drawn');
   await it.create('flat', { plan: 'flat' });
-  t.regex((await it.get('/servers/flat/bill')).text, /No period is paid now[^]*It was not awake in these days/);
+  t.regex((await it.get('/servers/flat/bill')).text, /No paid period[^]*Not awake in this period/);
 });
 
 test('days before the server was made are not on its bill', async (t) => {
@@ -92,7 +92,7 @@ test('days before the server was made are not on its bill', async (t) => {
   for (const query of ['', '?range=30', '?from=2023-11-01&to=2023-11-15'])
     t.deepEqual(await days(query), ['Wed 15 Nov', 'Tue 14 Nov'], query);
   t.deepEqual(await days('?range=last'), []);
-  t.regex((await it.get(`${PAGE}?range=last`)).text, /It did not exist then: it was made[^]*2023-11-14/);
+  t.regex((await it.get(`${PAGE}?range=last`)).text, /The server did not exist yet. It was created[^]*2023-11-14/);
 });
 
 test('the bill is its owner’s: a member has no such tab, and is refused', async (t) => {

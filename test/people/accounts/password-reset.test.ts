@@ -39,7 +39,7 @@ test('a forgotten password is replaced by a link, once; every browser is signed 
   const it = await scene(t);
   const { key } = await it.mint(['account:read'], { userId: String(it.me['userId']) });
   t.is((await it.ask('  Steve@EXAMPLE.org')).status, 200);
-  t.like(it.letters[0], { to: STEVE.email, subject: 'Choose another password for Dormouse' });
+  t.like(it.letters[0], { to: STEVE.email, subject: 'Choose a new password for Dormouse' });
   const token = it.token();
   t.is((await it.reset('x'.repeat(43))).reason, 'LINK_INVALID');
   t.is((await it.reset(token, 'short')).reason, 'INVALID_FIELD');

@@ -65,7 +65,7 @@ test('without a script: set up by hand, signed in with it, new recovery codes, s
   const [, key = ''] = /<code class="key">([A-Z2-7 ]{39})<\/code>/.exec(browser.text()) ?? [];
   t.true(browser.text().includes(`secret=${key.replaceAll(' ', '')}&amp;issuer=Dormouse%20127.0.0.1`));
   t.is(await browser.submit(`${PATH}/set-up`, { code: 'no code' }), 422);
-  t.regex(browser.text(), /id="code-problem">This code is wrong/);
+  t.regex(browser.text(), /id="code-problem">Wrong or used code/);
   t.true(browser.text().includes(key), 'the key is the same');
   const app = authenticator(key, site.clock);
   await browser.submit(`${PATH}/set-up`, { code: app.code() });
@@ -85,7 +85,7 @@ test('without a script: set up by hand, signed in with it, new recovery codes, s
   t.deepEqual([...phone.cookies.keys()].toSorted(), ['signin', 'visitor'], 'no session, and no known device');
   t.is(await phone.submit('/sign-in/code', { code: ' ' }), 422);
   t.is(await phone.submit('/sign-in/code', { code: 'no code' }), 403);
-  t.regex(phone.text(), /role="alert">This code is wrong/);
+  t.regex(phone.text(), /role="alert">Wrong or used code/);
   await phone.submit('/sign-in/code', { code: app.code() });
   t.is(phone.path(), '/profile/sessions');
   t.deepEqual([...phone.cookies.keys()].toSorted(), ['device', 'sid', 'visitor']);
@@ -163,7 +163,7 @@ test('an operator without a second factor is led to it from each page and form o
   }
   t.is(await lead('/panel/v1/servers/castle/events/stream'), 200, 'their own servers are not concerned');
   t.is(await lead('/v1/operator/machines:stream'), 403);
-  t.regex((await panel.get(PATH)).text, /Operators need a second factor here/);
+  t.regex((await panel.get(PATH)).text, /Operators need two-factor sign-in here/);
 });
 
 test('an operator switches off the second factor of who has lost everything, and says why', async (t) => {
@@ -171,13 +171,13 @@ test('an operator switches off the second factor of who has lost everything, and
   const { accountId } = await withSecondFactor(t, panel);
   await panel.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
   const page = `/operator/accounts/${accountId}`;
-  t.regex((await panel.get(page)).text, /Signing in asks them for a code/);
+  t.regex((await panel.get(page)).text, /Sign-in requires a code/);
   const off = (reason: string) => panel.submit(`${page}/access`, { do: 'second-factor', reason });
   const refused = await off(' ');
   t.is(refused.status, 400);
   t.regex(await refused.text(), /id="access-reason-wrong">is required/);
   t.is((await off('Lost phone')).headers.get('location'), `${page}?done=second-factor`);
-  t.notRegex((await panel.get(page)).text, /Signing in asks them for a code/);
+  t.notRegex((await panel.get(page)).text, /Sign-in requires a code/);
   await (await panel.browser()).ok('POST', '/v1/session/me:signIn', STEVE);
 });
 
@@ -212,7 +212,7 @@ test.runIf(isHere('chromium'))(
     await page.getByText('Your recovery codes').waitFor();
     await inBoth();
     const [recovery = ''] = await page.locator('.codes code').allInnerTexts();
-    await page.getByText('I have kept them').click();
+    await page.getByText('I saved them').click();
     await page.getByText('10 recovery codes are left').waitFor();
     await inBoth();
     await press('Sign out');
@@ -232,7 +232,7 @@ test.runIf(isHere('chromium'))(
     await inBoth();
     await page.fill('#password', STEVE.password);
     await page.fill('#code', app.code());
-    await press('Switch it off');
+    await press('Turn it off');
     t.is(page.url(), `${site.origin}${PATH}?done=off`);
     t.deepEqual(complaints, []);
   },

@@ -68,11 +68,11 @@ async function operates(it: PanelUnderTest): Promise<void> {
 
 test.runIf(isHere('chromium'))('a server is kept awake, let go again, and killed', async (t) => {
   const it = await pressed(t, '/servers/castle');
-  await it.press('Start', 'Keep it awake for');
-  await it.press('Keep awake for 4 h', 'It is kept awake until');
-  await it.press('Let it sleep again', 'It goes to sleep as usual again.');
+  await it.press('Start', 'Keep awake for');
+  await it.press('Keep awake for 4 h', 'Kept awake until');
+  await it.press('Cancel keep-awake', 'Keep-awake cancelled.');
   await it.ask('Kill…');
-  await it.press('Yes, end it without saving', 'It sleeps and costs nothing.');
+  await it.press('Yes, kill without saving', 'Asleep. No cost until someone joins.');
   t.is(await it.page.locator('details.confirm[open]').count(), 0);
   await it.stayed();
 });
@@ -83,19 +83,19 @@ test.runIf(isHere('chromium'))(
     const it = await pressed(t, '/servers/castle/players', { fields: { type: 'paper' } });
     const { page } = it;
     await page.locator('#whitelist-name').fill('Steve');
-    await it.press('Let in', 'The whitelist is as you said.');
+    await it.press('Add', 'The whitelist is as you said.');
     t.is(await page.locator('#whitelist-name').inputValue(), '', 'the form is empty again');
-    await it.press('Remove Steve', 'Nobody is on it.');
+    await it.press('Remove Steve', 'No players on the whitelist.');
     await page.locator('#operator-name').fill('Alex');
-    await it.press('Make an operator', 'Level 4: may do everything');
-    await it.press('Remove Alex', 'Nobody is an operator.');
+    await it.press('Add operator', 'Level 4: may do everything');
+    await it.press('Remove Alex', 'No operators.');
     await page.locator('#ban-name').fill('Herobrine');
     await page.locator('#ban-reason').fill('Took the torches');
     await page.locator('#ban-length').selectOption('day');
     await it.press('Ban', /Took the torches\..*until/s);
-    await it.press('Lift Herobrine', 'Nobody is banned.');
+    await it.press('Unban Herobrine', 'No banned players.');
     await page.locator('#ban-address-ip').fill('203.0.113');
-    await it.press('Ban the address', 'must be an IP address');
+    await it.press('Ban address', 'must be an IP address');
     t.is(await page.evaluate('document.activeElement.id'), 'ban-address-ip');
     t.is(await page.locator('#ban-address-ip').inputValue(), '203.0.113');
     t.true(await page.evaluate('window.stays'));
@@ -132,11 +132,11 @@ test.runIf(isHere('chromium'))(
     await go('');
     await it.ask('Delete…');
     await page.getByLabel('Type castle to delete it').fill('castl');
-    await page.getByRole('button', { name: 'Delete it for good' }).click();
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
     await page.locator('#delete-typed[aria-invalid=true]').waitFor();
     t.is(await page.evaluate('document.activeElement.id'), 'delete-typed', 'what was refused stays open');
     await page.getByLabel('Type castle to delete it').fill('castle');
-    await page.getByRole('button', { name: 'Delete it for good' }).click();
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
     await page.getByRole('heading', { level: 1, name: 'Servers' }).waitFor();
     await it.reach('castle', 'gone');
   },
@@ -167,14 +167,14 @@ test.runIf(isHere('chromium'))('a file is unpacked and gets another name; a fold
   const { page } = it;
   const item = (name: string) => page.goto(`${it.origin}/servers/castle/files/item?path=${name}`);
   await item('maps.zip');
-  await page.getByLabel('Into the folder').fill('');
-  await it.press('Unpack', 'Nothing is unpacked: maps/a.txt is there already');
-  await page.getByLabel('Into the folder').fill('out');
-  await it.press('Unpack', 'The archive is unpacked.');
+  await page.getByLabel('Target folder').fill('');
+  await it.press('Unpack', 'Nothing was extracted: maps/a.txt is there already');
+  await page.getByLabel('Target folder').fill('out');
+  await it.press('Unpack', 'Archive extracted.');
   t.is(readFileSync(join(it.root, 'out/maps/a.txt'), 'utf8'), 'a map');
   await item('maps.zip');
   await page.getByLabel('Rename or move to').fill('old.zip');
-  await it.press('Rename', 'It is renamed.');
+  await it.press('Rename', 'Renamed.');
   t.true(existsSync(join(it.root, 'old.zip')));
   await item('maps');
   const download = page.waitForEvent('download');
@@ -193,14 +193,14 @@ test.runIf(isHere('chromium'))(
       },
     });
     const level = () => readFileSync(join(it.root, 'world/level.dat'), 'utf8');
-    await it.press(/^Lock/, 'The backup is locked.');
-    await it.press(/^Unlock/, 'The backup is unlocked.');
-    await it.ask('Change what is kept');
+    await it.press(/^Lock/, 'Backup locked.');
+    await it.press(/^Unlock/, 'Backup unlocked.');
+    await it.ask('Edit retention');
     for (const field of ['hourly', 'daily', 'weekly', 'monthly'])
       await it.page.locator(`#retention-${field}`).fill('0');
     await it.page.locator('#retention-keepLast').fill('1');
-    await it.press('Save', 'Of the backups that are there now, 1 goes for good');
-    await it.press('Yes, keep no more than that', 'From the next backup on, so many are kept.');
+    await it.press('Save', 'The next backup deletes 1 goes for good');
+    await it.press('Yes, delete them', 'Retention saved. It applies from the next backup.');
     await it.ask('Restore…');
     await it.during(it.press('Restore', /^The backup is (?:being )?restored\./));
     await it.during(it.until(() => level() === 'as it was'));
@@ -225,7 +225,7 @@ test.runIf(isHere('chromium'))(
     });
     const { page } = it;
     await it.ask('Reset…');
-    await it.press('Make a backup, then reset', /^The world is (?:being )?reset/);
+    await it.press('Back up and reset', /^The world is (?:being )?reset/);
     await it.until(() => !existsSync(join(it.root, 'world')));
     await it.stayed();
     await page.goto(`${it.origin}/servers/castle/schedules`);
@@ -233,10 +233,10 @@ test.runIf(isHere('chromium'))(
     await it.reach('castle', 'running');
     await page.goto(`${it.origin}/servers/castle/members`);
     await page.getByLabel('Role of stranger@example.com').selectOption('limited');
-    await it.press('Change the role of stranger@example.com', 'Changed, at once.');
+    await it.press('Change the role of stranger@example.com', 'Role changed.');
     t.is(await page.getByLabel('Role of stranger@example.com').inputValue(), 'limited');
     await it.ask('Remove…');
-    await it.press('Remove', 'Nobody but you.');
+    await it.press('Remove', 'No members.');
   },
 );
 
@@ -254,7 +254,7 @@ test.runIf(isHere('chromium'))(
         registry.project('Lithium', [{ id: 'l2' }]);
       },
     });
-    await it.press('Look for updates', 'l1 → l2');
+    await it.press('Check for updates', 'l1 → l2');
     await it.press('Update all', 'The updates are installed.');
     await it.ask('Remove…');
     await it.press('Remove', 'Nothing was added yet');
@@ -264,7 +264,7 @@ test.runIf(isHere('chromium'))(
     it.engine.print('castle', 'a line of it');
     await it.page.goto(`${it.origin}/servers/castle/console`);
     const download = it.page.waitForEvent('download');
-    await it.page.getByRole('link', { name: 'Download the whole log' }).click();
+    await it.page.getByRole('link', { name: 'Download full log' }).click();
     t.regex(readFileSync(await (await download).path(), 'utf8'), /a line of it/);
   },
 );
@@ -283,24 +283,24 @@ test.runIf(isHere('chromium'))(
     const reason = (text: string) => page.getByLabel('Reason').locator('visible=true').first().fill(text);
     await go('/nodes');
     await reason('New disk');
-    await it.press(/^Drain /, 'It starts no servers from now on.');
+    await it.press(/^Drain /, 'Node drained. It starts no more servers.');
     await reason('It is in');
-    await it.press(/^Resume /, 'It takes starts again.');
+    await it.press(/^Resume /, 'Node resumed.');
     await go('/accounts/acc_test');
     await page.getByLabel('Amount in US dollars').fill('2.50');
     await page.getByLabel('Note').fill('For the outage');
-    await it.press('Book it', 'It is booked.');
+    await it.press('Add entry', 'It is booked.');
     await page.locator('.facts', { hasText: '2.50 USD' }).waitFor();
     await it.ask('Suspend…');
     await reason('Too loud');
-    await it.press('Yes, suspend castle', 'It saves and stops, and nothing wakes it.');
+    await it.press('Yes, suspend castle', 'Suspended. The server saves and stops.');
     await it.ask('End the suspension…');
     await reason('Quiet again');
-    await it.press('End the suspension', 'It may wake again.');
+    await it.press('End the suspension', 'Suspension ended.');
     await go('/orphans');
     await it.ask('Remove…');
     await reason('Nobody wants it');
-    await it.press(/^Yes, remove the files of old-lobby/, 'It is removed.');
+    await it.press(/^Yes, remove the files of old-lobby/, 'Removed.');
     t.false(existsSync(join(it.dataDir, 'servers/old-lobby')));
   },
 );

@@ -29,8 +29,8 @@ export function mountDescriptionSettings(panel: Panel): void {
     },
     done: {
       ...SAVED,
-      icon: 'Saved. The server list shows it once the server has started.',
-      gone: 'The icon is removed. The server list shows none once the server has started.',
+      icon: 'Saved. The server list shows it after the next start.',
+      gone: 'Icon removed. The server list updates after the next start.',
     },
   });
 }
@@ -50,9 +50,9 @@ async function descriptionPage(request: ServerRequest, motd: string): Promise<Pa
   const cards = html`<section class="card">
       <h2>Description</h2>
       <p>
-        What players read in their server list; a running game shows it from its next start on. While the server sleeps,
-        the first line stands above a word on its state, unless
-        <a href="/servers/${request.server.id}/settings/joining">Joining</a> has a text for that.
+        Shown in the server list; a running game shows it after a restart. While the server is asleep, the first line is
+        shown above its status, unless you set another text under
+        <a href="/servers/${request.server.id}/settings/joining">Joining</a>.
       </p>
       ${listEntry(request, motd, icon)}
       ${panelForm(

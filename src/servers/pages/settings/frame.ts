@@ -40,5 +40,5 @@ export const SAVED = { saved: 'Saved.' };
 /** Why a form cannot be done now. */
 export function restNote({ server }: ServerRequest): Html | undefined {
   if (isTagged(server.state, 'at-rest')) return undefined;
-  return html`<p class="note warn">The server is awake. Stop it first: this changes only while it is asleep.</p>`;
+  return html`<p class="note warn">Stop the server to change this.</p>`;
 }

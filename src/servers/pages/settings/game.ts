@@ -47,8 +47,8 @@ async function gamePage(request: ServerRequest, idleTimeoutMinutes: number): Pro
     <section class="card">
       <h2>Game settings</h2>
       <p>
-        The file <code>server.properties</code>: what Minecraft ${request.server.version} knows of it. What you leave
-        open is the game’s own to decide. It counts from the next start on.
+        The file <code>server.properties</code>: what Minecraft ${request.server.version} supports. Unset values use the
+        game’s default. Applies after a restart.
       </p>
       ${panelForm(
         request,
@@ -80,15 +80,15 @@ function idleCard(request: ServerRequest, ofAll: number): Html {
   const field = {
     name: 'idleTimeoutMinutes',
     label: 'Minutes without players',
-    hint: `0: as this service has it for all, now ${ofAll}. At most ${MOST_IDLE_MINUTES}, which is a week.`,
+    hint: `0 = default (${ofAll}). At most ${MOST_IDLE_MINUTES} (one week).`,
     value: String(request.server.idleTimeoutMinutes),
     type: 'number' as const,
     maxlength: 5,
     more: html`min="0" max="${MOST_IDLE_MINUTES}" inputmode="numeric"`,
   };
   return html`<section class="card">
-    <h2>When it falls asleep</h2>
-    <p>How long it stays awake once the last player has left.</p>
+    <h2>Automatic sleep</h2>
+    <p>How long the server stays awake after the last player leaves.</p>
     ${panelForm(request, 'idle', html`${lineField(filling(request, 'idle'), field)}<button type="submit">Save</button>`)}
   </section>`;
 }

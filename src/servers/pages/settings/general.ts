@@ -30,13 +30,13 @@ export function mountGeneralSettings(panel: Panel): void {
       template: makeTemplate,
       async delete({ call, server: { id } }, form) {
         if (form.get('typed')?.trim() !== id) {
-          throw invalidFields([{ field: 'typed', description: `is not ${id}: nothing was deleted` }]);
+          throw invalidFields([{ field: 'typed', description: `is not ${id}. Nothing was deleted.` }]);
         }
         await call('DeleteServer', { id });
         return { to: '/servers' };
       },
     },
-    done: { ...SAVED, template: 'It is among the templates of a new server now.' },
+    done: { ...SAVED, template: 'Template created. Choose it when you create a server.' },
   });
 }
 
@@ -56,7 +56,7 @@ function nameCard(request: ServerRequest): Html {
   const field = { name: 'name', label: 'Name', value: request.server.name, maxlength: 64 };
   return html`<section class="card">
     <h2>Name</h2>
-    <p>For you, your members and the public page. The address stays <code>${request.server.addr}</code>.</p>
+    <p>Shown to you, your members and on the public page. The address stays <code>${request.server.addr}</code>.</p>
     ${panelForm(
       request,
       'name',
@@ -65,8 +65,7 @@ function nameCard(request: ServerRequest): Html {
   </section>`;
 }
 
-const MORE_RAM =
-  'More RAM within 30 days that are paid costs the difference for the days that are left; less gives nothing back.';
+const MORE_RAM = 'More RAM during a paid period costs the difference for the remaining days. Less RAM is not refunded.';
 
 interface Prices {
   perGbHourMicros: string;
@@ -86,7 +85,7 @@ function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRam
       html`${choiceField(filled, {
           name: 'ramMb',
           label: 'RAM',
-          hint: 'What the game gets, from its next start on. More players, mods and a greater view distance need more.',
+          hint: 'RAM for the game, from its next start. More players, mods and view distance need more.',
           value: String(server.ramMb),
           options: sizeOptions(
             sizesFor(server, isOwner ? maxRamMb : Infinity),
@@ -101,11 +100,8 @@ function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRam
             label: 'Plan',
             value: server.plan,
             options: [
-              ['metered', 'Metered: you pay by the minute while it is awake, and nothing while it sleeps.'],
-              [
-                'flat',
-                html`Flat: its first start pays for 30 days, however long it is awake.<small>${MORE_RAM}</small>`,
-              ],
+              ['metered', 'Metered: pay per minute while awake. Free while asleep.'],
+              ['flat', html`Flat: the first start pays for 30 days, awake or asleep.<small>${MORE_RAM}</small>`],
             ],
           })
         } <button type="submit">Save size and plan</button>`,
@@ -129,12 +125,12 @@ function deleteCard(request: ServerRequest): Html {
   });
   return html`<section class="card">
     <h2>Delete the server</h2>
-    <p>Its worlds, files, backups, database and settings go with it, for good. Nobody can bring them back.</p>
+    <p>This deletes its worlds, files, backups, database and settings permanently. This can’t be undone.</p>
     ${confirmed(
-      `All of ${plainName(name) || id} will be gone.`,
+      `All of ${plainName(name) || id} will be deleted.`,
       'Delete…',
       'the server',
-      panelForm(request, 'delete', html`${typed}<button class="danger" type="submit">Delete it for good</button>`),
+      panelForm(request, 'delete', html`${typed}<button class="danger" type="submit">Delete permanently</button>`),
       request.failed === 'delete',
     )}
   </section>`;

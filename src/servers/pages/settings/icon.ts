@@ -27,12 +27,12 @@ export function iconCard(request: ServerRequest, icon: string | undefined): Html
   return html`<section class="card">
     <h2>Icon</h2>
     <p>
-      Beside the description in the server list, once the server has started: a PNG of 64 × 64 pixels, of at most 30 KB.
-      <span data-scripted hidden>Any other picture is made into one.</span>
+      Shown in the server list after the next start. PNG, 64 × 64 pixels, at most 30 KB.
+      <span data-scripted hidden>Other images are resized.</span>
     </p>
     ${
       icon === undefined
-        ? html`<p class="empty">It has no icon yet.</p>`
+        ? html`<p class="empty">No icon yet.</p>`
         : html`<p><img class="icon" src="${icon}" alt="The icon now" width="64" height="64" /></p>`
     }
     <form method="post" action="${actionOf(request, 'icon')}" enctype="multipart/form-data">
@@ -55,7 +55,7 @@ export function iconCard(request: ServerRequest, icon: string | undefined): Html
     ${
       icon !== undefined &&
       confirmed(
-        'Its file is deleted. Only a backup, or another upload, brings it back.',
+        'This deletes the icon file. Only a backup or a new upload can restore it.',
         'Remove the icon…',
         '',
         buttonForm(request, 'icon-remove', 'Yes, remove it', { look: 'danger' }),

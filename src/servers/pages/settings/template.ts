@@ -17,10 +17,10 @@ export async function makeTemplate({ call, server: { id } }: ServerRequest, form
 export function templateCard(request: ServerRequest): Html {
   const filled = filling(request, 'template');
   return html`<section class="card">
-    <h2>Make a template</h2>
+    <h2>Create a template</h2>
     <p>
-      Keeps the software, size, plan, properties and description of this server, to make others like it under
-      <a href="/servers/new">New server</a>. Its world and files are not part of it.
+      Saves the software, size, plan, properties and description of this server as a template under
+      <a href="/servers/new">New server</a>. Its world and files are not included.
     </p>
     ${panelForm(
       request,
@@ -28,11 +28,11 @@ export function templateCard(request: ServerRequest): Html {
       html`${lineField(filled, { name: 'name', label: 'Name of the template', value: request.server.name, maxlength: 64 })}
         ${lineField(filled, {
           name: 'description',
-          label: 'In a few words',
-          hint: 'Shown where it is chosen.',
+          label: 'Short description',
+          hint: 'Shown in the list of templates.',
           maxlength: 512,
           required: false,
-        })}<button type="submit">Make the template</button>`,
+        })}<button type="submit">Create template</button>`,
     )}
   </section>`;
 }

@@ -27,8 +27,8 @@ export function mountVersionSettings(panel: Panel): void {
       },
     },
     done: {
-      changed: 'Changed. The next start fetches it.',
-      changing: 'Your world is backed up first. Then the version changes.',
+      changed: 'Changed. The next start downloads it.',
+      changing: 'Backing up your world. Then the version changes.',
     },
   });
 }
@@ -42,10 +42,7 @@ async function versionPage(request: ServerRequest): Promise<Page> {
 function packCard(server: ServerRequest['server']): Html {
   return html`<section class="card">
     <h2>Software and version</h2>
-    <p>
-      Now <b>${softwareText(server)}</b>. It comes with the mod pack of this server: change the pack instead, under
-      Mods.
-    </p>
+    <p>Now <b>${softwareText(server)}</b>. The mod pack sets it: change the pack under Mods instead.</p>
   </section>`;
 }
 
@@ -59,9 +56,9 @@ async function choiceCards(request: ServerRequest): Promise<Html> {
   const filled = filling(request, '');
   return html`<section class="card">
       <h2>Software and version</h2>
-      <p>Now <b>${softwareText(server)}</b>. Nothing changes before you have seen what follows from it.</p>
+      <p>Now <b>${softwareText(server)}</b>. You’ll review the effects first.</p>
       <details ${type !== server.type && html`open`}>
-        <summary>Choose another software</summary>
+        <summary>Choose other software</summary>
         ${tiles(
           offered.map((each) => ({
             href: `${here}?type=${each.type}#choose`,
@@ -81,7 +78,7 @@ async function choiceCards(request: ServerRequest): Promise<Html> {
             value: versions.includes(wanted.version) ? wanted.version : (versions[0] ?? ''),
             options: versions.map((each) => [each, each]),
           })}
-          <button class="second" type="submit">See what happens</button>
+          <button class="second" type="submit">Review change</button>
         </div>
       </form>
     </section>
@@ -111,9 +108,9 @@ function changeCard(request: ServerRequest, wanted: Software, offered: readonly 
   const isSame = wanted.type === server.type && wanted.version === server.version;
   const missing = missingFor(wanted, offered);
   const [from, to] = [softwareText(server), softwareText(wanted)];
-  const button = isSame ? `Fetch the newest build of ${to}` : `Change to ${to}`;
+  const button = isSame ? `Update to the newest build of ${to}` : `Change to ${to}`;
   return html`<section class="card" id="change">
-    <h2>${isSame ? html`${to}, in its newest build` : html`From ${from} to ${to}`}</h2>
+    <h2>${isSame ? html`${to} (newest build)` : html`From ${from} to ${to}`}</h2>
     ${wanted.type !== server.type && html`<p>${aboutSoftware(wanted.type)}</p>`}
     ${missing !== undefined && html`<p class="note bad">${missing}.</p>`} ${restNote(request)}
     <ul>
@@ -122,7 +119,7 @@ function changeCard(request: ServerRequest, wanted: Software, offered: readonly 
     ${
       missing === undefined &&
       confirmed(
-        'Change it? A backup of your world is made first: it is the only way back.',
+        'Change it? We back up your world first. The backup is the only way back.',
         button,
         '',
         panelForm(
@@ -142,7 +139,7 @@ function missingFor(wanted: Software, offered: readonly Offer[]): string | undef
   if (wanted.type === SANDBOX && !sandboxVersions().includes(wanted.version))
     return `The sandbox has no ${wanted.version}`;
   const isOffered = offered.some(({ type }) => type === wanted.type);
-  return missingCore(wanted) ?? (isOffered ? undefined : `${softwareName(wanted.type)} may not run here`);
+  return missingCore(wanted) ?? (isOffered ? undefined : `${softwareName(wanted.type)} can’t run here`);
 }
 
 /** What becomes of worlds and mods, in plain words. */
@@ -150,13 +147,13 @@ function whatFollows(from: Software, to: Software): string[] {
   const order = compareVersions(to.version, from.version) ?? 0;
   const isOther = to.type !== from.type;
   return [
-    'The next start fetches the software, and takes longer than usual.',
-    ...(order > 0 ? ['The world is upgraded at that start, for good: an older version cannot read it any more.'] : []),
+    'The next start downloads the software and takes longer than usual.',
+    ...(order > 0 ? ['That start upgrades the world permanently. Older versions can’t read it afterwards.'] : []),
     ...(order < 0
-      ? ['This is an older version. It may not be able to read the world, or lose what it does not know of it.']
+      ? ['This is an older version. It may fail to read the world or drop content it doesn’t support.']
       : []),
-    ...(isOther ? ['Mods and plugins are made for one software: those of the present one may not work.'] : []),
-    ...(order !== 0 && !isOther ? ['Mods and plugins may need another version too: see the page Mods.'] : []),
-    'Settings that the new version does not know are left out.',
+    ...(isOther ? ['Mods and plugins are made for one software. The current ones may not work.'] : []),
+    ...(order !== 0 && !isOther ? ['Mods and plugins may need other versions: see Mods.'] : []),
+    'Settings that the new version doesn’t support are dropped.',
   ];
 }
