@@ -122,7 +122,7 @@ function headline({ state }: Summary, { why, playersWake, obstacle }: Outlook, w
   if (why !== undefined || isBarred || UNREADY[state] !== undefined)
     return 'Your server is ready, but players can’t join now';
   if (state === 'hibernated' && (!playersWake || obstacle?.startWakes)) return 'Your server is ready. Start it now';
-  return wasWoken ? 'Your server is starting. Join it now' : 'Your server is ready. Join it now';
+  return wasWoken ? 'Your server is starting. You can join now' : 'Your server is ready. Join it now';
 }
 
 /** What joining does now, in the words of the server's card. */

@@ -101,7 +101,7 @@ test('without a script: set up by hand, signed in with it, new recovery codes, s
   await phone.open(`${PATH}/off`);
   await phone.submit(`${PATH}/off`, { password: STEVE.password, code: app.code(), recovery: '' });
   t.is(phone.path(), `${PATH}?done=off`);
-  t.regex(phone.text(), /Your second factor is switched off/);
+  t.regex(phone.text(), /Two-factor sign-in is off/);
   for (const gone of ['off', 'new-codes', 'codes']) {
     if (gone === 'codes') await site.clock.advance(REVEAL_MS);
     await phone.open(`${PATH}/${gone}`);
