@@ -133,7 +133,7 @@ function signInPage(
       ${textField({ ...PASSWORD, autocomplete: 'current-password', problem })}
       <button type="submit">Sign in</button>
     </form>
-    <p class="aside"><a href="/sign-in/forgotten">Forgotten your password?</a></p>
+    <p class="aside"><a href="/sign-in/forgotten">Forgot your password?</a></p>
     ${
       signup !== 'closed'
         ? html`<p class="aside">New here? <a href="${signInPath(next, '/sign-up')}">Make an account</a></p>`

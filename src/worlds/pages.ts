@@ -77,7 +77,7 @@ function actions(request: ServerRequest, { name, active, loaded, sizeBytes }: Wo
   const isMade = sizeBytes !== '0';
   return [
     !active &&
-      buttonForm(request, 'choose', html`Play it<span class="unseen"> from the next start on: ${name}</span>`, {
+      buttonForm(request, 'choose', html`Use<span class="unseen"> from the next start: ${name}</span>`, {
         fields: { name },
       }),
     active &&

@@ -173,11 +173,11 @@ test.runIf(isHere('chromium'))('a backup is watched being made, and restored by 
   await plant(rootOf(it, 'lobby'), { 'new.txt': 'since then' });
   await page.getByText('Restore…').focus();
   await page.keyboard.press('Enter');
-  await page.getByText('players leave the game').waitFor();
+  await page.getByText('which disconnects players').waitFor();
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   // On a slow machine it goes on longer than the page waits.
-  await it.during(page.getByText(/^The backup is (?:being )?restored\./).waitFor());
+  await it.during(page.getByText(/^(?:Backup restored|Restore started)\./).waitFor());
   await it.during(it.until(() => !existsSync(`${rootOf(it, 'lobby')}/new.txt`)));
   t.deepEqual(complaints, []);
 });

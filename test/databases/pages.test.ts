@@ -55,7 +55,7 @@ test.runIf(isHere('chromium'))(
     await accessible(t, page);
     await page.locator('summary', { hasText: 'Delete the database' }).click();
     await page.getByRole('button', { name: 'Delete permanently' }).click();
-    await page.getByText('It has none.').waitFor();
+    await page.getByText('No database yet.').waitFor();
     t.is(await page.getByRole('heading', { name: 'The password' }).count(), 0);
     await accessible(t, page);
     t.deepEqual(complaints, []);

@@ -27,17 +27,17 @@ test.runIf(isHere('chromium'))(
     writeFileSync(join(it.root, 'plugins/old.txt'), 'old');
     const { page, complaints } = await it.open(`${AT}?path=plugins`);
     const file = (name: string, text: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
-    await page.getByLabel('Tick config.yml').check();
+    await page.getByLabel('Select config.yml').check();
     await page
       .locator('[data-files]')
       .setInputFiles([file('a & b.txt', 'one'), file('old.txt', 'new'), file('empty.txt', '')]);
-    await page.getByText('old.txt is there already.').waitFor();
-    await page.getByText('2 files are uploaded.').waitFor();
+    await page.getByText('old.txt already exists.').waitFor();
+    await page.getByText('2 files uploaded.').waitFor();
     await page.getByRole('link', { name: 'a & b.txt' }).first().waitFor();
-    t.true(await page.getByLabel('Tick config.yml').isChecked(), 'what was ticked stays so');
+    t.true(await page.getByLabel('Select config.yml').isChecked(), 'what was ticked stays so');
     t.is(readFileSync(join(it.root, 'plugins/old.txt'), 'utf8'), 'old');
     await page.getByRole('button', { name: 'Replace old.txt' }).click();
-    await page.getByText('1 file is uploaded.').waitFor();
+    await page.getByText('1 file uploaded.').waitFor();
     t.is(readFileSync(join(it.root, 'plugins/old.txt'), 'utf8'), 'new');
 
     const folder = await mkdtemp(join(tmpdir(), 'dormouse-upload-'));
@@ -45,7 +45,7 @@ test.runIf(isHere('chromium'))(
     mkdirSync(join(folder, 'pack/deep'), { recursive: true });
     for (let nth = 0; nth < 30; nth += 1) writeFileSync(join(folder, `pack/deep/${nth}.txt`), String(nth));
     await page.locator('[data-folder]').setInputFiles(join(folder, 'pack'));
-    await page.getByText('30 files are uploaded.').waitFor();
+    await page.getByText('30 files uploaded.').waitFor();
     t.is(readdirSync(join(it.root, 'plugins/pack/deep')).length, 30);
 
     await page.evaluate(`{
@@ -64,7 +64,7 @@ test.runIf(isHere('chromium'))(
     await page.getByText('0 of 30 files').waitFor();
     held.resolve();
     await page.getByRole('link', { name: 'deep' }).first().waitFor();
-    await page.getByText('30 files are uploaded.').waitFor();
+    await page.getByText('30 files uploaded.').waitFor();
     t.is(readdirSync(join(it.root, 'plugins/deep')).length, 30);
     t.is(readFileSync(join(it.root, 'plugins/dropped.txt'), 'utf8'), 'dropped');
     t.deepEqual(
@@ -96,8 +96,8 @@ test.runIf(isHere('chromium'))(
     dataTransfer.items.add(new File([''], 'pack'));
     document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
   }`);
-    await page.getByText('1 file is uploaded.').waitFor();
-    await page.getByText('pack/gone.txt: It could not be read, or is gone.').waitFor();
+    await page.getByText('1 file uploaded.').waitFor();
+    await page.getByText('pack/gone.txt: The file could not be read.').waitFor();
     await page.getByText('pack/nothing: The folder is empty, and was not made.').waitFor();
     t.is(readFileSync(join(it.root, 'plugins/pack/there.txt'), 'utf8'), 'there');
     t.deepEqual(complaints, []);
@@ -116,7 +116,7 @@ async function dropFolder(page: Page, folder: string): Promise<void> {
 test.runIf(isHere('chromium'))('by the keyboard alone: an entry is ticked and deleted, in its place', async (t) => {
   const it = await castle(t);
   const { page } = await it.open(`${AT}?path=plugins`);
-  await page.getByLabel('Tick config.yml').focus();
+  await page.getByLabel('Select config.yml').focus();
   await page.keyboard.press('Space');
   await page.locator('summary', { hasText: 'Delete…' }).focus();
   await page.keyboard.press('Enter');
@@ -133,18 +133,18 @@ for (const javaScriptEnabled of [true, false]) {
   test.runIf(isHere('chromium'))(`Enter in a field of what is done with ticked entries ${title}`, async (t) => {
     const it = await castle(t);
     const { page } = await it.open(`${AT}?path=plugins`, { javaScriptEnabled });
-    await page.getByLabel('Tick config.yml').focus();
+    await page.getByLabel('Select config.yml').focus();
     await page.keyboard.press('Space');
     await page.locator('summary', { hasText: 'Compress…' }).click();
     await page.getByLabel('Archive name').fill('kept.zip');
     await page.keyboard.press('Enter');
     if (!javaScriptEnabled) await page.getByRole('button', { name: 'Pack' }).click();
-    await page.getByText(/The archive is (?:being )?made/).waitFor();
+    await page.getByText(/^(?:Archive created|Creating the archive)/).waitFor();
     await it.until(() => readdirSync(join(it.root, 'plugins')).includes('kept.zip'));
     t.true(readdirSync(join(it.root, 'plugins')).includes('config.yml'));
     if (!javaScriptEnabled) return;
     await page.reload();
-    await page.getByLabel('Tick kept.zip').check();
+    await page.getByLabel('Select kept.zip').check();
     await page.locator('summary', { hasText: 'Move…' }).click();
     await page.getByLabel('Target folder').fill('');
     await page.keyboard.press('Enter');

@@ -48,7 +48,7 @@ test.serial.runIf(isHere('chromium'))(
     const address = await page.evaluate<string>('navigator.clipboard.readText()');
     t.is(address, await page.locator('.where code').innerText());
     await press(page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Servers' }));
-    await page.getByText('Now join it').waitFor();
+    await page.getByText('Join it now').waitFor();
     t.true(await page.locator('.steps').getByText(address).isVisible());
     await press(page.getByRole('heading').getByRole('link', { name: 'First castle' }));
     await page.waitForURL('/servers/first-castle');
@@ -93,7 +93,7 @@ test.serial.runIf(isHere('chromium'))('the same on a phone, without a script', a
   await page.getByRole('main').getByRole('button', { name: 'Sign in' }).tap();
   await page.waitForURL('/servers');
   await page.getByLabel('Name', { exact: true }).fill('Pocket castle');
-  await page.getByRole('button', { name: 'Make it' }).tap();
+  await page.getByRole('button', { name: 'Create server' }).tap();
   await page.waitForURL('/servers/pocket-castle');
 
   const steve = await joins(t, service, page, await page.locator('.where code').innerText());

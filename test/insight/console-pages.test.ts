@@ -118,7 +118,7 @@ test.runIf(isHere('chromium'))(
     // The game ends and starts again: what stood here stays, and the new lines come behind it, each once.
     await it.command('castle', 'STOP');
     await it.reach('castle', 'hibernated');
-    await page.getByText('Asleep: this is').waitFor();
+    await page.getByText('Asleep. Log of').waitFor();
     it.engine.script('castle', { print: [`${INFO}good morning`] });
     await it.command('castle', 'START');
     await it.reach('castle', 'running');
@@ -179,6 +179,6 @@ test.runIf(isHere('chromium'))(`the console, in the dark: nothing keeps anybody 
   await accessible(t, page);
   await it.command('castle', 'STOP');
   await it.reach('castle', 'hibernated');
-  await page.getByText('Asleep: this is').waitFor();
+  await page.getByText('Asleep. Log of').waitFor();
   await accessible(t, page);
 });

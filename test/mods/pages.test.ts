@@ -149,7 +149,7 @@ test.runIf(isHere('chromium'))('on a phone, by keyboard: search, look what comes
   await page.keyboard.press('Enter');
   await page.getByText('fa1 comes').waitFor();
   await page.getByRole('button', { name: 'Add', exact: true }).tap();
-  await page.getByText('It is installed.').waitFor();
+  await page.getByText('Installed. Restart').waitFor();
   await page.getByText('required by another mod').waitFor();
   t.deepEqual(complaints, []);
 });

@@ -213,7 +213,7 @@ test.runIf(isHere('chromium'))('by keyboard: an app is registered, disabled and 
   await page.keyboard.press('Tab');
   await page.keyboard.type('https://launcher.example/about');
   await page.keyboard.press('Enter');
-  await page.getByText('It is registered.').waitFor();
+  await page.getByText('App registered.').waitFor();
   t.regex(await page.innerText('.list'), /My <launcher>\s+client_id app_\w+[^]*launcher\.example/);
   await page.getByText('Disable…').click();
   await page.getByLabel('Reason').fill('It asks for passwords');
@@ -225,7 +225,7 @@ test.runIf(isHere('chromium'))('by keyboard: an app is registered, disabled and 
   await page.getByText('Enable…').click();
   await page.getByLabel('Reason').fill('A newer version does not');
   await page.getByRole('button', { name: 'Enable this app' }).click();
-  await page.getByText('It may ask again').waitFor();
+  await page.getByText('App enabled.').waitFor();
   t.deepEqual(complaints, []);
   t.is(Number((await it.store.query<{ n: number }>(DISABLED))[0]?.n), 0);
 });

@@ -140,9 +140,9 @@ test.runIf(isHere('chromium'))(
     await page.getByText('With a mod pack').press('Enter');
     await accessible(t, page);
     await page.getByLabel('Name').fill('Cogs');
-    await page.getByRole('button', { name: 'Make it' }).press('Enter');
+    await page.getByRole('button', { name: 'Create server' }).press('Enter');
     await page.locator('input:invalid').press('Space');
-    await page.getByRole('button', { name: 'Make it' }).press('Enter');
+    await page.getByRole('button', { name: 'Create server' }).press('Enter');
     await page.getByRole('heading', { name: 'Cogs' }).waitFor();
     t.true((await it.ok('GET', '/v1/accounts/acc_test/eula'))['accepted']);
     t.deepEqual(complaints, []);

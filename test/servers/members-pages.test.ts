@@ -65,7 +65,7 @@ test.runIf(isHere('chromium'))('who was let into a server leaves it again, asked
   await page.getByText('Leave…').tap();
   await accessible(t, page);
   await leave.tap();
-  await page.getByText('You have left.').waitFor();
+  await page.getByText('You left the server.').waitFor();
   t.is(await page.getByRole('heading', { name: 'Servers shared with you' }).count(), 0);
   t.is((await it.get('/servers/castle', await it.browser('usr_other'))).status, 404);
   t.deepEqual((await it.ok('GET', '/v1/servers/castle/members'))['members'], []);
@@ -95,7 +95,7 @@ test.runIf(isHere('chromium'))(
     const { page, complaints } = await it.open(PAGE, { ...PHONE, colorScheme: 'dark' });
     await page.getByLabel('E-mail address').fill('friend@example.com');
     await page.keyboard.press('Enter');
-    await page.getByText('They are invited').waitFor();
+    await page.getByText('Invitation sent.').waitFor();
     await page.getByRole('heading', { name: 'friend@example.com' }).waitFor();
     await accessible(t, page);
     t.deepEqual(complaints, []);

@@ -164,7 +164,7 @@ test.runIf(isHere('chromium'))(
     it.engine.print('castle', `${says} Preparing level "world"`, `${says} Preparing spawn area: 43%`);
     await shows('The world is being prepared.');
     await now.getByText('43 %').waitFor();
-    t.is(await now.getByRole('progressbar', { name: /The world is being made ready/ }).getAttribute('value'), '43');
+    t.is(await now.getByRole('progressbar', { name: /The world is being prepared/ }).getAttribute('value'), '43');
     it.engine.print('castle', 'java.lang.OutOfMemoryError: Java heap space');
     it.engine.crash('castle');
     await shows('Out of memory');

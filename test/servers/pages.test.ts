@@ -156,7 +156,7 @@ test.runIf(isHere('chromium'))(
     const { page, complaints, asked } = await it.open('/servers', { ...PHONE, colorScheme: 'dark' });
     await accessible(t, page);
     await page.getByLabel('Name').fill('My castle');
-    await page.getByRole('button', { name: 'Make it' }).press('Enter');
+    await page.getByRole('button', { name: 'Create server' }).press('Enter');
     await page.waitForURL('**/servers/my-castle');
     await page.goto(`${it.origin}/servers`);
     await accessible(t, page);

@@ -63,7 +63,7 @@ test.runIf(isHere('chromium'))(
     t.regex(await page.innerText('.list'), /Block Launcher\s+launcher\.example/);
     await page.click('summary');
     await press(page, 'Yes, disconnect this app');
-    t.regex(await page.innerText('main'), /signed out/);
+    t.regex(await page.innerText('main'), /App disconnected/);
     t.is((await fetch(`${site.origin}/v1/me/servers`, { headers: bearer })).status, 401);
     clean(t, tab, site);
   },
@@ -176,13 +176,13 @@ test.runIf(isHere('chromium'))('an API key: made for one server, shown once, use
 
   await page.goto(`${site.origin}/profile/keys`);
   await page.fill('#name', 'bot <b>');
-  await press(page, 'Make the key');
+  await press(page, 'Create key');
   t.regex(await page.innerText('main'), /Choose at least one thing the key may do/);
   t.is(await page.inputValue('#name'), 'bot <b>');
   await page.check('input[value="servers:read"]');
   await page.check('input[value="some"]');
   await page.check('input[value="lobby"]');
-  await press(page, 'Make the key');
+  await press(page, 'Create key');
   const key = await page.inputValue('#key');
   t.regex(key, /^dmk_\w{38}$/);
   t.is((await site.call('GET', '/v1/servers/lobby', { key })).status, 200);
@@ -251,7 +251,7 @@ test.runIf(isHere('chromium'))(
     }
     await signUp(page, site, 'alex@example.org');
     await page.goto(`${site.origin}/invitations`);
-    t.regex(await page.innerText('main'), /once your address is confirmed/);
+    t.regex(await page.innerText('main'), /once you confirm your address/);
     const link = /http:\S+verify-email\S+/.exec(site.letters.at(-1)?.text ?? '')?.[0] ?? '';
     await page.goto(link);
     await press(page, 'Confirm my address');
@@ -266,7 +266,7 @@ test.runIf(isHere('chromium'))(
     t.is(new URL(page.url()).pathname, '/servers/lobby');
     await page.goto(`${site.origin}/profile/invitations`);
     await page.getByRole('button', { name: 'Decline Arena' }).click();
-    t.regex(await page.innerText('main'), /You have none at the moment/);
+    t.regex(await page.innerText('main'), /No invitations\./);
     await page.goto(`${site.origin}/profile/keys`);
     t.deepEqual(
       await page.locator('input[name=server]').evaluateAll((all) => all.map((each) => each.getAttribute('value'))),

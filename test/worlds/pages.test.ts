@@ -74,7 +74,7 @@ test.runIf(isHere('chromium'))(
     const { page, complaints } = await it.open(PATH, PHONE);
     const world = page.getByRole('listitem').filter({ hasText: 'active' });
     t.is(await world.getByText('Delete…').count(), 0);
-    await page.getByRole('button', { name: 'Play it from the next start on: skyblock' }).tap();
+    await page.getByRole('button', { name: 'Use from the next start: skyblock' }).tap();
     await page.getByText('World changed. It loads at the next start.').waitFor();
     await page.getByText('at the next start', { exact: true }).waitFor();
     await it.command('lobby', 'STOP');
@@ -82,11 +82,11 @@ test.runIf(isHere('chromium'))(
     const bold = page.getByRole('listitem').filter({ hasText: 'bold' });
     await bold.getByText('Delete…').focus();
     await page.keyboard.press('Enter');
-    await bold.getByText('is deleted for good').waitFor();
+    await bold.getByText('is deleted permanently').waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     // On a slow machine it goes on longer than the page waits.
-    await it.during(page.getByText(/^The world is (?:being )?deleted\./).waitFor());
+    await it.during(page.getByText(/^(?:World deleted|Deleting the world)/).waitFor());
     await it.during(it.until(() => !it.has('A <b>bold one')));
     t.deepEqual(complaints, []);
   },

@@ -147,7 +147,7 @@ function extractCard(request: ServerRequest, path: string): Html {
           hint: 'Created if missing. Empty for the root folder.',
         })}
         ${tickField(filled, { name: 'overwrite', label: 'Replace existing files', on: false })}<button type="submit">
-          Unpack
+          Extract
         </button>`,
     )}
   </section>`;

@@ -105,7 +105,7 @@ export function keyForm(
         ${wrong(problem, 'expiry')} ${EXPIRIES.map(([value, text]) => radio('expiry', value, text, draft.expiry))}
       </fieldset>
       ${passwordAgain(request, problem)}
-      <button type="submit">Make the key</button>
+      <button type="submit">Create key</button>
     </form>
   </section>`;
 }

@@ -14,9 +14,9 @@ export function mountPlayerPages(panel: Panel): void {
 
 const DONE = {
   kicked: 'Player kicked.',
-  whitelist: 'The whitelist is as you said.',
-  operators: 'The operators are as you said.',
-  bans: 'The bans are as you said.',
+  whitelist: 'Whitelist updated.',
+  operators: 'Operators updated.',
+  bans: 'Bans updated.',
 };
 
 const UNCHECKED = html`<p class="note">

@@ -75,7 +75,7 @@ export function kickCard(request: ServerRequest, { online }: Lists): Html | unde
   if (!online.includes(name)) return undefined;
   const filled = filling(request, 'kick');
   return html`<section class="card" id="kick">
-    <h2>Throw <bdi>${plainName(name)}</bdi> out</h2>
+    <h2>Kick <bdi>${plainName(name)}</bdi></h2>
     <p>They can rejoin immediately. To keep them out, ban them below.</p>
     ${panelForm(
       request,

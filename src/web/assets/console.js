@@ -215,7 +215,7 @@ async function read(button) {
     count.append(' ', back);
     box.focus();
   } catch {
-    say('That log could not be read. Download it instead.');
+    say('This log could not be read. Download it instead.');
   } finally {
     button.disabled = false;
   }
@@ -290,14 +290,14 @@ async function run() {
     const lines = [...page.querySelectorAll('[data-reply] p')].map((each) => each.textContent.trim());
     const refusal = page.querySelector('[role=alert]')?.textContent.trim();
     if (refusal || lines.length === 0) {
-      say(refusal ?? 'The service did not say what became of it.');
+      say(refusal ?? 'The server did not report the result.');
       line.value = command;
     } else {
       for (const each of lines) print(each, 'answered');
       said.textContent = lines.join(' ').slice(0, 1_000);
     }
   } catch {
-    say('The service did not answer. The command may have been run.');
+    say('No answer from the server. The command may have run.');
   } finally {
     form.ariaBusy = null;
     box.scrollTop = 0;

@@ -93,10 +93,10 @@ async function save() {
       saved = text;
       told.textContent = 'Saved.';
     } else if (version === undefined) {
-      told.textContent = 'It was not saved: sign in again in another tab, then save. Your text is still here.';
+      told.textContent = 'Not saved. Sign in again in another tab, then save. Your text is still here.';
     } else showRefusal(page);
   } catch {
-    told.textContent = 'The service did not answer. Your text is still here: save it again.';
+    told.textContent = 'No answer from the server. Your text is still here: save it again.';
   } finally {
     sent.readOnly = false;
     form.ariaBusy = null;

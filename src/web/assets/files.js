@@ -77,13 +77,13 @@ async function walk(entry, found, unread) {
     for (let count = 0; ;) {
       // Gives some of them at a time.
       const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
-      if (some.length === 0 && count === 0) unread.push({ path, message: 'The folder is empty, and was not made.' });
+      if (some.length === 0 && count === 0) unread.push({ path, message: 'The folder is empty and was not created.' });
       if (some.length === 0) return;
       count += some.length;
       for (const each of some) await walk(each, found, unread);
     }
   } catch {
-    unread.push({ path, message: 'It could not be read, or is gone.' });
+    unread.push({ path, message: 'The file could not be read.' });
   }
 }
 
@@ -92,7 +92,7 @@ function take(files) {
   if (queue.length + files.length > MOST_FILES) {
     fail({
       path: `${files.length} files`,
-      message: `Too many at once: at most ${MOST_FILES}. Pack them into a zip first.`,
+      message: `Too many at once: at most ${MOST_FILES}. Put them into a zip first.`,
     });
     showSoon();
     return;
@@ -154,7 +154,7 @@ function ended(item, { status, responseText }) {
   total.bytes -= item.file.size;
   fail({
     ...item,
-    message: message ?? 'It did not arrive: the connection broke off.',
+    message: message ?? 'Upload failed: the connection was lost.',
     exists: details?.[0]?.reason === 'PATH_EXISTS',
   });
 }
@@ -201,14 +201,14 @@ function draw() {
   const bar = element('progress', { max: Math.max(1, total.bytes), value: sent, ariaLabel: 'Upload' });
   const text = isGoing
     ? `${done.files} of ${total.files} files, ${sizeText(sent)} of ${sizeText(total.bytes)}`
-    : `${done.files} ${done.files === 1 ? 'file is' : 'files are'} uploaded.`;
+    : `${done.files} ${done.files === 1 ? 'file' : 'files'} uploaded.`;
   const exist = failed.filter(({ exists }) => exists);
   place.className = 'uploads';
   place.replaceChildren(
     ...(isGoing ? [bar] : []),
     element('p', { role: 'status', textContent: text }),
     ...(isGoing ? [button('Stop', stop)] : []),
-    ...(exist.length > 1 ? [button(`Replace all ${exist.length} that are there already`, () => replace(exist))] : []),
+    ...(exist.length > 1 ? [button(`Replace all ${exist.length} that already exist`, () => replace(exist))] : []),
     ...(failed.length > 0 ? [list()] : []),
   );
 }
@@ -216,7 +216,7 @@ function draw() {
 function list() {
   const lines = failed.slice(0, MOST_LISTED).map((item) => {
     const line = element('li');
-    const text = item.exists ? `${item.path} is there already.` : `${item.path}: ${item.message}`;
+    const text = item.exists ? `${item.path} already exists.` : `${item.path}: ${item.message}`;
     line.append(element('p', { className: 'wrong', textContent: text }));
     if (item.exists) line.append(button('Replace', () => replace([item]), item.path));
     return line;

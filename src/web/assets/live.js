@@ -63,7 +63,7 @@ function connect() {
   }
   source.addEventListener('error', ({ target }) => {
     if (target.readyState === EventSource.CLOSED) {
-      say(`Every ${POLL_MS / 1_000} s: the stream was refused`, 'off');
+      say(`Updates every ${POLL_MS / 1_000} s`, 'off');
       setTimeout(() => target === source && connect(), POLL_MS);
     } else say('Connecting again…', 'off');
   });

@@ -142,7 +142,7 @@ test.runIf(isHere('chromium'))(
     t.deepEqual(phone.complaints, []);
 
     const { page, complaints } = await it.open('/bill');
-    await page.getByLabel('Most to spend in a month').focus();
+    await page.getByLabel('Monthly limit').focus();
     await page.keyboard.type('7.50');
     await page.keyboard.press('Tab');
     await page.keyboard.press('ArrowDown');
@@ -160,7 +160,7 @@ test.runIf(isHere('chromium'))(`the bill, in the dark: nothing keeps anybody out
   await it.create('lobby', { name: 'L'.repeat(64) });
   const { page } = await it.open('/bill', { ...PHONE, colorScheme: 'dark' });
   await accessible(t, page);
-  await page.getByLabel('Most to spend in a month').fill('much');
+  await page.getByLabel('Monthly limit').fill('much');
   await page.getByRole('button', { name: 'Change the cap' }).click();
   await page.locator('[aria-invalid=true]').waitFor();
   await accessible(t, page);

@@ -101,7 +101,7 @@ test.runIf(isHere('chromium'))(
     t.is(await list.locator('#server-castle').count(), 0);
     const { page } = await it.open('/profile/invitations', { userId: 'usr_other' });
     await page.getByRole('button', { name: 'Accept The Castle' }).click();
-    await page.getByText('You are in').waitFor();
+    await page.getByText('You joined').waitFor();
     t.is(new URL(page.url()).pathname, '/servers/castle');
     await list.locator('#server-castle').waitFor();
     t.regex(await list.innerText('#server-castle'), /The Castle[^]*you are a member here/);
@@ -123,7 +123,7 @@ test.runIf(isHere('chromium'))(
     await accessible(t, page);
     await page.getByLabel('E-mail address of your account').fill('owner@example.com');
     await page.keyboard.press('Enter');
-    await page.getByText('If this address has an account here').waitFor();
+    await page.getByText('If this address has an account').waitFor();
     await accessible(t, page);
     await page.goto(linkIn(it.letters.at(-1)?.text));
     await accessible(t, page);
