@@ -31,7 +31,7 @@ export function watchDefaultServer({ id, ids, servers, log }: DefaultServerOptio
       .filter(({ slips }) => slips <= MOST_SLIPS)
       .toSorted((one, other) => one.slips - other.slips);
     const maybe = near === undefined ? '' : ` Did you mean ${near.each}?`;
-    return `DEFAULT_SERVER is ${id}, but no server has that id: players who name no server are not let in by it.${maybe}`;
+    return `DEFAULT_SERVER is ${id}, but no server has that id. Players who enter no server name can't join.${maybe}`;
   }
 
   function warn(): void {

@@ -47,13 +47,13 @@ export function createJoinPolicy({ files, policies, clock, store }: JoinPolicyOp
     const ban = await files.banOf(id, player, clock.now());
     if (ban) return banText(`You are banned from ${name}.`, ban);
     if (maintenanceText !== '') return motdCodes(parseMotd(maintenanceText), { anyColor: true });
-    if (mode === 'nobody') return `${name} is asleep, and only its owner wakes it.`;
+    if (mode === 'nobody') return `${name} is asleep. Only its owner can wake it.`;
     if (mode === 'verified' && !player.verified)
-      return `${name} is asleep. Join again to show who you are, and to wake it.`;
+      return `${name} is asleep. Join again to verify your account and wake it.`;
     if (mode === 'known' && !(await isKnown(id, player)))
-      return `${name} is asleep. Who has played here before can wake it.`;
+      return `${name} is asleep. Only players who have played here before can wake it.`;
     const isListed = (mode === 'whitelist' || (await isWhitelistOn(row))) && !(await files.isListed(id, player));
-    return isListed ? `${name} is asleep. Who is on its whitelist can wake it.` : undefined;
+    return isListed ? `${name} is asleep. Only whitelisted players can wake it.` : undefined;
   }
 
   async function isKnown(id: string, player: Player): Promise<boolean> {

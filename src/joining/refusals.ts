@@ -24,15 +24,15 @@ export function refusalLine(error: StatusError): string {
 export function lostWords(name: string): Words {
   return {
     kick:
-      `The machine that ${name} is on does not answer right now.\n` +
-      'It goes on as soon as that machine is back, or is surely off. Try again in a few minutes.',
-    line: '§cIts machine does not answer right now',
+      `The machine that ${name} is on is not responding.\n` +
+      'It continues when that machine is back. Try again in a few minutes.',
+    line: '§cIts machine is not responding',
   };
 }
 
 /** What players are told who waited for a start that has found no room. */
 export function roomWords(name: string): string {
-  return `There is no room for ${name} right now.\nIt starts by itself as soon as there is. Try again in a few minutes.`;
+  return `There is no room for ${name} right now.\nIt starts automatically when there is. Try again in a few minutes.`;
 }
 
 /** What a player is told of a reason that has a name; undefined: it has none here. */
@@ -47,34 +47,34 @@ function wordsOf(error: unknown): Words {
 }
 
 const UNKNOWN: Words = {
-  kick: 'This server cannot be woken right now. Try again in a minute.',
+  kick: "This server can't start right now. Try again in a minute.",
   line: '§7Not available right now',
 };
 
 /** Where waiting does not help. */
 const NEVER: Record<string, Words> = {
   MAX_RAM: {
-    kick: 'This server is set to more memory than its owner may use: ask its owner to reduce it.',
-    line: '§7Asleep: §fset to more memory than it may have',
+    kick: "This server's memory exceeds its owner's limit. Ask its owner to reduce it.",
+    line: '§7Asleep: §fmemory over its limit',
   },
   NODE_CAPACITY: {
-    kick: 'This server is set to more memory than there is here: ask its owner to reduce it.',
-    line: '§7Asleep: §fset to more memory than there is',
+    kick: "This server's memory exceeds what this host has. Ask its owner to reduce it.",
+    line: '§7Asleep: §fneeds too much memory',
   },
 };
 
 const REFUSALS: Record<string, Words> = {
   MAX_SERVERS: {
-    kick: 'Too many servers of this owner are awake. Try again when one of them sleeps.',
-    line: '§7Asleep: §funtil another of its owner’s sleeps',
+    kick: "Too many of this owner's servers are running. Try again when one of them sleeps.",
+    line: "§7Asleep: §fowner's limit reached",
   },
   MAX_RAM: {
-    kick: 'The other servers of this owner use all its memory. Try again when one of them sleeps.',
-    line: '§7Asleep: §funtil another of its owner’s sleeps',
+    kick: "The owner's other servers use all the memory. Try again when one of them sleeps.",
+    line: "§7Asleep: §fowner's limit reached",
   },
   NODE_CAPACITY: {
-    kick: 'All places here are taken right now. Try again in a few minutes.',
-    line: '§7Asleep: §fall places here are taken now',
+    kick: 'This host is full right now. Try again in a few minutes.',
+    line: '§7Asleep: §fthis host is full',
   },
   INSUFFICIENT_FUNDS: {
     kick: STOP_TEXTS['funds']!,
@@ -89,15 +89,15 @@ const REFUSALS: Record<string, Words> = {
     line: '§7Asleep: §fits disk is full',
   },
   ACCOUNT_DISK_EXCEEDED: {
-    kick: 'The servers of this owner fill their disk: room has to be made before this one can wake.',
+    kick: "The owner's disk space is used up. Ask the owner to free some.",
     line: '§7Asleep: §fits disk is full',
   },
   EULA_NOT_ACCEPTED: {
-    kick: "This server's owner has to agree to Minecraft's licence (EULA) before it can wake.",
-    line: '§7Asleep: §fits owner has to agree to the EULA',
+    kick: "This server's owner must accept the Minecraft EULA before it can start.",
+    line: '§7Asleep: §fEULA not accepted yet',
   },
   UPLOADED_CODE_NOT_ALLOWED: {
-    kick: 'Servers of this type are not run here; its owner knows more.',
+    kick: "This host can't run this type of server. Ask its owner.",
     line: '§7Asleep: §fnot run here',
   },
   SERVER_SUSPENDED: {
@@ -105,22 +105,22 @@ const REFUSALS: Record<string, Words> = {
     line: '§7Suspended by the host',
   },
   NODE_DRAINED: {
-    kick: 'Servers are not started here right now. Try again later.',
-    line: '§7Asleep: §fnothing is started here right now',
+    kick: 'Starts are paused here. Try again later.',
+    line: '§7Asleep: §fstarts are paused',
   },
   REGION_DOWN: {
-    kick: 'No machine that could run this server answers right now. Try again in a few minutes.',
-    line: '§7Asleep: §fno machine for it answers',
+    kick: 'No machine that can run this server is responding. Try again in a few minutes.',
+    line: '§7Asleep: §fno machine available',
   },
   WAKES_USED_UP: {
-    kick: 'This server has been woken often enough for today. Come back tomorrow, or ask its owner.',
-    line: '§7Asleep: §fwoken often enough for today',
+    kick: 'This server reached its daily wake limit. Try again tomorrow, or ask its owner.',
+    line: '§7Asleep: §fdaily wake limit reached',
   },
   SERVER_NOT_FOUND: { kick: 'This server was deleted.', line: UNKNOWN.line },
   SERVER_INSTALLING: { kick: 'This server is being set up. Come back in a few minutes.', line: UNKNOWN.line },
   SERVER_INSTALL_FAILED: {
-    kick: 'This server is not set up yet; its owner has to look at it.',
+    kick: 'This server is not set up yet. Ask its owner.',
     line: UNKNOWN.line,
   },
-  SERVER_START_FAILED: { kick: 'This server has a problem and needs its owner.', line: UNKNOWN.line },
+  SERVER_START_FAILED: { kick: 'This server has a problem. Ask its owner.', line: UNKNOWN.line },
 };

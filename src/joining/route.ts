@@ -143,5 +143,5 @@ function refusalText(now: ServerNow, at: number): string {
   if (state === 'install_failed') return kickOf('SERVER_INSTALL_FAILED') ?? '';
   const { silentSince = null } = context.live;
   if (state !== 'running' || silentSince === null || at - silentSince < SILENT_MS) return '';
-  return `${row.name} does not answer right now.\nIf it stays so it is started again. Try again in a few minutes.`;
+  return `${row.name} is not responding.\nIf this continues, it restarts. Try again in a few minutes.`;
 }

@@ -277,7 +277,7 @@ class Routing implements Routes, Wake {
 
 /** A moment ago the engine found no room for it, whatever the books say. */
 function noRoomFor({ id }: Pick<RouteRow, 'id'>): StatusError {
-  const message = 'No machine had room for this server a moment ago. Try again in a minute.';
+  const message = 'No machine has capacity for this server right now. Try again in a minute.';
   return quotaExceeded('NODE_CAPACITY', `server:${id}`, message);
 }
 

@@ -23,9 +23,9 @@ export function stateWords(server: PublicServer): StateWords {
       return { label: `Online${players}`, tone: 'up', hint: '' };
     }
     case 'hibernated':
-      return { label: 'Asleep', tone: 'asleep', hint: `It sleeps while nobody plays. ${WAKES[wakeMode]}` };
+      return { label: 'Asleep', tone: 'asleep', hint: `Asleep until someone joins. ${WAKES[wakeMode]}` };
     case 'starting':
-      return { label: 'Waking up', tone: 'passing', hint: 'Join now: you wait in line, and are let in when it is up.' };
+      return { label: 'Waking up', tone: 'passing', hint: 'Join now and wait in the queue.' };
     case 'stopping':
       return { label: 'Falling asleep', tone: 'passing', hint: 'It saves its world.' };
     case 'installing':
@@ -38,12 +38,12 @@ export function stateWords(server: PublicServer): StateWords {
 const NOT_ANSWERING: StateWords = {
   label: 'Does not answer',
   tone: 'down',
-  hint: 'Its machine does not answer right now. It goes on as soon as it can.',
+  hint: 'Its machine is not responding. It continues when that machine is back.',
 };
 const NO_ROOM: StateWords = {
   label: 'Waits for room',
   tone: 'passing',
-  hint: 'There is no room for it right now. It starts by itself as soon as there is.',
+  hint: 'No capacity right now. It starts automatically when there is.',
 };
 const CLOSED: StateWords = { label: 'Closed', tone: 'down', hint: 'It is closed for now.' };
 

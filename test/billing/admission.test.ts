@@ -239,7 +239,7 @@ test('a player who comes while there is no room reads why', async (t) => {
   await it.create('two');
   await it.servers.send('one', { type: 'START', at: it.clock.now(), cause: KEY });
   const error = await kicked(t, it, 'two');
-  t.regex(error.message, /^Too many servers of this owner are awake\./);
+  t.regex(error.message, /^Too many of this owner's servers are running\./);
   t.is((error.cause as StatusError).reason, 'MAX_SERVERS');
   t.is(it.engine.boots.includes('two'), false);
 });
@@ -254,7 +254,7 @@ test('a server that was given more RAM than its account may have by now does not
   t.deepEqual(error.options.metadata, { limitMb: '1024', neededMb: '2048', fits: 'never' });
 
   const kick = await kicked(t, it, 'large');
-  t.regex(kick.message, /set to more memory than its owner may use: ask its owner to reduce it/);
+  t.regex(kick.message, /memory exceeds its owner's limit/);
   t.deepEqual(it.engine.boots, []);
   await it.servers.patchAtRest('large', { ramMb: 1_024 });
   await t.notThrowsAsync(it.command('large', 'START'));
@@ -278,7 +278,7 @@ test('who can be shown it waits in line for room: nothing of the server is touch
   const places: (number | null)[] = [];
   const inLine = { waitedMs: 0, tell: (place: number | null) => void places.push(place) };
   const huge = await t.throwsAsync(routing.wake('huge', player, signal, inLine));
-  t.regex(huge.message, /more memory than there is here: ask its owner/, 'it would wait for nothing');
+  t.regex(huge.message, /memory exceeds what this host has/, 'it would wait for nothing');
   t.like((huge.cause as StatusError).options.metadata, { fits: 'never' });
   const before = await store.query('SELECT "snapshot", "updatedAt" FROM "servers" WHERE "id" = $1', ['four']);
   const woken = routing.wake('four', player, signal, inLine);

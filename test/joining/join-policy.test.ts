@@ -106,7 +106,7 @@ test('anyone wakes by default; nobody where the owner says so, or works on it', 
   const it = await joinPolicy(t);
   t.is(await it.knock(), '');
   await it.policy({ mode: 'nobody' });
-  t.is(await it.knock(), 'Castle is asleep, and only its owner wakes it.');
+  t.is(await it.knock(), 'Castle is asleep. Only its owner can wake it.');
   t.is(it.route().asleepLine, '§7Asleep');
   await it.policy({ maintenanceText: '<red>Back at 8 pm\n§7Sorry', asleepMotd: 'zzz' });
   t.is(await it.knock(), '§cBack at 8 pm\n§7Sorry');
@@ -238,7 +238,7 @@ test('maxWakesPerDay counts the wakes of players, not the owner’s starts, unti
   await it.command('abc', 'STOP');
   await it.reach('abc', 'hibernated');
   t.is(await it.knock({ name: 'Alex' }), '');
-  t.regex(await it.knock(), /woken often enough for today/);
+  t.regex(await it.knock(), /reached its daily wake limit/);
   t.is((await it.servers.get('abc'))?.state, 'hibernated');
   const left = 86_400_000 - (it.clock.now() % 86_400_000);
   await it.clock.advance(left);

@@ -75,7 +75,7 @@ test('what strangers read is what they would meet: who wakes it, and what is aga
   };
   const policy = { maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' };
   await site.wakePolicies.set('castle', { ...policy, mode: 'nobody' }, async () => {});
-  await says(/Asleep[^]*It sleeps while nobody plays\. Only its owner wakes it\./);
+  await says(/Asleep[^]*Asleep until someone joins\. Only its owner wakes it\./);
   await site.wakePolicies.set('castle', { ...policy, mode: 'anyone' }, async () => {});
   const suspension = { serverId: 'castle', reason: 'too loud', userId: 'usr_test', at: site.clock.now() };
   await site.suspensions.set(suspension, async () => {});
@@ -85,10 +85,10 @@ test('what strangers read is what they would meet: who wakes it, and what is aga
   await site.reach('castle', 'running');
   const nodes = site.engine.nodes!;
   nodes.cut('n1');
-  await says(/Does not answer[^]*Its machine does not answer right now\./);
+  await says(/Does not answer[^]*Its machine is not responding\./);
   await nodes.fence('n1');
   await site.reach('castle', 'start_failed');
-  await says(/Waits for room[^]*It starts by itself as soon as there is\./);
+  await says(/Waits for room[^]*It starts automatically when there is\./);
 });
 
 test('names and descriptions as payloads stay text, on the page and in the badge', async (t) => {

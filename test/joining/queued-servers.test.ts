@@ -31,7 +31,7 @@ async function lost(it: Awaited<ReturnType<typeof lossSite>>) {
   it.nodes.cut('n1');
   await it.nodes.fence('n1');
   await it.reach('small', 'start_failed');
-  await it.until(() => it.route('small')?.asleepLine === '§7Asleep: §fall places here are taken now');
+  await it.until(() => it.route('small')?.asleepLine === '§7Asleep: §fthis host is full');
 }
 
 const stateOf = async (it: Awaited<ReturnType<typeof lossSite>>, id: string) => (await it.servers.get(id))?.state;

@@ -83,8 +83,8 @@ test('the list says why a sleeping server cannot be woken, as long as that is so
   reason = 'NODE_DRAINED';
   const steve = { name: 'Steve', uuid: null, ip: '127.0.0.1', protocol: 769 };
   const refused = await t.throwsAsync(routing.wake('lobby', steve, new AbortController().signal));
-  t.is(refused.message, 'Servers are not started here right now. Try again later.');
-  t.regex(shown().asleepLine, /nothing is started here right now$/);
+  t.is(refused.message, 'Starts are paused here. Try again later.');
+  t.regex(shown().asleepLine, /starts are paused$/);
   reason = '';
   await routing.wake('lobby', steve, new AbortController().signal).catch(() => {});
   t.is(shown().asleepLine, '', 'awake, nothing is said of it');

@@ -307,7 +307,7 @@ test('a drained node starts nothing and takes nothing new; what is awake stays, 
   const refused = await it.call('POST', '/v1/servers/asleep:start');
   t.deepEqual([refused.status, refused.reason], [400, 'NODE_DRAINED']);
   t.is(refused.json['message'], 'node-1 starts no servers now: new disks');
-  t.is(await it.kicked('asleep'), 'Servers are not started here right now. Try again later.');
+  t.is(await it.kicked('asleep'), 'Starts are paused here. Try again later.');
   const created = await it.call('POST', '/v1/servers', { body: { name: 'New', ramMb: 256 } });
   t.deepEqual([created.status, created.reason], [400, 'REGION_UNAVAILABLE']);
   t.like(await it.ok('GET', '/v1/capacity'), { available: false, activeServers: 1 });
@@ -492,7 +492,7 @@ test('where games are processes, code that is uploaded is run for operators alon
   await it.create('old', { accountId: 'acc_other', ...java, ramMb: 2_048 });
   const started = await it.call('POST', '/v1/servers/old:start', { key: stranger });
   t.like(started, { status: 403, reason: 'UPLOADED_CODE_NOT_ALLOWED' });
-  t.is(await it.kicked('old'), 'Servers of this type are not run here; its owner knows more.');
+  t.is(await it.kicked('old'), "This host can't run this type of server. Ask its owner.");
   t.false(it.engine.boots.includes('old'));
 });
 

@@ -50,7 +50,7 @@ test('a server needs one node of its region with room for all of it, not the sum
   ] as const)
     await it.create(id, { ramMb });
   t.is(await it.start('huge'), 'NODE_CAPACITY');
-  t.regex(await it.kicked('huge'), /more memory than there is here/);
+  t.regex(await it.kicked('huge'), /memory exceeds what this host has/);
   for (const id of ['a', 'b']) {
     t.is(await it.start(id), '');
     await it.running(id);
@@ -177,8 +177,8 @@ test('a lost game waits until an operator says that its node is off: all read wh
   it.games.silent.add('castle');
   await it.clock.advance(2_000);
   const route = it.route('castle')!;
-  t.regex(route.refusal, /^The machine that castle is on does not answer right now\.\n/);
-  t.is(route.asleepLine, '§cIts machine does not answer right now');
+  t.regex(route.refusal, /^The machine that castle is on is not responding\.\n/);
+  t.is(route.asleepLine, '§cIts machine is not responding');
   t.is(it.route('other')?.refusal, '');
   t.like(await it.ok('GET', '/v1/servers/castle'), {
     state: 'running',
@@ -218,8 +218,8 @@ test('where no node of a region answers, a wake says so; nobody else is kept fro
   it.nodes.cut('n3');
   const refused = await it.call('POST', '/v1/servers/far:start');
   t.deepEqual([refused.status, refused.reason], [503, 'REGION_DOWN']);
-  t.is(await it.kicked('far'), 'No machine that could run this server answers right now. Try again in a few minutes.');
-  await it.until(() => it.route('far')?.asleepLine === '§7Asleep: §fno machine for it answers');
+  t.is(await it.kicked('far'), 'No machine that can run this server is responding. Try again in a few minutes.');
+  await it.until(() => it.route('far')?.asleepLine === '§7Asleep: §fno machine available');
   t.is(
     (await it.call('POST', '/v1/servers', { body: { name: 'N', ramMb: 256, region: 'eu' } })).reason,
     'REGION_UNAVAILABLE',

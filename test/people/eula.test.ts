@@ -46,7 +46,7 @@ test('without consent nothing of Mojang’s starts or is installed, and every re
     t.like(refused, { status: 400, reason: 'EULA_NOT_ACCEPTED' }, refused.text);
     t.regex(String(refused.json['message']), /aka\.ms\/MinecraftEULA.*POST \/v1\/accounts\/acc_test\/eula/);
   }
-  await t.throwsAsync(it.join('castle'), { message: /owner has to agree to Minecraft's licence \(EULA\)/ });
+  await t.throwsAsync(it.join('castle'), { message: /owner must accept the Minecraft EULA/ });
   t.regex((await it.servers.refusal('castle'))?.reason ?? '', /^EULA_NOT_ACCEPTED$/);
   t.is((await it.call('GET', '/v1/servers/packed')).status, 404, 'a creation that was refused leaves nothing behind');
   t.deepEqual([it.engine.specs, existsSync(eulaFile(it, 'castle'))], [[], false]);

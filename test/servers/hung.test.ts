@@ -91,7 +91,7 @@ test('who comes to a game that does not answer is told so, and let in once it do
   t.is(refusal(), '');
   w.games.silent.add('lobby');
   await w.clock.advance(60_000);
-  t.regex(refusal(), /does not answer right now/);
+  t.regex(refusal(), /is not responding/);
   w.games.silent.delete('lobby');
   await w.clock.advance(16_000);
   t.is(refusal(), '');

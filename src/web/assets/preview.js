@@ -1,17 +1,22 @@
 /*
- * Shows what a form would make while somebody fills it in: what its button marked `data-preview` leads to is asked for, and of
- * that page the part of this id is put in the place of the present one. Without a script the button is pressed.
+ * Previews a form while somebody fills it in. Posts the form to the address of its button marked `data-preview` and replaces the
+ * element of that id by the one in the answer. Without a script, people press the button.
  */
 const QUIET_MS = 250;
 let timer;
 let asked = 0;
 
-document.addEventListener('input', ({ target }) => {
-  const button = target.form?.querySelector('[data-preview]');
+document.addEventListener('input', ({ target }) => preview(target.form));
+// What somebody typed before this script was loaded.
+for (const { form, value, defaultValue } of document.querySelectorAll('form:has([data-preview]) textarea'))
+  if (value !== defaultValue) preview(form);
+
+function preview(form) {
+  const button = form?.querySelector('[data-preview]');
   if (!button) return;
   clearTimeout(timer);
-  timer = setTimeout(() => void show(target.form, button), QUIET_MS);
-});
+  timer = setTimeout(() => void show(form, button), QUIET_MS);
+}
 
 async function show(form, button) {
   const mine = ++asked;
@@ -19,6 +24,6 @@ async function show(form, button) {
   const answer = await fetch(button.formAction, { method: 'POST', body, headers: { accept: 'text/html' } });
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
   const next = fresh.getElementById(button.dataset.preview);
-  // Answers may come in another order than they were asked for.
+  // Answers may arrive in another order than their requests.
   if (next && mine === asked) Idiomorph.morph(document.getElementById(button.dataset.preview), next);
 }
