@@ -17,7 +17,7 @@ export class Initial1795761000000 implements MigrationInterface {
 /** A table comes after those that it refers to. New on each call: TypeORM writes the names of constraints into them. */
 function tables(): Table[] {
   return [
-    // Accounts, users and how they sign in.
+    // Accounts and users.
     table('accounts', { id: text().primary(), name: text(), createdAt: bigint() }),
     table('users', {
       id: text().primary(),
@@ -33,8 +33,7 @@ function tables(): Table[] {
       hash: text().unique(),
       email: text().unique(),
       invitedBy: text(),
-      createdAt: bigint(),
-      expiresAt: bigint(),
+      ...all(bigint, 'createdAt', 'expiresAt'),
     }),
     table('email_tokens', {
       hash: text().primary(),
@@ -46,11 +45,9 @@ function tables(): Table[] {
     table('sessions', {
       id: text().primary(),
       userId: text().references('users').index(),
-      createdAt: bigint(),
-      seenAt: bigint(),
+      ...all(bigint, 'createdAt', 'seenAt'),
       expiresAt: bigint().index(),
-      ip: text(),
-      userAgent: text(),
+      ...all(text, 'ip', 'userAgent'),
       provedAt: bigint(),
     }),
     table('sign_in_places', {
@@ -79,7 +76,20 @@ function tables(): Table[] {
       acceptedAt: bigint(),
     }),
 
-    // Apps, device grants and the credentials of programs.
+    // Keys, apps and device grants.
+    table('api_keys', {
+      id: text().primary(),
+      hash: text().unique(),
+      ...all(text, 'name', 'last4'),
+      userId: text().references('users').index(),
+      accountId: text().references('accounts').index(),
+      scopes: text(),
+      createdAt: bigint(),
+      lastUsedAt: bigint().nullable(),
+      expiresAt: bigint().nullable(),
+      revokedAt: bigint().nullable(),
+      serverIds: text().nullable(),
+    }),
     table('clients', {
       id: text().primary(),
       ...all(text, 'name', 'homepage', 'scopes'),
@@ -125,10 +135,8 @@ function tables(): Table[] {
       ...all(text, 'plan', 'region', 'state', 'motd', 'properties'),
       idleTimeoutMinutes: integer(),
       ...all(text, 'alertWebhookUrl', 'modpackPlatform', 'modpackRef', 'modpackVersion'),
-      createdAt: bigint(),
-      updatedAt: bigint(),
-      sftpEnabled: boolean(),
-      waitingRoom: boolean(),
+      ...all(bigint, 'createdAt', 'updatedAt'),
+      ...all(boolean, 'sftpEnabled', 'waitingRoom'),
       ...all(text, 'clientVersions', 'lastStatus', 'coldStartsMs', 'snapshot'),
     })
       .index('accountId', 'createdAt', 'id')
@@ -151,22 +159,18 @@ function tables(): Table[] {
       serverId: ofServer().primary(),
       mode: text(),
       maxWakesPerDay: integer(),
-      asleepMotd: text(),
-      maintenanceText: text(),
+      ...all(text, 'asleepMotd', 'maintenanceText'),
     }),
     table('public_statuses', {
       serverId: ofServer().primary(),
       slug: text().nullable().unique(),
-      enabled: boolean(),
-      showAddress: boolean(),
+      ...all(boolean, 'enabled', 'showAddress'),
     }),
     table('server_ports', {
       hostPort: integer().primary(),
       serverId: ofServer(),
-      slot: integer(),
-      containerPort: integer(),
-      proto: text(),
-      label: text(),
+      ...all(integer, 'slot', 'containerPort'),
+      ...all(text, 'proto', 'label'),
     })
       .unique('serverId', 'containerPort', 'proto')
       .unique('serverId', 'slot'),
@@ -199,14 +203,12 @@ function tables(): Table[] {
       serverId: ofServer().index(),
       ...all(text, 'kind', 'command', 'cronExpr'),
       enabled: boolean(),
-      lastStatus: text(),
-      lastError: text(),
+      ...all(text, 'lastStatus', 'lastError'),
       createdAt: bigint(),
       lastRunAt: bigint().nullable(),
       nextRunAt: bigint().nullable().index(),
       runningSince: bigint().nullable(),
-      userId: text(),
-      keyId: text(),
+      ...all(text, 'userId', 'keyId'),
     }),
     table('sftp_users', {
       serverId: ofServer().primary(),
@@ -216,28 +218,13 @@ function tables(): Table[] {
     }),
     table('console_salts', { serverId: ofServer().primary(), salt: text() }),
 
-    // People on servers.
-    table('api_keys', {
-      id: text().primary(),
-      hash: text().unique(),
-      name: text(),
-      last4: text(),
-      userId: text().references('users').index(),
-      accountId: text().references('accounts').index(),
-      scopes: text(),
-      createdAt: bigint(),
-      lastUsedAt: bigint().nullable(),
-      expiresAt: bigint().nullable(),
-      revokedAt: bigint().nullable(),
-      serverIds: text().nullable(),
-    }),
+    // Members, audit log and templates.
     table('members', {
       id: text().primary(),
       serverId: ofServer(),
       email: text().index(),
       userId: text().nullable().index(),
-      role: text(),
-      invitedBy: text(),
+      ...all(text, 'role', 'invitedBy'),
       createdAt: bigint(),
       acceptedAt: bigint().nullable(),
     }).unique('serverId', 'email'),
@@ -288,8 +275,7 @@ function tables(): Table[] {
       state: text().index(),
       createdAt: bigint(),
       finishedAt: bigint().nullable(),
-      sizeBytes: bigint(),
-      treeBytes: bigint(),
+      ...all(bigint, 'sizeBytes', 'treeBytes'),
       sha256: text(),
       locked: boolean(),
       ...all(text, 'error', 'type', 'version', 'modpackPlatform', 'modpackRef', 'modpackVersion', 'levelName'),
@@ -308,10 +294,8 @@ function tables(): Table[] {
     table('backup_uploads', {
       serverId: text().primary(),
       backupId: text().primary(),
-      location: text(),
-      uploadId: text(),
-      partBytes: bigint(),
-      at: bigint(),
+      ...all(text, 'location', 'uploadId'),
+      ...all(bigint, 'partBytes', 'at'),
     }).references('backups', { serverId: 'serverId', backupId: 'id' }),
     table('offsite_removals', {
       location: text().primary(),
@@ -321,13 +305,11 @@ function tables(): Table[] {
     }),
     table('saving_off', { serverId: ofServer().primary(), at: bigint() }),
 
-    // Money. A server may be gone while its entries stay.
+    // Money. Entries outlive their server.
     table('wallets', {
       accountId: text().references('accounts').primary(),
-      balanceMicros: bigint(),
-      spendCapMicros: bigint(),
-      spendCapAction: text(),
-      spentMonth: text(),
+      ...all(bigint, 'balanceMicros', 'spendCapMicros'),
+      ...all(text, 'spendCapAction', 'spentMonth'),
       spentMicros: bigint(),
       capNotifiedMonth: text(),
       createdAt: bigint(),
@@ -335,11 +317,9 @@ function tables(): Table[] {
     table('ledger', {
       id: bigint().primary(),
       accountId: text().references('accounts'),
-      serverId: text(),
-      kind: text(),
+      ...all(text, 'serverId', 'kind'),
       amountMicros: bigint(),
-      note: text(),
-      ref: text(),
+      ...all(text, 'note', 'ref'),
       ts: bigint(),
       closedAt: bigint().nullable(),
     })
@@ -350,29 +330,23 @@ function tables(): Table[] {
       id: text().primary(),
       serverId: text(),
       accountId: text().references('accounts'),
-      cause: text(),
-      plan: text(),
+      ...all(text, 'cause', 'plan'),
       ramMb: integer(),
-      rateMicros: bigint(),
-      startedAt: bigint(),
+      ...all(bigint, 'rateMicros', 'startedAt'),
       readyAt: bigint().nullable(),
       endedAt: bigint().nullable().index(),
       ending: text(),
       billable: integer(),
-      provenAt: bigint(),
-      awakeMs: bigint(),
-      ticks: integer(),
-      remainder: integer(),
-      amountMicros: bigint(),
-      serverCreatedAt: bigint(),
+      ...all(bigint, 'provenAt', 'awakeMs'),
+      ...all(integer, 'ticks', 'remainder'),
+      ...all(bigint, 'amountMicros', 'serverCreatedAt'),
     }).index('serverId', 'startedAt'),
     table('ticks', {
       serverId: text().primary(),
       sessionId: text().primary(),
       n: integer().primary(),
       ramMb: integer(),
-      rateMicros: bigint(),
-      amountMicros: bigint(),
+      ...all(bigint, 'rateMicros', 'amountMicros'),
       at: bigint().index(),
     }),
     table('account_limits', {

@@ -9,8 +9,7 @@ class Column {
   isNullable = false;
   isUnique = false;
   isIndexed = false;
-  /** Of the table with this name, the `id`. */
-  reference: { table: string; onDelete?: 'CASCADE' } | undefined;
+  reference: Pick<TableForeignKeyOptions, 'referencedTableName' | 'onDelete'> | undefined;
 
   readonly type: ColumnType;
 
@@ -39,8 +38,8 @@ class Column {
   }
 
   /** References `id` of another table. */
-  references(table: string, onDelete?: 'CASCADE'): this {
-    this.reference = { table, ...(onDelete && { onDelete }) };
+  references(referencedTableName: string, onDelete?: 'CASCADE'): this {
+    this.reference = { referencedTableName, ...(onDelete && { onDelete }) };
     return this;
   }
 }
@@ -79,11 +78,9 @@ class TableBuilder {
       this.#columns.filter(([, column]) => has(column)).map(([column]) => [column]);
     this.#uniques = those(({ isUnique }) => isUnique);
     this.#indices = those(({ isIndexed }) => isIndexed);
-    this.#foreignKeys = this.#columns.flatMap(([column, { reference }]) => {
-      if (reference === undefined) return [];
-      const { table: referencedTableName, ...rest } = reference;
-      return [{ columnNames: [column], referencedTableName, referencedColumnNames: ['id'], ...rest }];
-    });
+    this.#foreignKeys = this.#columns.flatMap(([column, { reference }]) =>
+      reference === undefined ? [] : [{ columnNames: [column], referencedColumnNames: ['id'], ...reference }],
+    );
   }
 
   unique(...columnNames: string[]): this {
@@ -98,12 +95,8 @@ class TableBuilder {
 
   /** References columns of another table, each by one of this table. The row is deleted with the other. */
   references(referencedTableName: string, columns: Record<string, string>): this {
-    this.#foreignKeys.push({
-      columnNames: Object.keys(columns),
-      referencedTableName,
-      referencedColumnNames: Object.values(columns),
-      onDelete: 'CASCADE',
-    });
+    const [columnNames, referencedColumnNames] = [Object.keys(columns), Object.values(columns)];
+    this.#foreignKeys.push({ columnNames, referencedTableName, referencedColumnNames, onDelete: 'CASCADE' });
     return this;
   }
 
