@@ -51,8 +51,8 @@ export interface GrantContext {
   polledAt: number | null;
   /** Who approved; null before. */
   userId: string | null;
-  /** When the token was made; null before, absent in what earlier versions stored. */
-  redeemedAt?: number | null;
+  /** When the token was made; null before. */
+  redeemedAt: number | null;
 }
 
 export type GrantEvent =
@@ -159,7 +159,7 @@ export function mayAskAgain(
   { redeemedAt }: Pick<GrantContext, 'redeemedAt'>,
   { at, admitted, lost }: Pick<Extract<GrantEvent, { type: 'POLL' }>, 'at' | 'admitted' | 'lost'>,
 ): boolean {
-  const sinceMs = typeof redeemedAt === 'number' ? at - redeemedAt : 0;
+  const sinceMs = redeemedAt === null ? 0 : at - redeemedAt;
   return admitted && lost === true && sinceMs > 0 && sinceMs < ASK_AGAIN_MS;
 }
 

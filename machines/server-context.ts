@@ -18,17 +18,6 @@ const LATEST_TRY_MS = 600_000;
 /** So much longer than its idle time a game waits while players are logging in. Games themselves end a login after 30 s. */
 export const KNOCK_MS = 60_000;
 
-/** What the context has gained since 0.1: snapshots stored before lack it. */
-export const GAINED = {
-  job: null,
-  maintained: null,
-  crashes: [],
-  hangs: [],
-  answered: false,
-  logAfter: null,
-  noRoom: null,
-} satisfies Partial<ServerContext>;
-
 /** Asleep, and nothing has happened yet. */
 export function initialContext({ id, limits, cause }: ServerInput): ServerContext {
   return {
@@ -43,7 +32,13 @@ export function initialContext({ id, limits, cause }: ServerInput): ServerContex
     startFailure: null,
     installFailure: null,
     queued: null,
-    ...GAINED,
+    job: null,
+    maintained: null,
+    crashes: [],
+    hangs: [],
+    answered: false,
+    logAfter: null,
+    noRoom: null,
     kill: false,
     retries: [],
     deadlineAt: null,

@@ -55,7 +55,7 @@ export const awakeSessions = new EntitySchema<AwakeSessionRow>({
     ticks: integer,
     remainder: integer,
     amountMicros: bigint,
-    serverCreatedAt: { ...bigint, default: 0 },
+    serverCreatedAt: bigint,
   },
   indices: [{ columns: ['serverId', 'startedAt'] }, { columns: ['endedAt'] }],
   foreignKeys: [ofAccount],

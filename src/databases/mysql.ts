@@ -90,13 +90,13 @@ async function ownHost(run: Run): Promise<string[]> {
   return HOST.test(host) ? [host] : [];
 }
 
-/** The hosts that a user has accounts for. An account that may not look at them is told of the one that earlier versions made. */
+/** The hosts that a user has accounts for; none if the service's own account may not read them. */
 async function knownHosts(run: Run, name: string): Promise<string[]> {
   try {
     const rows = await run(`SELECT Host AS host FROM mysql.user WHERE User = '${checkedName(name)}'`);
     return rows.map((row) => String(row['host']));
   } catch (error) {
-    if ((error as { errno?: number }).errno === NO_SELECT) return ['%'];
+    if ((error as { errno?: number }).errno === NO_SELECT) return [];
     throw error;
   }
 }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type EngineSetting, chooseEngine } from './choose.ts';
 import type { Console } from './console/console.ts';
@@ -133,8 +132,7 @@ async function openEngine(options: GameHostOptions, installation: string): Promi
     return true;
   };
   const logDir = join(settings.dataDir, 'logs');
-  // Earlier versions left no note, but only the Docker engine keeps logs there.
-  const usedDocker = (await getMeta(store, USED_DOCKER)) !== undefined || existsSync(logDir);
+  const usedDocker = (await getMeta(store, USED_DOCKER)) !== undefined;
   const chosen = await chooseEngine(settings.engine, { docker, image, provideImage, usedDocker, log });
   const accepted = settings.engineChange === 'accept';
   const kind = await engineAfter({ store, setting: settings.engine, chosen, awake: options.awake, accepted, log });

@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
 import type { Log } from '../kernel/log.ts';
 import { withTimeout } from '../kernel/timeout.ts';
-import { HOUR_MS, INT32_MAX, MINUTE_MS } from '../kernel/units.ts';
+import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -190,6 +190,5 @@ function stored({ at, cpuPercent, memUsedMb, memLimitMb, mspt, tps, players }: M
 
 function sampleOf({ at, figures }: StoredSample): MetricSample {
   const [cpuPercent, memUsedMb, memLimitMb, mspt, tps, players] = figures;
-  // Of earlier releases, the database may hold what no game has.
-  return { at, cpuPercent, memUsedMb, memLimitMb, mspt, tps, players: Math.min(Math.max(0, players), INT32_MAX) };
+  return { at, cpuPercent, memUsedMb, memLimitMb, mspt, tps, players };
 }

@@ -27,7 +27,7 @@ export const browserSessions = new EntitySchema<BrowserSessionRow>({
     expiresAt: bigint,
     ip: text,
     userAgent: text,
-    provedAt: { ...bigint, default: 0 },
+    provedAt: bigint,
   },
   indices: [{ columns: ['userId'] }, { columns: ['expiresAt'] }],
   foreignKeys: [ofUser],

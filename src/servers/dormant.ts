@@ -1,6 +1,5 @@
 import { type Snapshot, createActor } from 'xstate';
-import { GAINED } from '../../machines/server-context.ts';
-import type { Cause, Live, ServerContext, ServerLimits, ServerState } from '../../machines/server-types.ts';
+import type { Cause, Live, ServerLimits, ServerState } from '../../machines/server-types.ts';
 import { type ServerSnapshot, isTagged, serverMachine } from '../../machines/server.ts';
 import type { Log } from '../kernel/log.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
@@ -8,10 +7,9 @@ import { fromStoredTime } from './machine-time.ts';
 import type { ServerRow } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 
-/** What is stored of a server's run, whichever version stored it, in the wall's time. */
+/** What is stored of a server's run, in the wall's time. */
 function storedSnapshot(row: ServerRow): ServerSnapshot {
-  const snapshot = JSON.parse(row.snapshot) as ServerSnapshot;
-  return { ...snapshot, context: { ...GAINED, ...snapshot.context } satisfies ServerContext };
+  return JSON.parse(row.snapshot) as ServerSnapshot;
 }
 
 /** Where nobody knows any more who or what it was. */

@@ -42,8 +42,8 @@ export function inStoredTime(snapshot: object, steady: SteadyClock): object {
 }
 
 /**
- * A stored snapshot in the time of the machines that live now. Within one boot it goes on exactly where it was; behind a reboot,
- * or stored by a version before 0.3, its instants are taken as the wall's of today.
+ * A stored snapshot in the time of the machines that live now. Within one boot it goes on exactly where it was. After a reboot,
+ * its instants are taken as the wall's of today. A server to which nothing has happened yet has no clock stored.
  */
 export function fromStoredTime<Snapshot extends object>(
   stored: Snapshot & { clock?: StoredTime },

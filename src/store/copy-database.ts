@@ -1,9 +1,9 @@
 import { MigrationExecutor, type QueryRunner } from 'typeorm';
-import { MIGRATIONS } from '../../migrations/index.ts';
+import { MIGRATIONS, type Migration } from '../../migrations/index.ts';
 import { backupRefusal } from './backup-refusal.ts';
 import { type DataSources, type Dialect, openDataSources } from './data-source.ts';
 import type { DatabaseSession } from './session.ts';
-import { MIGRATING, newer } from './store.ts';
+import { MIGRATING, requireKnown } from './store.ts';
 
 /** A table of ours: on both databases its name and columns are the same. */
 interface Shape {
@@ -24,14 +24,19 @@ const NOT_COPIED = new Set(['migrations', 'leases']);
  * the migrations that they have had, as they are at one instant. PostgreSQL may be written to meanwhile. The copy is there whole or not
  * at all. Rejects with a StatusError that says what to do, where that is known.
  */
-export async function copyDatabase(from: string, to: string): Promise<void> {
+export async function copyDatabase(
+  from: string,
+  to: string,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
   const source = await openDataSources(from, [], { patient: true });
   try {
     const session = await source.session();
     try {
       // What is read is of one instant.
       await session.query(source.dialect === 'sqlite' ? 'BEGIN' : 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-      const target = await openDataSources(to, [], { only: await migrationsOf(session), patient: true });
+      const done = await migrationsOf(session, migrations);
+      const target = await openDataSources(to, [], { migrations: done, patient: true });
       try {
         await fill(target, (sql, parameters) => session.query(sql, parameters), source.dialect);
       } finally {
@@ -47,11 +52,11 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
 }
 
 /** This release has to know all of them: it makes the tables of the copy. */
-async function migrationsOf(session: DatabaseSession): Promise<ReadonlySet<string>> {
+async function migrationsOf(session: DatabaseSession, migrations: readonly Migration[]): Promise<Migration[]> {
   const rows = (await session.query('SELECT "name" FROM "migrations"')) as { name: string }[];
-  const known = new Set(MIGRATIONS.map(({ name }) => name));
-  if (rows.some(({ name }) => !known.has(name))) throw newer(undefined);
-  return new Set(rows.map(({ name }) => name));
+  const done = new Set(rows.map(({ name }) => name));
+  await requireKnown(done, migrations);
+  return migrations.filter(({ name }) => done.has(name));
 }
 
 /** In one transaction. */

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DataSource, type DataSourceOptions, type EntitySchema } from 'typeorm';
-import { MIGRATIONS } from '../../migrations/index.ts';
+import { MIGRATIONS, type Migration } from '../../migrations/index.ts';
 import { copyInto } from './copies.ts';
 import { exact } from './exact.ts';
 import { KEEP_ALIVE, type PostgresLimits, limitedPool } from './postgres-limits.ts';
@@ -43,14 +43,14 @@ const COMMON = {
 
 /** How a database is opened. */
 export interface DatabaseOptions {
-  /** The names of the migrations that it may have. Default: all. */
-  only?: ReadonlySet<string>;
+  /** The migrations to run. Default: all. */
+  migrations?: readonly Migration[];
   /** Whatever is asked may take as long as it takes. Default: PostgreSQL gives up what takes too long, and so does this side. */
   patient?: boolean;
 }
 
 /** What the writer alone needs: the reader is asked in SQL, and to work out what tables are takes time. */
-type Described = { migrations: (typeof MIGRATIONS)[number][]; entities: EntitySchema<object>[] };
+type Described = { migrations: Migration[]; entities: EntitySchema<object>[] };
 
 /**
  * What one write and one read may take. A transaction that is left alone is undone before a standby takes over, which needs what
@@ -82,12 +82,9 @@ const PRAGMAS = {
 export async function openDataSources(
   url: string,
   tables: Tables,
-  { only, patient = false }: DatabaseOptions = {},
+  { migrations = MIGRATIONS, patient = false }: DatabaseOptions = {},
 ): Promise<DataSources> {
-  const described = {
-    migrations: MIGRATIONS.filter(({ name }) => only?.has(name) ?? true),
-    entities: [...tables],
-  };
+  const described = { migrations: [...migrations], entities: [...tables] };
   if (!url.startsWith('sqlite:')) return openPostgres(url, described, patient);
   const file = url.slice('sqlite:'.length);
   if (file !== ':memory:') return openSqlite(file, described, PRAGMAS);

@@ -5,14 +5,15 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { type Pack, extract, pack } from 'tar-stream';
 import * as z from 'zod';
+import { MIGRATIONS } from '../../migrations/index.ts';
 import { readIfThere, syncDirectory, writeAtomic } from '../kernel/atomic-file.ts';
 import type { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { backupRefusal } from './backup-refusal.ts';
 import { copyDatabase } from './copy-database.ts';
 import { copySqlite, isEmptyPostgres, openDataSources } from './data-source.ts';
-import { loadPostgres } from './postgres-dump.ts';
 import { type Secret, secretFrom } from './secret.ts';
+import { requireKnown } from './store.ts';
 
 /** Where an installation keeps what is its own: all but the folders of its servers and their backups. */
 export interface ServiceFiles {
@@ -27,8 +28,8 @@ const Manifest = z.object({
   format: z.literal(1),
   /** When it was made. RFC 3339. */
   madeAt: z.iso.datetime(),
-  /** A database of SQLite, whichever the installation had. Archives of earlier states may have what `pg_dump` made of PostgreSQL. */
-  database: z.enum(['sqlite', 'postgres']),
+  /** A database of SQLite, whichever the installation had. */
+  database: z.literal('sqlite'),
 });
 type Manifest = z.infer<typeof Manifest>;
 
@@ -101,24 +102,16 @@ export async function restoreService(
   try {
     await unpack(archive, draft);
     const manifest = await manifestIn(draft, archive);
-    if (manifest.database === 'postgres' && file !== undefined)
-      throw backupRefusal('The archive holds a dump of PostgreSQL: set DATABASE_URL to an empty PostgreSQL database.');
     if (file === undefined && !(await isEmptyPostgres(databaseUrl))) throw inUse('The database of DATABASE_URL');
     await refuseOtherKeys(draft, dataDir);
+    const database = join(draft, DATABASE);
+    await prepare(database);
     const key = await readIfThere(join(draft, SECRET));
     if (key) await refuse(secretFrom(key));
     for (const name of KEYS) await move(join(draft, name), join(dataDir, name));
     const settings = await moveSettings(join(draft, ENV), envFile, dataDir);
-    const database = join(draft, DATABASE);
-    if (file !== undefined) {
-      await forgetLease(`sqlite:${database}`);
-      await move(database, file);
-    } else if (manifest.database === 'sqlite') {
-      await copyDatabase(`sqlite:${database}`, databaseUrl);
-    } else {
-      await loadPostgres(databaseUrl, draft, database);
-      await forgetLease(databaseUrl);
-    }
+    if (file === undefined) await copyDatabase(`sqlite:${database}`, databaseUrl);
+    else await move(database, file);
     return { madeAt: manifest.madeAt, settings };
   } finally {
     await rm(draft, { recursive: true, force: true });
@@ -186,11 +179,17 @@ async function refuseOtherKeys(folder: string, dataDir: string): Promise<void> {
   }
 }
 
-/** The process that ran the installation when it was backed up does not run this one. */
-async function forgetLease(databaseUrl: string): Promise<void> {
-  const sources = await openDataSources(databaseUrl, []);
+/**
+ * Deletes the lease: the process that ran the installation when it was backed up does not run this one. Rejects as `openStore`
+ * does if this release cannot use the database.
+ */
+async function prepare(database: string): Promise<void> {
+  const sources = await openDataSources(`sqlite:${database}`, []);
   try {
-    await sources.writer.query('DELETE FROM "leases"');
+    const { writer } = sources;
+    const done = await writer.query<{ name: string }[]>('SELECT "name" FROM "migrations"');
+    await requireKnown(new Set(done.map(({ name }) => name)), MIGRATIONS);
+    await writer.query('DELETE FROM "leases"');
   } finally {
     await sources.close();
   }

@@ -2,7 +2,7 @@
  * What is written is safe on disk, one step after the other, by the process that holds the lease.
  * Never: a write of a process that has lost the lease, or a half of one.
  */
-import { MIGRATIONS } from '../../migrations/index.ts';
+import { MIGRATIONS, type Migration } from '../../migrations/index.ts';
 import { StatusError } from '../kernel/status.ts';
 import { copyBefore, copyFor } from './copies.ts';
 import { type DataSources, type Dialect, type Tables, openDataSources } from './data-source.ts';
@@ -44,39 +44,66 @@ export const MIGRATING = 740_161_826;
 
 /**
  * Opens the database at `postgres://…`, `sqlite:<file>` or `sqlite::memory:`; `tables` are those that code here asks for by
- * their schema. An empty one gets its tables at once; an older one keeps working until `migrate()`. FAILED_PRECONDITION where
- * it was made by a newer version.
+ * their schema. An empty one gets its tables at once; an older one keeps working until `migrate()`. FAILED_PRECONDITION
+ * STORE_NEWER if a newer version made it, STORE_PRERELEASE if a development version before 0.1.0 did; it is unchanged then.
  */
-export async function openStore(url: string, tables: Tables): Promise<Store> {
-  const sources = await openDataSources(url, tables);
+export async function openStore(
+  url: string,
+  tables: Tables,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<Store> {
+  const sources = await openDataSources(url, tables, { migrations });
   try {
-    if ((await knownMigrations(sources)).length === 0) await migrateEmpty(sources);
-    return storeOn(sources);
+    if ((await knownMigrations(sources, migrations)).length === 0) await migrateEmpty(sources, migrations);
+    return storeOn(sources, migrations);
   } catch (error) {
     await sources.close();
     throw error;
   }
 }
 
-/** Those of this release that the database has had. */
-async function knownMigrations(sources: DataSources): Promise<string[]> {
-  const known = new Set(MIGRATIONS.map(({ name }) => name));
+/** The migrations of this release that the database has had. */
+async function knownMigrations(sources: DataSources, migrations: readonly Migration[]): Promise<string[]> {
   const done = await migrationsOf(sources);
-  if (done.some((name) => !known.has(name))) throw newer(sources.file && (await copyFor(sources.file, known)));
+  await requireKnown(new Set(done), migrations, sources.file);
   return done;
 }
 
-/** Says so of a database; `copy`: the one that fits this release. */
-export function newer(copy: string | undefined): StatusError {
+/** Every database of a development version before 0.1.0 has had this migration. */
+const PRERELEASE = 'Initial1795132800000';
+
+/**
+ * FAILED_PRECONDITION STORE_NEWER or STORE_PRERELEASE if a database has had a migration that this release does not have.
+ * `file`: its SQLite file. The message names the copy beside it that fits this release.
+ */
+export async function requireKnown(
+  done: ReadonlySet<string>,
+  migrations: readonly Migration[],
+  file?: string,
+): Promise<void> {
+  if (done.has(PRERELEASE)) throw prerelease();
+  const known = new Set(migrations.map(({ name }) => name));
+  if ([...done].every((name) => known.has(name))) return;
+  const copy = file && (await copyFor(file, known));
   const orBack = copy === undefined ? '' : `, or put back ${copy}, which it made before its changes`;
-  return new StatusError(
+  throw new StatusError(
     'FAILED_PRECONDITION',
     'STORE_NEWER',
     `The database belongs to a newer version: start that${orBack}.`,
   );
 }
 
-function storeOn(sources: DataSources): Store {
+function prerelease(): StatusError {
+  return new StatusError(
+    'FAILED_PRECONDITION',
+    'STORE_PRERELEASE',
+    'The database is from a development version before 0.1.0. This version cannot read it, nor a service backup of it, and has ' +
+      'not changed it. Start with an empty DATA_DIR and DATABASE_URL, create the servers anew, and upload the files that you ' +
+      'download from them with the old version. docs/upgrade-and-backup.md has the steps.',
+  );
+}
+
+function storeOn(sources: DataSources, migrations: readonly Migration[]): Store {
   const writer = new Writer(() => sources.session(), sources.outcome);
   let closing: Promise<void> | undefined;
   return {
@@ -91,10 +118,12 @@ function storeOn(sources: DataSources): Store {
     write: (work) => writer.write(work),
     waiting: () => writer.waiting,
     fence: (check) => writer.fence(check),
-    requireKnown: () => writer.withLock(async () => void (await knownMigrations(sources))),
+    requireKnown: () => writer.withLock(async () => void (await knownMigrations(sources, migrations))),
     // On PostgreSQL by a connection of its own, so that the lease is renewed meanwhile.
     migrate: () =>
-      sources.dialect === 'sqlite' ? writer.withLock(() => migrateWithCopy(sources)) : migrateWithCopy(sources),
+      sources.dialect === 'sqlite'
+        ? writer.withLock(() => migrateWithCopy(sources, migrations))
+        : migrateWithCopy(sources, migrations),
     close: () => (closing ??= writer.close().then(() => sources.close())),
   };
 }
@@ -110,22 +139,22 @@ async function migrationsOf({ writer }: DataSources): Promise<string[]> {
   }
 }
 
-async function migrateWithCopy(sources: DataSources): Promise<void> {
-  const done = new Set(await knownMigrations(sources));
-  const next = MIGRATIONS.find(({ name }) => !done.has(name));
+async function migrateWithCopy(sources: DataSources, migrations: readonly Migration[]): Promise<void> {
+  const done = new Set(await knownMigrations(sources, migrations));
+  const next = migrations.find(({ name }) => !done.has(name));
   if (next === undefined) return;
   if (sources.file !== undefined) await copyBefore(sources.file, next.name, sources.writer);
   await migrate(sources);
 }
 
 /** Several services may meet an empty database at the same time: on SQLite by its own lock, on PostgreSQL by this one. */
-async function migrateEmpty(sources: DataSources): Promise<void> {
+async function migrateEmpty(sources: DataSources, migrations: readonly Migration[]): Promise<void> {
   if (sources.dialect === 'sqlite') return migrate(sources);
   await sources.patiently(async (source) => {
     // Of the one connection that it has.
     await source.query('SELECT pg_advisory_lock($1)', [MIGRATING]);
     try {
-      if ((await knownMigrations(sources)).length === 0) await source.runMigrations({ transaction: 'all' });
+      if ((await knownMigrations(sources, migrations)).length === 0) await source.runMigrations({ transaction: 'all' });
     } finally {
       await source.query('SELECT pg_advisory_unlock($1)', [MIGRATING]);
     }

@@ -308,7 +308,7 @@ test.runIf(isHere('mariadb'))('MariaDB: users sign in from where games are, and 
     return rows.map((row) => String(row['Host']));
   };
   const name = newName();
-  // As versions before this one made it.
+  // An account for any host, as earlier settings made it.
   await admin.query(`CREATE USER '${name}'@'%' IDENTIFIED BY '${FIRST}'`);
   await databases.provide(name, FIRST);
   t.deepEqual(

@@ -195,11 +195,7 @@ test('drafts of run files go whose writers are dead; those of a living one stay'
   const dead = spawn(process.execPath, ['-e', '0']);
   await once(dead, 'exit');
   const random = 'a1b2c3d4e5f6';
-  const left = [
-    `.alpha.${random}`,
-    `.alpha.${dead.pid}.${random}.${random}`,
-    `.alpha.${process.pid}.${random}.${random}.${random}.tmp`,
-  ];
+  const left = [`.alpha.${dead.pid}.${random}.${random}`, `.alpha.${process.pid}.${random}.${random}.${random}.tmp`];
   const kept = [`.alpha.${process.ppid}.${random}.${random}`, 'alpha.json', 'alpha.1.log', '.something else'];
   for (const name of [...left, ...kept]) await writeFile(join(dir, name), '');
   await runFiles(dir).sweep();
@@ -295,6 +291,7 @@ test('a pid that now belongs to somebody else is not taken for the game', async 
     rconPort: 2,
     managementPort: 3,
     ramMb: 64,
+    ports: [],
     intendedAt: 0,
     startedAt: 0,
     exit: null,

@@ -43,7 +43,7 @@ function standIn() {
 /** The nodes as a service opens them; `stored` is what it has written down of them, from the first to the last. */
 async function opened(
   given: Partial<Parameters<typeof openSwarmNodes>[0]> & { manager: Manager },
-  stored: (NodeNotes | Record<string, number>)[] = [{}],
+  stored: NodeNotes[] = [{}],
 ) {
   return openSwarmNodes({
     installation: 'i1',
@@ -141,16 +141,6 @@ test('what still runs on a node that comes back from a fence is a stray, and nev
   swarm.tasks = [];
   await nodes.look();
   t.like(stored.at(-1)?.['n1'], { off: [], fencedAt: null });
-});
-
-test('a fence that was noted by an earlier release still holds', async (t) => {
-  const swarm = standIn();
-  const later = taskOf('t2', 'n1', { made: 2_000 });
-  swarm.tasks = [...swarm.tasks, later];
-  const nodes = await opened(swarm, [{ n1: 1_000 }]);
-  await nodes.look();
-  t.is(nodes.offAt(swarm.tasks[0]!), 1_000);
-  t.is(nodes.offAt(later), undefined);
 });
 
 test('a node that is no part of the swarm any more is fenced by its name, also after a restart', async (t) => {

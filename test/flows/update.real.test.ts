@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import { openDataSources } from '../../src/store/data-source.ts';
 import { type Client, newClient } from '../crash/client.ts';
 import { type DataFolder, FOLDERS, repliesOf } from '../support/data-folder.ts';
 import { type ServerRecord, type Service, startService } from '../support/service.ts';
@@ -13,14 +11,14 @@ import { type ServerRecord, type Service, startService } from '../support/servic
 type Replies = Record<string, unknown>;
 
 const run = promisify(execFile);
-const VERSIONS = ['2026-11'];
-/** The service comes up so long after the earlier version has stopped; its pending grant has ten minutes. */
+const VERSIONS = ['0.1.0'];
+/** The service comes up so long after that version has stopped; its pending grant has ten minutes. */
 const LATER_MS = 5_000;
 /** Of a server, what nobody may change but its owner; `awake` is on its way up again. */
 const SETTINGS = 'name hostname container type version ramMb plan motd properties'.split(' ');
 const KEPT = ['id', 'accountId', 'createdAt', 'bakedAt', 'startErrorCode', 'startErrorSummary', ...SETTINGS];
 
-/** Today's service on a copy of a folder that an earlier version has left. */
+/** Today's service on a copy of a folder that a version has left. */
 async function updated(t: ExecutionContext, version: string): Promise<{ service: Service; folder: DataFolder }> {
   const folder = JSON.parse(await readFile(join(FOLDERS, `${version}.json`), 'utf8')) as DataFolder;
   const program = ['test/flows/hurried-main.ts', String(Date.now()), '1', String(folder.at + LATER_MS)];
@@ -89,41 +87,8 @@ function sameMoney(t: ExecutionContext, now: Replies, said: Replies): void {
   t.true(after <= before && after > before - 3_000, `${before} before, ${after} after`);
 }
 
-/** All rows of a database, by table; but for the lease, which tells of processes. */
-async function contentOf(t: ExecutionContext, file: string): Promise<Record<string, unknown>> {
-  const sources = await openDataSources(`sqlite:${file}`, []);
-  t.teardown(() => sources.close());
-  const tables = await sources.reader.query<{ name: string }[]>(
-    `SELECT "name" FROM "sqlite_master" WHERE "type" = 'table' AND "name" NOT IN ('leases', 'sqlite_sequence')`,
-  );
-  const content: Record<string, unknown> = {};
-  for (const { name } of tables) content[name] = await sources.reader.query(`SELECT * FROM "${name}" ORDER BY 1, 2`);
-  return content;
-}
-
 for (const version of VERSIONS) {
-  test(`whoever goes back to ${version} finds its database as it was, and may update again`, async (t) => {
-    const { service, folder } = await updated(t, version);
-    const { id } = await service.create('Since', '1.20.4');
-    t.is(await service.stop(), 0);
-    const { dataDir } = service;
-    const copy = (await readdir(dataDir)).find((name) => name.startsWith('dormouse.db.before-')) ?? '';
-    const before = await mkdtemp(join(tmpdir(), 'dormouse-before-'));
-    t.teardown(() => rm(before, { recursive: true }));
-    await run('tar', ['-xzf', join(FOLDERS, `${version}.tar.gz`), '-C', before]);
-    const content = await contentOf(t, join(dataDir, copy));
-    t.true(Object.keys(content).length > 10);
-    t.deepEqual(content, await contentOf(t, join(before, 'dormouse.db')));
-
-    await copyFile(join(dataDir, copy), join(dataDir, 'dormouse.db'));
-    await service.start();
-    const servers = await service.call('GET', '/v1/servers');
-    t.deepEqual(kept(servers), kept(folder.said['servers']));
-    t.false(JSON.stringify(servers).includes(id));
-    t.is(await service.stop(), 0);
-  });
-
-  test(`whoever updates from ${version} loses nothing`, async (t) => {
+  test(`an update from ${version} loses nothing`, async (t) => {
     const { service, folder } = await updated(t, version);
     const { accountId, said } = folder;
     const now: Replies = {};

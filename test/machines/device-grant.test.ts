@@ -96,16 +96,6 @@ test('a token that nobody received may be asked for again for a minute, and then
   t.deepEqual(answers(pollAgain(1), deny(2), pollAgain(3)), ['authorization_pending', 'access_denied']);
 });
 
-test('what earlier versions stored goes on as it did', (t) => {
-  const stored = (value: string, event: GrantEvent & { type: 'POLL' }) => {
-    const { redeemedAt: _, ...context } = run(approve(1)).context;
-    const before = deviceGrantMachine.resolveState({ value, context });
-    return answerTo(event, before, next(before, event));
-  };
-  t.is(stored('redeemed', pollAgain(3)), 'expired_token');
-  t.is(stored('approved', poll(3)), 'redeemed');
-});
-
 test('a denied grant says so until it expires, and is never approved', (t) => {
   t.deepEqual(answers(deny(1), poll(2), approve(3), poll(3), poll(601)), [
     'access_denied',

@@ -123,12 +123,12 @@ test('an owner’s eula=false stays, whoever has agreed', async (t) => {
   t.is(readFileSync(eulaFile(it, 'castle'), 'utf8'), 'eula=false\n');
 });
 
-test('a consent outlives a kill; a start that an earlier release let begin without one goes no further', async (t) => {
+test('a consent outlives a kill; a start that began without one goes no further', async (t) => {
   const it = await world(t, { minecraftEula: 'ask' });
   const check = () => it.servers.checkWakes(readFirst((row) => it.eula.require(row)));
   await it.create('castle', { type: 'paper' });
   await it.create('tower', { type: 'paper' });
-  // No rule of this release is asked: as the one before left it.
+  // The start is stored without a check of wakes, and so without consent.
   await it.command('castle', 'JOIN', STEVE);
   await it.killAndRestart();
   const failed = await it.reach('castle', 'start_failed');

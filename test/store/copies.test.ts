@@ -1,31 +1,31 @@
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { MIGRATIONS } from '../../migrations/index.ts';
 import { openDataSources } from '../../src/store/data-source.ts';
 import { getMeta } from '../../src/store/meta.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
-import { put, refused } from './on-each.ts';
+import { LATER, NEXT, SECOND } from './later.ts';
+import { onEach, put, refused } from './on-each.ts';
 import { directory } from './support.ts';
 
-/** A database as the release before the last two migrations left it, with something in it; tells the first of these. */
-async function earlier(t: ExecutionContext): Promise<{ file: string; next: string }> {
+const next = NEXT.name;
+
+/** A database of this release, with something in it. */
+async function earlier(t: ExecutionContext): Promise<string> {
   const file = join(await directory(t), 'store.db');
   const store = await openStore(`sqlite:${file}`, TABLES);
   await put(store, 'kept', 'of before');
   await store.close();
-  const sources = await openDataSources(`sqlite:${file}`, []);
-  const { writer } = sources;
-  for (let undone = 0; undone < 2; undone++) await writer.undoLastMigration({ transaction: 'all' });
-  await sources.close();
-  return { file, next: writer.migrations.at(-2)?.name ?? '' };
+  return file;
 }
 
 const copiesIn = async (file: string) => (await readdir(join(file, '..'))).filter((name) => /\.before-\w+$/.test(name));
 
 test('before its tables change, a database is copied: the copy is private, and what the release before left', async (t) => {
-  const { file, next } = await earlier(t);
-  const store = await openStore(`sqlite:${file}`, TABLES);
+  const file = await earlier(t);
+  const store = await openStore(`sqlite:${file}`, TABLES, LATER);
   t.teardown(() => store.close());
   t.deepEqual(await copiesIn(file), []);
   await store.migrate();
@@ -44,9 +44,9 @@ test('before its tables change, a database is copied: the copy is private, and w
 });
 
 test('the newest three copies are kept', async (t) => {
-  const { file, next } = await earlier(t);
+  const file = await earlier(t);
   for (const name of ['First1', 'Second2', 'Third3']) await writeFile(`${file}.before-${name}`, '');
-  const store = await openStore(`sqlite:${file}`, TABLES);
+  const store = await openStore(`sqlite:${file}`, TABLES, LATER);
   t.teardown(() => store.close());
   await store.migrate();
   t.deepEqual(
@@ -56,9 +56,9 @@ test('the newest three copies are kept', async (t) => {
 });
 
 test('a database that cannot be copied is not changed', async (t) => {
-  const { file, next } = await earlier(t);
+  const file = await earlier(t);
   await mkdir(`${file}.before-${next}.tmp`);
-  const store = await openStore(`sqlite:${file}`, TABLES);
+  const store = await openStore(`sqlite:${file}`, TABLES, LATER);
   t.teardown(() => store.close());
   await t.throwsAsync(store.migrate());
   const done = await store.query<{ name: string }>('SELECT "name" FROM "migrations"');
@@ -67,14 +67,25 @@ test('a database that cannot be copied is not changed', async (t) => {
 
 test('a release that is older than its database names the copy that it can start on', async (t) => {
   const file = join(await directory(t), 'store.db');
-  const store = await openStore(`sqlite:${file}`, TABLES);
-  for (const name of ['Later9999999999998', 'Later9999999999999']) {
-    await store.write((tx) => tx.run('INSERT INTO "migrations" ("timestamp", "name") VALUES (1, $1)', [name]));
-  }
+  const store = await openStore(`sqlite:${file}`, TABLES, LATER);
   await store.close();
   t.notRegex((await refused(t, openStore(`sqlite:${file}`, TABLES), 'STORE_NEWER')).message, /before/);
-  for (const name of ['ClientVersions1796707800000', 'Later9999999999999', 'Later9999999999998'])
-    await writeFile(`${file}.before-${name}`, '');
+  for (const name of [MIGRATIONS[0]!.name, SECOND.name, NEXT.name]) await writeFile(`${file}.before-${name}`, '');
   const { message } = await refused(t, openStore(`sqlite:${file}`, TABLES), 'STORE_NEWER');
-  t.true(message.includes(`put back ${file}.before-Later9999999999998,`), message);
+  t.true(message.includes(`put back ${file}.before-${next},`), message);
+});
+
+onEach('a database of a development version before 0.1.0 is refused, and stays as it is', async (t, url) => {
+  const sources = await openDataSources(url, [], { migrations: [] });
+  t.teardown(() => sources.close());
+  const { writer } = sources;
+  // With an empty list this makes TypeORM's own table alone.
+  await writer.runMigrations();
+  for (const name of ['Initial1795132800000', 'People1795219200000'])
+    await writer.query('INSERT INTO "migrations" ("timestamp", "name") VALUES (1, $1)', [name]);
+  const { message } = await refused(t, openStore(url, TABLES), 'STORE_PRERELEASE');
+  t.regex(message, /development version before 0\.1\.0.*has not changed it.*docs\/upgrade-and-backup\.md/);
+  await t.throwsAsync(writer.query('SELECT * FROM "meta"'));
+  t.is((await writer.query<unknown[]>('SELECT "name" FROM "migrations"')).length, 2);
+  if (sources.file !== undefined) t.deepEqual(await copiesIn(sources.file), []);
 });

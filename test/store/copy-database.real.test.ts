@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { MIGRATIONS } from '../../migrations/index.ts';
+import { MIGRATIONS, type Migration } from '../../migrations/index.ts';
 import { copyDatabase } from '../../src/store/copy-database.ts';
 import { type DataSources, openDataSources } from '../../src/store/data-source.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { isHere } from '../support/needs.ts';
+import { LATER } from './later.ts';
 import { postgresDatabase } from './on-each.ts';
 import { directory, refused } from './support.ts';
 
@@ -81,28 +82,23 @@ test.runIf(isHere('postgres'))(
   'a copy is of the release of what is copied, and is brought up to date by the next start',
   async (t) => {
     const file = `sqlite:${join(await directory(t), 'from.db')}`;
-    const older = new Set(MIGRATIONS.slice(0, -1).map(({ name }) => name));
-    const from = await openDataSources(file, [], { only: older });
-    await from.writer.runMigrations({ transaction: 'all' });
-    await from.close();
+    await (await openStore(file, TABLES)).close();
     const url = await postgresDatabase();
-    await copyDatabase(file, url);
+    const names = (migrations: readonly Migration[]) => migrations.map(({ name }) => name);
+    await copyDatabase(file, url, LATER);
     const done = async () => {
       const sources = await openDataSources(url, []);
       const rows = await sources.writer.query<{ name: string }[]>('SELECT "name" FROM "migrations" ORDER BY "id"');
       await sources.close();
       return rows.map(({ name }) => name);
     };
-    t.deepEqual(await done(), [...older]);
-    const store = await openStore(url, TABLES);
+    t.deepEqual(await done(), names(MIGRATIONS));
+    const store = await openStore(url, TABLES, LATER);
     await store.migrate();
     await store.close();
-    t.deepEqual(
-      await done(),
-      MIGRATIONS.map(({ name }) => name),
-    );
+    t.deepEqual(await done(), names(LATER));
     // It is no empty one any more.
-    await refused(t, copyDatabase(file, url), 'SERVICE_BACKUP');
+    await refused(t, copyDatabase(file, url, LATER), 'SERVICE_BACKUP');
   },
 );
 

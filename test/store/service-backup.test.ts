@@ -1,10 +1,6 @@
-import { execFile } from 'node:child_process';
 import { copyFile, mkdir, readFile, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { createGzip } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
-import { pack } from 'tar-stream';
 import { KIB, MIB } from '../../src/kernel/units.ts';
 import { getServer, insertServer, listServersByAccount } from '../../src/servers/rows.ts';
 import { type ServiceFiles, backupService, restoreService } from '../../src/store/service-backup.ts';
@@ -149,34 +145,15 @@ if (isHere('postgres'))
     },
   );
 
-test.runIf(isHere('postgres'))(
-  'an archive with a dump of PostgreSQL, as they were once, goes into PostgreSQL',
-  async (t) => {
-    const from = await installation(t, await postgresDatabase());
-    await from.store.write((tx) => insertServer(tx, serverRow('amber')));
-    const dump = join(from.dataDir, 'database');
-    await promisify(execFile)('pg_dump', ['--format=custom', `--file=${dump}`, from.databaseUrl]);
-    const archive = join(from.dataDir, 'service.tar.gz');
-    const tar = pack();
-    tar.entry(
-      { name: 'manifest.json' },
-      JSON.stringify({ format: 1, madeAt: '2026-11-22T12:00:00Z', database: 'postgres' }),
-    );
-    tar.entry({ name: 'secret.key' }, await readFile(join(from.dataDir, 'secret.key')));
-    tar.entry({ name: 'database' }, await readFile(dump));
-    tar.finalize();
-    await writeFile(archive, tar.pipe(createGzip()));
-    const { message } = await refused(t, restoreService(await elsewhere(t), archive), 'SERVICE_BACKUP');
-    t.regex(message, /set DATABASE_URL to an empty PostgreSQL database/);
-    const url = await postgresDatabase();
-    // Trusted without a password, PostgreSQL takes one all the same.
-    const databaseUrl = url.replace('dormouse@', `dormouse:${encodeURIComponent('p:a\\s')}@`);
-    await restoreService(await elsewhere(t, databaseUrl), archive);
-    const store = await openStore(url, TABLES);
-    t.teardown(() => store.close());
-    t.is((await getServer(store, 'amber'))?.id, 'amber');
-  },
-);
+test('an archive of a development version before 0.1.0 is refused, and nothing is restored', async (t) => {
+  const from = await installation(t);
+  await from.store.write((tx) => tx.run('UPDATE "migrations" SET "name" = $1', ['Initial1795132800000']));
+  const archive = join(await directory(t), 'service.tar.gz');
+  await backupService(from, archive, NOW);
+  const to = await elsewhere(t);
+  await refused(t, restoreService(to, archive), 'STORE_PRERELEASE');
+  t.deepEqual(await readdir(to.dataDir), []);
+});
 
 test('what a database that was moved away has left is not written into the one that takes its place', async (t) => {
   const from = await installation(t);

@@ -3,14 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import test from 'ava';
-import { awakeSessions } from '../../src/billing/awake-session-rows.ts';
 import { deleteSamplesBefore, insertSample, listSamples } from '../../src/insight/metric-rows.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { clients } from '../../src/people/apps/client-rows.ts';
-import { appTokens } from '../../src/people/apps/token-rows.ts';
 import { getKeyByHash } from '../../src/people/keys/rows.ts';
-import { accounts, getUser, hasUsers, users } from '../../src/people/rows.ts';
-import { browserSessions } from '../../src/people/browser-session-rows.ts';
+import { getUser, hasUsers, users } from '../../src/people/rows.ts';
 import { insertDiagnostic, listDiagnostics } from '../../src/servers/failures/diagnostic-rows.ts';
 import * as rows from '../../src/servers/rows.ts';
 import { openDataSources } from '../../src/store/data-source.ts';
@@ -40,83 +36,6 @@ onEach('migrations make exactly the tables of the entities, and take them away a
   await writer.runMigrations({ transaction: 'all' });
   t.deepEqual(await missing(), []);
 });
-
-onEach(
-  "sessions from before they knew their server are the present one's where their time says so, or they last",
-  async (t, url) => {
-    const sources = await openDataSources(url, TABLES);
-    t.teardown(() => sources.close());
-    const { writer } = sources;
-    await writer.runMigrations({ transaction: 'all' });
-    await writer.manager.insert(accounts, { id: 'acc_1', name: 'Alex', createdAt: 1 });
-    await writer.manager.insert(rows.servers, serverRow('one', { accountId: 'acc_1', createdAt: 100 }));
-    const times = { before: [50, 60], since: [100, 200], lasts: [90, null], other: [150, 160] } as const;
-    const plain = { cause: '{}', plan: 'metered', ramMb: 512, rateMicros: 1, ending: '', billable: 1 };
-    for (const [id, [startedAt, endedAt]] of Object.entries(times)) {
-      const sums = { readyAt: null, provenAt: 0, awakeMs: 0, ticks: 0, remainder: 0, amountMicros: 0 };
-      const of = { serverId: id === 'other' ? 'two' : 'one', accountId: 'acc_1', serverCreatedAt: 0 };
-      await writer.manager.insert(awakeSessions, { id, ...of, ...plain, startedAt, endedAt, ...sums });
-    }
-    const knows = async () => {
-      const runner = writer.createQueryRunner();
-      const has = await runner.hasColumn('awake_sessions', 'serverCreatedAt');
-      await runner.release();
-      return has;
-    };
-    while (await knows()) await writer.undoLastMigration({ transaction: 'all' });
-    await writer.runMigrations({ transaction: 'all' });
-    const kept = await writer.query<{ id: string; at: number }[]>(
-      'SELECT "id", "serverCreatedAt" AS "at" FROM "awake_sessions"',
-    );
-    t.deepEqual(Object.fromEntries(kept.map(({ id, at }) => [id, at])), {
-      before: 0,
-      since: 100,
-      lasts: 100,
-      other: 0,
-    });
-  },
-);
-
-onEach(
-  'apps that were connected before tokens ended keep theirs for half a year from the update on',
-  async (t, url) => {
-    const sources = await openDataSources(url, TABLES);
-    t.teardown(() => sources.close());
-    const { writer } = sources;
-    await writer.runMigrations({ transaction: 'all' });
-    await writer.manager.insert(accounts, { id: 'acc_1', name: 'Alex', createdAt: 1 });
-    const user = { id: 'usr_1', email: 'a@example.org', emailVerified: true, passwordHash: '', operator: false };
-    await writer.manager.insert(users, { ...user, accountId: 'acc_1', createdAt: 1 });
-    const app = {
-      id: 'app_1',
-      name: 'Launcher',
-      homepage: '',
-      scopes: ['servers:list'],
-      createdAt: 1,
-      disabledAt: null,
-    };
-    await writer.manager.insert(clients, app);
-    const token = { id: 'tok_1', hash: 'x', clientId: 'app_1', userId: 'usr_1', scope: 'servers:list', createdAt: 1 };
-    await writer.manager.insert(appTokens, { ...token, lastUsedAt: 2, revokedAt: null, expiresAt: 3 });
-    const browser = { id: 'ses_1', userId: 'usr_1', createdAt: 5, seenAt: 6, expiresAt: 7, ip: '', userAgent: '' };
-    await writer.manager.insert(browserSessions, { ...browser, provedAt: 6 });
-    const knows = async () => {
-      const runner = writer.createQueryRunner();
-      const has = await runner.hasColumn('app_tokens', 'expiresAt');
-      await runner.release();
-      return has;
-    };
-    while (await knows()) await writer.undoLastMigration({ transaction: 'all' });
-    const before = Date.now();
-    await writer.runMigrations({ transaction: 'all' });
-    const [{ expiresAt } = { expiresAt: 0 }] =
-      await writer.query<{ expiresAt: number }[]>('SELECT * FROM "app_tokens"');
-    const days = 180 * 86_400_000;
-    t.true(expiresAt >= before + days && expiresAt <= Date.now() + days, String(expiresAt));
-    const [session] = await writer.query<{ provedAt: number }[]>('SELECT * FROM "sessions"');
-    t.is(session?.provedAt, 5);
-  },
-);
 
 onEach('a database of a newer version is refused, one of ours is opened as it is', async (t, url) => {
   const first = await freshStore(t, url);

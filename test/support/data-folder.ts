@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Data folders as earlier versions left them. */
+/** Data folders as versions left them. */
 export const FOLDERS = join(import.meta.dirname, '../fixtures/data-folders');
 
 /** How to get into a kept data folder, and what its version said of it. */

@@ -10,8 +10,7 @@ import { deleteConsoleSalt, listConsoleSalts, setConsoleSalt } from './salt-rows
  */
 export interface ConsolePasswords {
   /**
-   * The password of the game that runs, or ran last. For a game that an earlier version of the service started, it is
-   * derived from the server's id alone.
+   * The password of the game that runs, or ran last. Before the first start, it is derived from the server's id alone.
    */
   of(serverId: string): string;
   /** Sets a new password, for a game that is about to start. */

@@ -14,7 +14,7 @@ export interface Confined {
   trusted: TrustedWithCode;
 }
 
-/** What no game may read of the data directory, whatever mode earlier versions, or others, gave it. */
+/** What no game may read of the data directory, whatever mode it has. */
 const PRIVATE = ['backups', 'dormouse.db', 'dormouse.db-shm', 'dormouse.db-wal', 'first-run.json', 'logs', 'run'];
 const KEYS = ['secret.key', 'ssh_host_ed25519_key'];
 const OTHERS = 0o007;

@@ -308,7 +308,7 @@ export class ProcessGames {
 
   /** Opens a run's published ports; they lead only to sockets of its own game. */
   async #forward(run: Run, game: () => Run | undefined): Promise<Forwarder | undefined> {
-    const { ports = [], gamePort, rconPort, managementPort } = run;
+    const { ports, gamePort, rconPort, managementPort } = run;
     if (ports.length === 0) return undefined;
     const isOwn = socketsOf(game);
     // Players and the console have other ways to these.

@@ -21,11 +21,9 @@ export interface Run {
   start: string | null;
   gamePort: number;
   rconPort: number;
-  /** 0: of a run that an earlier version started. */
   managementPort: number;
   ramMb: number;
-  /** Absent in run files of earlier versions. */
-  ports?: readonly PublishedPort[];
+  ports: readonly PublishedPort[];
   /** When the intent was written; epoch ms. */
   intendedAt: number;
   startedAt: number | null;
@@ -50,7 +48,7 @@ export function gameOf(run: Run): Game {
     installer: run.installer,
     game: listens ? { host: '127.0.0.1', port: run.gamePort } : null,
     rcon: listens ? { host: '127.0.0.1', port: run.rconPort } : null,
-    management: listens && run.managementPort > 0 ? { host: '127.0.0.1', port: run.managementPort } : null,
+    management: listens ? { host: '127.0.0.1', port: run.managementPort } : null,
     startedAt: run.startedAt,
     exit: run.exit,
   };
@@ -79,7 +77,7 @@ export interface Runs {
 const Port = z.int().min(0).max(65_535);
 const PublishedPorts = z.array(z.object({ hostPort: Port, containerPort: Port, proto: z.enum(['tcp', 'udp']) }));
 
-/** What a run file must hold; files of earlier versions lack some. */
+/** What a run file must hold. */
 const RunFile = z.looseObject({
   serverId: z.string(),
   token: z.string().min(1),
@@ -88,9 +86,9 @@ const RunFile = z.looseObject({
   start: z.string().nullable(),
   gamePort: Port,
   rconPort: Port,
-  managementPort: Port.default(0),
+  managementPort: Port,
   ramMb: z.number(),
-  ports: PublishedPorts.exactOptional(),
+  ports: PublishedPorts,
   intendedAt: z.number(),
   startedAt: z.number().nullable(),
   exit: z.object({ code: z.int().nullable(), oomKilled: z.boolean(), at: z.number().nullable() }).nullable(),
@@ -98,8 +96,8 @@ const RunFile = z.looseObject({
 
 /** Tells this process's drafts from those of one that had the same pid, as in a container that was started again. */
 const PROCESS = randomBytes(6).toString('hex');
-/** The name of a draft, whole or half written; in earlier versions without a process. */
-const DRAFT = /^\.[a-z0-9-]+(?:\.(\d+)\.([0-9a-f]{12}))?\.[0-9a-f]{12}(?:\.[0-9a-f]{12}\.tmp)?$/;
+/** The name of a draft, whole or half written. */
+const DRAFT = /^\.[a-z0-9-]+\.(\d+)\.([0-9a-f]{12})\.[0-9a-f]{12}(?:\.[0-9a-f]{12}\.tmp)?$/;
 
 /** Errors of reading what is no file of ours, or lies on a broken disk. */
 const UNREADABLE = new Set(['EISDIR', 'EACCES', 'EPERM', 'EIO']);
@@ -182,7 +180,7 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
       for (const name of await readdir(dir).catch(() => [])) {
         const draft = DRAFT.exec(name);
         const [, pid, token] = draft ?? [];
-        const isDead = token !== PROCESS && (pid === undefined || !isAlive(Number(pid)));
+        const isDead = token !== PROCESS && !isAlive(Number(pid));
         if (draft && isDead) await rm(join(dir, name), { force: true });
       }
     },

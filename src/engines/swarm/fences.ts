@@ -19,8 +19,7 @@ export type NodeNotes = Record<string, NodeNote>;
 
 /** Where notes are kept; `write` rejects where another process may have taken over. */
 export interface FenceNotes {
-  /** Those of earlier releases say only when a node was off, in the service's own time. */
-  read(): Promise<Record<string, NodeNote | number>>;
+  read(): Promise<NodeNotes>;
   write(notes: NodeNotes): Promise<void>;
 }
 
@@ -44,11 +43,7 @@ export interface Fences {
 
 /** Rejects where the notes cannot be read. */
 export async function openFences({ notes, log }: { notes: FenceNotes; log: Logger }): Promise<Fences> {
-  const read = Object.entries(await notes.read());
-  const instants = new Map(read.flatMap(([id, note]) => (typeof note === 'number' ? [[id, note] as const] : [])));
-  let kept: NodeNotes = Object.fromEntries(
-    read.flatMap(([id, note]) => (typeof note === 'number' ? [] : [[id, note]])),
-  );
+  let kept = await notes.read();
   let stored = JSON.stringify(kept);
   /** Each write holds all notes: two must not pass one another. */
   const withLock = createMutex();
@@ -58,24 +53,17 @@ export async function openFences({ notes, log }: { notes: FenceNotes; log: Logge
     stored = JSON.stringify(next);
   }
 
-  function offOn(id: string, tasks: readonly Task[]): string[] {
-    const before = instants.get(id);
-    const there = tasks.filter(({ NodeID }) => NodeID === id);
-    const made = before === undefined ? [] : there.filter(({ CreatedAt: at }) => Date.parse(at) < before);
-    return [...new Set([...(kept[id]?.off ?? []), ...made.map(({ ID }) => ID)])];
-  }
-
   /** The note of a node from now on; undefined: nothing of it is left. */
   function noteOf(id: string, node: NodeInfo | undefined, tasks: readonly Task[]): NodeNote | undefined {
     const before = kept[id];
     const present = new Set(tasks.flatMap(({ ID, NodeID }) => (NodeID === id ? [ID] : [])));
     if (node === undefined && present.size === 0) return undefined;
-    const off = offOn(id, tasks).filter((task) => present.has(task));
+    const off = (before?.off ?? []).filter((task) => present.has(task));
     const isBack = node?.Status.State === 'ready' && off.length === 0;
     return {
       name: node?.Description.Hostname ?? before?.name ?? '',
       address: node?.Status.Addr ?? before?.address ?? '',
-      fencedAt: isBack ? null : (before?.fencedAt ?? instants.get(id) ?? null),
+      fencedAt: isBack ? null : (before?.fencedAt ?? null),
       off,
     };
   }
@@ -87,10 +75,9 @@ export async function openFences({ notes, log }: { notes: FenceNotes; log: Logge
 
     heed: (nodes, tasks) =>
       withLock(async () => {
-        const ids = new Set([...Object.keys(kept), ...instants.keys(), ...nodes.keys()]);
+        const ids = new Set([...Object.keys(kept), ...nodes.keys()]);
         const entries = [...ids].map((id) => [id, noteOf(id, nodes.get(id), tasks)] as const);
         kept = Object.fromEntries(entries.flatMap(([id, note]) => (note === undefined ? [] : [[id, note]])));
-        instants.clear();
         if (JSON.stringify(kept) === stored) return;
         // It is tried again at the next look: nothing hangs on it but what a node that is removed is called.
         await write(kept).catch((err: unknown) => log.debug({ err }, 'what is known of the nodes was not stored'));

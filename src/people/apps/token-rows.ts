@@ -28,7 +28,7 @@ export const appTokens = new EntitySchema<AppTokenRow>({
     createdAt: bigint,
     lastUsedAt: maybeAt,
     revokedAt: maybeAt,
-    expiresAt: { ...bigint, default: 0 },
+    expiresAt: bigint,
   },
   uniques: [{ columns: ['hash'] }],
   indices: [{ columns: ['userId', 'clientId'] }],

@@ -45,7 +45,7 @@ export async function insertAudit(tx: Tx, row: AuditRow): Promise<void> {
 /** Entries of one action that an account keeps, and for how long: a flood of one action leaves the entries of others alone. */
 const MOST_OF_ACTION = 5_000;
 const KEPT_MS = 400 * DAY_MS;
-/** Removed in one write at most: a flood from before an upgrade goes in steps. */
+/** Removed in one write at most. */
 const STEP = 2_000;
 
 /** Removes the oldest entries like this one, as far as there are too many, and the account's oldest of all that have expired. */

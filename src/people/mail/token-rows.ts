@@ -23,7 +23,7 @@ export const emailTokens = new EntitySchema<EmailTokenRow>({
     userId: text,
     email: text,
     expiresAt: bigint,
-    purpose: { ...text, default: 'verify' },
+    purpose: text,
   },
   indices: [{ columns: ['userId'] }],
   foreignKeys: [ofUser],

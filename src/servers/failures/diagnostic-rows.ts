@@ -40,7 +40,7 @@ export const diagnostics = new EntitySchema<DiagnosticRow>({
     summary: text,
     suggestion: text,
     evidence: text,
-    insights: { ...text, default: '[]' },
+    insights: text,
   },
   foreignKeys: [ofServer],
 });
