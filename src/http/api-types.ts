@@ -2512,7 +2512,7 @@ export interface paths {
         put?: never;
         /**
          * Take an invitation back
-         * @description Its link makes no account any more.
+         * @description Its link stops working.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -2887,7 +2887,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask for a link to choose another password with
+         * Ask for a link to choose a new password with
          * @description Sends it to the address, where that has an account; the answer is the same where it has none. The link works for half an hour, once, for ResetPassword.
          */
         post: operations["RequestPasswordReset"];
@@ -3007,7 +3007,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Switch the second factor off
+         * Turn off two-factor sign-in
          * @description Takes the password and a code.
          */
         post: operations["RemoveSecondFactor"];
@@ -5296,7 +5296,7 @@ export interface components {
              */
             accountsChecked: boolean;
             /**
-             * @description Only who is on the whitelist, and operators, may come in.
+             * @description Whitelisted players and operators only, may come in.
              * @default false
              */
             whitelistEnforced: boolean;
@@ -5639,7 +5639,7 @@ export interface components {
         NodeRequest: {
             /** @description As the list names it, or its id. */
             node: string;
-            /** @description Owners who start a server read it. */
+            /** @description Shown to owners who start a server. */
             reason: string;
         };
         FenceNodeRequest: {
