@@ -69,7 +69,7 @@ function component(text: string): NbtCompound {
 
 function inLine(place: number): string[] {
   const where = place === 0 ? 'You are in line' : `You are ${ordinal(place)} in line`;
-  return [`§f${where}`, '§7All places here are taken: the server starts as soon as there is room for it.'];
+  return [`§f${where}`, '§7This host is full. The server starts when there is capacity.'];
 }
 
 function ordinal(count: number): string {

@@ -272,7 +272,7 @@ test('who can be shown it waits in line for room: nothing of the server is touch
   t.teardown(() => routing.close());
   const player = { name: 'Steve', protocol: 774 } as Parameters<typeof routing.wake>[1];
   const { signal } = new AbortController();
-  const full = /^All places here are taken right now\./;
+  const full = /^This host is full right now\./;
   t.regex((await t.throwsAsync(routing.wake('four', player, signal))).message, full, 'an older client');
 
   const places: (number | null)[] = [];

@@ -94,6 +94,6 @@ test('names: one server is found by any, of several the oldest by localhost, or 
   t.deepEqual(await shown(), { first: 'first.localhost', second: 'localhost' });
   await service.stop();
   await service.start({ DEFAULT_SERVER: 'secnd' });
-  const warned = /^DEFAULT_SERVER is secnd, but no server has that id: .* Did you mean second\?$/;
+  const warned = /^DEFAULT_SERVER is secnd, but no server has that id\. .* Did you mean second\?$/;
   t.true(service.log.some(({ msg }) => warned.test(String(msg))));
 });

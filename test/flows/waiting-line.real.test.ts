@@ -56,7 +56,7 @@ test('players in line come in as places become free, first come first served, ov
   friend.leave();
   t.regex(await friend.ended, /no longer waiting/);
   const old = await t.throwsAsync(joinRaw({ ...alex, fakeHost: 'first.localhost\0FORGE', name: 'Sam' }));
-  t.regex(old.message, /All places here are taken right now/, 'who cannot be shown the line is refused');
+  t.regex(old.message, /This host is full right now/, 'who cannot be shown the line is refused');
 
   await service.kill();
   await until(() => [inFirst, inSecond].every(({ dialogs }) => shown(dialogs).includes('You are in line')));

@@ -23,7 +23,7 @@ test('a server that is set and is not there: said at once, with the nearest, and
   t.is(watch(''), undefined);
   t.is(watch('castle'), undefined);
   t.deepEqual(logged, []);
-  t.regex(watch('castel') ?? '', /^DEFAULT_SERVER is castel, but no server has that id: .* Did you mean castle\?$/);
+  t.regex(watch('castel') ?? '', /^DEFAULT_SERVER is castel, but no server has that id\. .* Did you mean castle\?$/);
   t.notRegex(watch('lobby') ?? '', /Did you mean/);
   t.is(logged.length, 2);
   known.clear();

@@ -120,7 +120,7 @@ test('anyone wakes by default; nobody where the owner says so, or works on it', 
 test('who is not listed, or is banned, does not wake; a change takes effect at once', async (t) => {
   const it = await joinPolicy(t);
   await it.policy({ mode: 'whitelist' });
-  t.regex(await it.knock(), /whitelist can wake it/);
+  t.regex(await it.knock(), /Only whitelisted players can wake it/);
   await it.list('whitelist.json', [{ uuid: UUID, name: 'Steve' }]);
   t.is(await it.knock(), '');
   t.is(await it.knock({ uuid: null }), '', 'an older client names no UUID');
@@ -174,7 +174,7 @@ test('a whitelist the game has switched on keeps strangers from waking it', asyn
 test('known: on a list, remembered by the game, or with something left behind in it', async (t) => {
   const it = await joinPolicy(t);
   await it.policy({ mode: 'known' });
-  t.regex(await it.knock(), /Who has played here before/);
+  t.regex(await it.knock(), /Only players who have played here before/);
   await it.list('usercache.json', [{ name: 'Steve', uuid: UUID, expiresOn: '2026-12-31 00:00:00 +0000' }]);
   t.is(await it.knock(), '');
   await rm(join(it.root, 'usercache.json'));
@@ -224,7 +224,7 @@ test('verified: only who has proved an account', async (t) => {
   const it = await joinPolicy(t);
   await it.policy({ mode: 'verified' });
   t.true(it.route().verifies);
-  t.regex(await it.knock(), /show who you are/);
+  t.regex(await it.knock(), /verify your account/);
   t.is(await it.knock({ verified: true }), '');
 });
 

@@ -49,7 +49,7 @@ test('a lost game without room elsewhere stands in line, and starts by itself wh
   const { waitsFor } = (await it.operate('machines/small')).json as { waitsFor: object[] };
   const until = new Date(it.clock.now() + 3_600_000).toISOString();
   t.like(waitsFor, [{ name: 'room', what: 'a machine with room for it: it stands in line', until }]);
-  t.regex(await it.kicked('small'), /^All places here are taken right now/);
+  t.regex(await it.kicked('small'), /^This host is full right now/);
   await it.clock.advance(120_000);
   t.is(await stateOf(it, 'small'), 'start_failed');
   t.is(it.engine.boots.filter((id) => id === 'small').length, 1);

@@ -58,7 +58,7 @@ test('a server needs one node of its region with room for all of it, not the sum
   const refused = await it.call('POST', '/v1/servers/large:start');
   t.is(refused.reason, 'NODE_CAPACITY');
   t.regex(refused.text, /No machine of region na has room[^"]*at most 3584 MB of RAM are free on one/);
-  t.regex(await it.kicked('large'), /^All places here are taken/);
+  t.regex(await it.kicked('large'), /^This host is full/);
   await it.command('a', 'STOP');
   await it.reach('a', 'hibernated');
   t.is(await it.start('large'), '');

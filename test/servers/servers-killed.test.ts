@@ -306,24 +306,6 @@ test('a start while the engine is away goes through once it is back, or fails sa
   t.is(failed?.context.startFailure?.code, 'engine_unavailable');
 });
 
-test('a server stored before there were jobs starts, crashes, and takes one', async (t) => {
-  const w = await world(t);
-  await w.create('lobby');
-  const [stored] = await w.store.query<{ snapshot: string }>('SELECT "snapshot" FROM "servers"');
-  const snapshot = JSON.parse(stored?.snapshot ?? '{}') as { context: Record<string, unknown> };
-  delete snapshot.context['job'];
-  delete snapshot.context['maintained'];
-  delete snapshot.context['crashes'];
-  await w.store.write((tx) => tx.run('UPDATE "servers" SET "snapshot" = $1', [JSON.stringify(snapshot)]));
-  await w.command('lobby', 'START');
-  await w.reach('lobby', 'running');
-  await w.clock.advance(61_000);
-  await w.restarts('lobby', () => w.engine.crash('lobby'));
-  const job = { id: 'job_1', kind: 'world.delete', target: 'world' } as const;
-  await w.servers.send('lobby', { type: 'MAINTAIN', at: w.clock.now(), cause: KEY, job });
-  t.is((await w.reach('lobby', 'running'))?.context.maintained?.failure, null);
-});
-
 test('a row that is changed while it is loaded is not loaded as it was', async (t) => {
   const read = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();

@@ -46,10 +46,7 @@ test('nothing is shown that is not known', (t) => {
 
 test('a player in line reads the place, and nothing of a start that has not begun', (t) => {
   const line = (place: number) => words({ percent: 40 }, { place, leftSeconds: 30, waitedSeconds: 10 })[1]?.split('\n');
-  t.deepEqual(line(2), [
-    'You are 2nd in line',
-    'All places here are taken: the server starts as soon as there is room for it.',
-  ]);
+  t.deepEqual(line(2), ['You are 2nd in line', 'This host is full. The server starts when there is capacity.']);
   const places = [1, 3, 4, 11, 12, 13, 21, 112].map((place) => line(place)?.[0]);
   t.deepEqual(
     places,

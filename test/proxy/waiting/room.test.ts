@@ -179,7 +179,7 @@ test('a player for whose server there is no room reads the place in line, then t
   const { inLine, ready } = await wish(it);
   t.is(inLine?.waitedMs, 0);
   inLine?.tell(2);
-  await dialog(client, 'You are 2nd in line', 'All places here are taken');
+  await dialog(client, 'You are 2nd in line', 'This host is full');
   inLine?.tell(1);
   await dialog(client, 'You are 1st in line');
   inLine?.tell(0);
