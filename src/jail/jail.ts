@@ -26,7 +26,7 @@ export type { Attributes, JailFile, OpenOptions } from './files.ts';
 export type { Replacement } from './replace.ts';
 
 export interface JailOptions {
-  /** Whom new files belong to at once: the game's user. Needed only where this process is root. */
+  /** The owner of new files: the game's user. Needed only if this process is root. */
   owner?: FileOwner | undefined;
   /** `open`: shows and changes what is kept from owners (`secrets.ts`), for the service's own work, e.g. backups. */
   secrets?: 'guarded' | 'open';
@@ -69,7 +69,7 @@ export interface Staging extends AsyncDisposable {
 export interface Jail extends AsyncDisposable {
   /** A link itself, not what it points to. */
   stat(path: string): Promise<Entry>;
-  /** What is in a directory, in batches and no order, as a stream of any length. */
+  /** Streams the entries of a directory of any length, in batches and in no order. */
   entries(path: string): AsyncGenerator<Entry[]>;
   /**
    * Those of a directory's entries that `choose` picks by name and by whether each is a directory, in its order: no other is looked at.
@@ -108,7 +108,7 @@ export async function openJail(
   try {
     await sweepTemps(handle);
   } catch (error) {
-    // It keeps nobody from the rest.
+    // Does not stop the rest.
     log?.warn({ root, err: error }, 'what an earlier run left in a server’s files could not be removed');
   }
   return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true, change, opened, enter });
