@@ -62,9 +62,9 @@ export interface Staging extends AsyncDisposable {
 }
 
 /**
- * A server's data root. Paths are '/'-separated and relative to it (`path.ts`). Rejects with StatusError, of which the
- * commonest are INVALID_PATH, PATH_NOT_FOUND, PATH_EXISTS, NOT_A_FILE, NOT_A_DIRECTORY, PATH_IS_LINK and PATH_PROTECTED.
- * Changes are on disk when they resolve, but for those of an open file, which has `sync`.
+ * A server's data root. Paths are '/'-separated and relative to it (`path.ts`). Rejects with StatusError, most commonly
+ * INVALID_PATH, PATH_NOT_FOUND, PATH_EXISTS, NOT_A_FILE, NOT_A_DIRECTORY, PATH_IS_LINK and PATH_PROTECTED. Changes are
+ * on disk when they resolve, except those of an open file, which has `sync`.
  */
 export interface Jail extends AsyncDisposable {
   /** A link itself, not what it points to. */
