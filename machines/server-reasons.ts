@@ -1,4 +1,4 @@
-/** Why a server did what nobody asked for, and why it could not do what it should. */
+/** Reasons for transitions without a request, and for requests that failed. */
 import type { Cause, Ending, Failure, NoRoom, Reading } from './server-types.ts';
 
 export const IDLE: Cause = { kind: 'system', id: 'idle', note: 'nobody online' };
@@ -10,7 +10,7 @@ export const UNEXPECTED: Cause = { kind: 'system', id: 'unexpected', note: 'ran 
 export const HUNG: Cause = { kind: 'system', id: 'hung', note: 'did not answer any more' };
 export const AGAIN_AFTER_HUNG: Cause = { ...HUNG, note: 'restarted because it stopped responding' };
 
-/** What is said of it. `silentMs`: for how long. */
+/** The cause of a restart after a hang. `silentMs`: how long the game has been silent. */
 export function hung({ silentMs, lastLines = '' }: Pick<Reading, 'silentMs' | 'lastLines'>): Failure {
   const minutes = Math.round((silentMs ?? 0) / 60_000);
   const span = minutes < 2 ? `${Math.round((silentMs ?? 0) / 1_000)} seconds` : `${minutes} minutes`;

@@ -17,7 +17,7 @@ export interface AccountsOptions {
   timings: Pick<Timings, 'verifyMs' | 'verifiedMs'>;
   /** Monotonic ms. */
   now: () => number;
-  /** Is told of each account that is checked here. */
+  /** Called with each account verified here. */
   onVerified?: ((account: VerifiedAccount) => void) | undefined;
 }
 

@@ -3,9 +3,9 @@ import { type Parsed, ProtocolError } from './codec.ts';
 import { plainAddress } from './limits.ts';
 
 /**
- * What a load balancer says of a connection before its first byte (PROXY protocol, version 1 and 2). `ip` is the
- * client's address, as the system would write it, without IPv4-mapping; null where the balancer names none, as in its
- * health checks: then the connection is its own.
+ * The header a load balancer sends before a connection's first byte (PROXY protocol, versions 1 and 2). `ip` is the
+ * client's address without IPv4 mapping; null if the balancer gives none, as in its health checks, in which case the
+ * connection is the balancer's own.
  */
 export interface BalancerHeader {
   ip: string | null;
@@ -29,7 +29,7 @@ const IPV4_BYTES = 4;
 const IPV6_BYTES = 16;
 const PORTS_BYTES = 4;
 
-/** What the addresses of a line must be, by its family. */
+/** The family that both addresses of a version 1 line must have. */
 const LINE_FAMILIES = new Map([
   ['TCP4', isIPv4],
   ['TCP6', isPlainIPv6],
@@ -108,7 +108,7 @@ function addressesBytes(family: number): number {
   }
 }
 
-/** The first of both addresses. What follows the ports are extensions, of which none matters here. */
+/** Returns the source address, the first of both. The extensions after the ports do not matter here. */
 function sourceOf(rest: Buffer, family: number): string | null {
   if (family === FAMILIES.unspecified) return null;
   if (family === FAMILIES.ipv4) return rest.subarray(0, IPV4_BYTES).join('.');

@@ -11,9 +11,9 @@ const INBOX_BYTES = 16 * 1024;
 export class ClientConnection implements Watched {
   readonly socket: Socket;
   readonly inbox: Inbox;
-  /** Where the player is, without IPv4-mapping: the socket's other end, unless a load balancer names somebody else. */
+  /** The player's address without IPv4 mapping: the socket's peer, or the address given by a load balancer. */
   ip: string;
-  /** What happens when the proxy closes; by default the socket is closed too. Set once a login is served. */
+  /** Called when the proxy closes; by default the socket is closed too. Set once a login is served. */
   onClosing: (() => void) | undefined;
   readonly #timings: Timings;
   readonly #acceptedAt: number;

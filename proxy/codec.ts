@@ -115,7 +115,7 @@ export class FrameReader {
     return this.bytes(length);
   }
 
-  /** Where the next `count` bytes begin; they count as read. */
+  /** Returns the offset of the next `count` bytes and marks them as read. */
   #pass(count: number): number {
     if (count < 0 || count > this.remaining) throw new ProtocolError('field reaches beyond its frame');
     this.#offset += count;

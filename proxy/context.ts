@@ -33,7 +33,7 @@ export interface Counters {
   kicks: Record<KickRule, number>;
 }
 
-/** What all connections of one proxy share. */
+/** State shared by all connections of one proxy. */
 export interface Context {
   routes: Routes;
   wake: Wake;
@@ -47,7 +47,7 @@ export interface Context {
   limiter: Limiter;
   /** Whether connections from this address say in a PROXY header whose they are. */
   isBalancer: (ip: string) => boolean;
-  /** Whether players from there are told that there is no server of the name they typed. */
+  /** Whether players at this address get a message if the server name is unknown. */
   isNeighbour: (ip: string) => boolean;
   accounts: Accounts;
   waitingList: WaitingList;

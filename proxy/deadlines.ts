@@ -19,8 +19,8 @@ export class Deadlines {
 
   /** Calls `alsoEach` with each pass. */
   constructor(options: { now: () => number; sweepMs: number; alsoEach: () => void }) {
-    // A pass goes by the time at which its turn began, and comes when that has read what arrived: for a pause of the whole
-    // process nobody is cut off.
+    // Each sweep uses the time at which its turn began and runs after that turn's input was read. A pause of the whole
+    // process therefore cuts off no connection.
     this.#timer = setInterval(() => setImmediate(pass, options.now()), options.sweepMs).unref();
     const pass = (at: number): void => {
       if (this.#isClosed) return;

@@ -3,13 +3,13 @@ import { hostname } from 'node:os';
 import type { Service } from './link/dial.ts';
 import { LINK_PATH } from './link/messages.ts';
 
-/** What the process is started with. */
+/** Settings the process starts with. */
 export interface Environment {
   host: string;
   port: number;
-  /** One, or several of which one takes links at a time. */
+  /** One service, or several of which one accepts links at a time. */
   services: readonly Service[];
-  /** Started by the service, which finds it again: it ends by itself when nobody needs it any more. */
+  /** Started by the service, which finds it again. Ends by itself when it is no longer needed. */
   isChild: boolean;
   /** Another proxy may listen on the same port. */
   takesOver: boolean;
@@ -24,7 +24,7 @@ export interface Environment {
   logLevel: string;
 }
 
-/** A setting is wrong; the message is one sentence for whoever starts the proxy, and holds no secret. */
+/** A setting is wrong. The message is one sentence for the person who starts the proxy and contains no secret. */
 export class SettingError extends Error {
   override name = 'SettingError';
 }
@@ -67,7 +67,7 @@ export function readEnvironment(env: NodeJS.Dict<string>): Environment {
     port,
     services: path ? [{ path }] : remote(env),
     isChild: Boolean(path),
-    // Whoever starts several by hand knows what they share.
+    // An operator who starts several proxies by hand knows what they share.
     takesOver: !path || env['PROXY_TAKES_OVER'] === 'true',
     name: nameOf(env['PROXY_NAME']),
     settings: env['PROXY_SETTINGS'] ?? '',
@@ -80,7 +80,7 @@ export function readEnvironment(env: NodeJS.Dict<string>): Environment {
 }
 
 function nameOf(given: string | undefined): string {
-  // Nobody chose the machine's for this.
+  // The machine's host name was not chosen for this purpose.
   if (!given) return hostname().slice(0, NAME_UNITS);
   if (given.length <= NAME_UNITS) return given;
   throw new SettingError(`PROXY_NAME has ${given.length} characters, but may have ${NAME_UNITS} at most.`);

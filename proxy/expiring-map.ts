@@ -19,7 +19,7 @@ export class ExpiringMap<V> {
     if (oldest !== undefined && this.#entries.size > this.#most) this.#entries.delete(oldest);
   }
 
-  /** Undefined where there is none that counts. */
+  /** Returns undefined if the entry is missing or expired. */
   get(key: string): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.until > this.#now()) return entry?.value;

@@ -76,7 +76,7 @@ export class GameSocket {
     });
   }
 
-  /** What the game says first; 'none' if that takes longer than `timeoutMs`. Its bytes stay for the consumer. */
+  /** Resolves with the game's first packet, or 'none' after `timeoutMs`. Its bytes stay for the consumer. */
   firstPacket(timeoutMs: number): Promise<FirstPacket> {
     const { socket } = this;
     return new Promise((resolve) => {

@@ -18,7 +18,7 @@ export const PROTOCOL = {
 /** The newest protocol whose login and configuration are known. */
 export const NEWEST_KNOWN = 777;
 
-/** What the client wants next. `transfer` since 1.20.5: a login sent here by another server. */
+/** The state the client asks for. `transfer` (since 1.20.5): a login redirected by another server. */
 export type Intent = 'status' | 'login' | 'transfer';
 
 /** The first packet of every client since 1.7. `raw` is the whole frame as it came. */
@@ -55,7 +55,7 @@ const KEY_BYTES = 512;
 const SIGNATURE_BYTES = 4096;
 const UUID_BYTES = 16;
 
-/** What a new connection begins with. Throws ProtocolError at the first byte that no client would send. */
+/** Parses the start of a new connection. Throws ProtocolError at the first byte that no client would send. */
 export function readOpening(bytes: Buffer): Parsed<Handshake | LegacyOpening> | undefined {
   if (bytes[0] === 0xfe) return { value: { kind: 'legacyPing' }, size: 0 };
   if (bytes[0] === 0x02) return { value: { kind: 'legacyLogin' }, size: 0 };

@@ -44,8 +44,9 @@ export class Hold {
   }
 
   /**
-   * Asks the service, once `begin` has shown that the player can wait and keeps it from giving up, and waits for the
-   * game. By default that is done by beats. Who is shown its place in line, as `tell` is told it, may wait there, too.
+   * Asks the service for a wake and waits for the game, once `begin` has shown that the player can wait. By default,
+   * beats keep the client from giving up. A player who can see its place in the queue (reported to `tell`) may wait in
+   * the queue too.
    */
   async wake(
     route: Route,
@@ -82,7 +83,7 @@ export class Hold {
     return this.during(delay(ms, undefined, { ref: false }));
   }
 
-  /** What comes of `work`, unless the waiting is over first. One at a time. */
+  /** Resolves with the result of `work`, unless the wait ends first. One at a time. */
   during<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#interrupt = reject;
@@ -91,7 +92,7 @@ export class Hold {
     });
   }
 
-  /** Ends the waiting. Unless `served`, the service is told that the player has gone. */
+  /** Ends the wait. Unless `served`, the service is notified that the player has gone. */
   end(served: boolean): void {
     this.#beats?.stop();
     this.#connection.onClosing = () => undefined;
@@ -126,7 +127,7 @@ export class Hold {
   async #beginBeats(route: Route): Promise<void> {
     const beats = this.#kept();
     if (beats.kind === 'none') {
-      // The player is told to come back, so the service is not told that it has gone.
+      // The player was asked to come back, so the service is not notified that it has gone.
       const { silentHoldMs } = this.#context.timings;
       this.#silence = setTimeout(() => this.#stop(new Kick('comeBack')), silentHoldMs);
     }
@@ -135,9 +136,7 @@ export class Hold {
     beats.start();
   }
 
-  /**
-   * Tells players from scanners, which send a Login Start and move on: a player's client answers, or at least stays.
-   */
+  /** Tells players from scanners, which send a Login Start and move on: a player's client answers or at least stays. */
   async #plausible(route: Route, beats: Beats): Promise<void> {
     if (beats.kind === 'pluginRequest') await this.during(beats.challenge());
     else if (route.state !== 'starting')

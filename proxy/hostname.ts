@@ -19,7 +19,7 @@ function withoutPort(host: string): string {
   return host.replace(/^([^:]*):\d*$/, '$1');
 }
 
-/** What players type who play on the service's own machine. */
+/** Host names used by players on the service's own machine. */
 const OWN_MACHINE: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1', '0.0.0.0']);
 
 /** The server that is meant where none is named. */

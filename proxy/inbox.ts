@@ -12,8 +12,8 @@ export class PeerGone extends Error {
 const NOTHING = Buffer.alloc(0);
 
 /**
- * What a client has sent before anything is relayed: parsed from the front, however it was cut into segments. At most
- * `limitBytes` are taken from the socket in all; more end every read with a ProtocolError.
+ * The bytes a client sends before the relay starts, parsed from the front regardless of how they were split into
+ * segments. Reads at most `limitBytes` from the socket; more end every read with a ProtocolError.
  */
 export class Inbox {
   readonly #socket: Socket;
@@ -82,7 +82,7 @@ export class Inbox {
     });
   }
 
-  /** Lets go of the socket, for good: the bytes nobody took, and whether the client has ended its side. */
+  /** Releases the socket for good. Returns the unread bytes and whether the client has ended its side. */
   release(): { rest: Buffer; ended: boolean } {
     this.#socket.off('data', this.#onData).off('end', this.#onGone).off('close', this.#onGone);
     this.#retry = undefined;

@@ -15,23 +15,26 @@ import { WaitingList } from './waiting/waiting-list.ts';
 export interface ProxyOptions {
   routes: Routes;
   wake: Wake;
-  /** Is told of each connection that opens, is let in, or closes. */
+  /** Notified of each connection that opens, joins or closes. */
   presence?: Presence;
   log: Log;
-  /** Where accounts are checked, for servers that want it; default: Mojang's session service. */
+  /** Session service that checks accounts for servers that want it. Default: Mojang's. */
   sessionServerUrl?: string;
   /**
    * Addresses and networks of load balancers: what they send begins with a PROXY header (version 1 or 2), by which a
    * player's address is known. From there a connection without one is refused, as is one with it from elsewhere.
    */
   proxyProtocolFrom?: readonly string[];
-  /** Networks whose players are told that there is no server of that name; scanners elsewhere hear nothing. Default: private ones. */
+  /**
+   * Networks that get a message if a server name is unknown; scanners elsewhere get no answer. Default: private
+   * networks.
+   */
   neighbours?: readonly string[];
-  /** Is told of each account that is checked here. */
+  /** Called with each account verified here. */
   onVerified?: (account: VerifiedAccount) => void;
-  /** What differs from DEFAULT_LIMITS. */
+  /** Overrides of DEFAULT_LIMITS. */
   limits?: Partial<Limits>;
-  /** What differs from DEFAULT_TIMINGS. */
+  /** Overrides of DEFAULT_TIMINGS. */
   timings?: Partial<Timings>;
   /** Epoch ms, to be compared with `Route.readyAt`; default: the system's. */
   now?: () => number;
@@ -49,28 +52,28 @@ export interface ProxyStats extends Counters {
 export interface Proxy {
   /** Opens a listener and resolves with where it is. `::` takes IPv4 too. May be called for several. */
   listen(host: string, port: number, options?: { reusePort?: boolean }): Promise<Address>;
-  /** Stops listening. Resolves when nobody is left: all who were there are served as ever, however long they stay. */
+  /** Stops listening. Resolves when the last player has left. Players who are online stay as long as they like. */
   drain(): Promise<void>;
   /**
-   * Closes the listeners, tells waiting players to come back, and gives joined ones up to `drainMs` (default 0) to
-   * leave by themselves. Resolves when every socket is closed.
+   * Closes the listeners, asks waiting players to come back, and gives joined players up to `drainMs` (default 0) to
+   * leave. Resolves when every socket is closed.
    */
   close(options?: { drainMs?: number }): Promise<void>;
   /** Whether players can connect: there is a listener, and none has ended. */
   listening(): boolean;
   /** Players joined to this server's game now. Never pings, waiting or refused players. */
   connections(serverId: string): number;
-  /** Who they are, by what they said and where they come from. */
+  /** The players of this server, with the names they claim and their addresses. */
   players(serverId: string): readonly Player[];
   stats(): ProxyStats;
-  /** Cuts off whoever plays there from this address. */
+  /** Disconnects the players of this server at this address. */
   kick(serverId: string, ip: string): void;
   /** An account has been proved to another proxy. */
   learn(account: VerifiedAccount): void;
 }
 
 const BACKLOG = 1024;
-/** This machine, and networks that are nobody else's (RFC 1918, 4193, 4291 §2.5.6, 6598). */
+/** This machine and private networks (RFC 1918, 4193, 4291 §2.5.6, 6598). */
 const NEIGHBOURS = [
   '127.0.0.0/8',
   '::1',
@@ -147,8 +150,8 @@ export function createProxy(options: ProxyOptions): Proxy {
   return {
     async listen(host, port, { reusePort = false } = {}) {
       closing.signal.throwIfAborted();
-      // Half-open, so that a client which ends its side early still gets the bytes on their way to it.
-      // A high water mark of 1, so that a write to a player tells whether the kernel has taken all of it.
+      // Half-open, so that a client which ends its side early still receives what is in flight. A high water mark of 1,
+      // so that a write to a player reports whether the kernel has accepted all of it.
       const server = createServer(
         { allowHalfOpen: true, highWaterMark: 1 },
         (socket) => void serve(socket, context, connections),

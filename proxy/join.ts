@@ -12,9 +12,9 @@ import type { ClientConnection } from './client-connection.ts';
 import { isForWaitingRoom, waitInRoom } from './waiting/wait.ts';
 
 /**
- * Serves a login for the server that `host` means: wakes it if need be, holds the player as long as that takes, and
- * joins client and game with the client's own bytes. A player who cannot get in is told why. Rejects with PeerGone or
- * ProtocolError where there is nobody to tell.
+ * Serves a login for the server named by `host`: wakes it if necessary, holds the player until it is ready, and joins
+ * client and game with the client's own bytes. Kicks with a reason a player who cannot join. Rejects with PeerGone or
+ * ProtocolError if there is no client to kick.
  */
 export async function join(
   connection: ClientConnection,
@@ -104,10 +104,7 @@ async function handOver(
   }
 }
 
-/**
- * Checks the account. The check takes one of the places for held players, of which an address and a server have so
- * many.
- */
+/** Checks the account. The check occupies one of the limited hold places of its address and server. */
 async function verifyOnce(
   connection: ClientConnection,
   player: Player,

@@ -9,7 +9,7 @@ const LOGGED_UNITS = 300;
 /** Kicks that scanners cause all day. */
 const NOISE: ReadonlySet<string> = new Set(['badName', 'tooFast']);
 
-/** The player is told why it cannot go on. */
+/** Disconnects the player with a message. */
 export class Kick extends Error {
   readonly rule: KickRule;
   readonly text: string;

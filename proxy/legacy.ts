@@ -2,15 +2,15 @@ import { type Parsed, ProtocolError } from './codec.ts';
 
 /** The server list ping of clients before 1.7 (protocol: minecraft.wiki Server List Ping, "Legacy"). */
 export interface LegacyPing {
-  /** What the client will understand: before 1.4 there was no place for a version. */
+  /** The answer the client understands. Before 1.4 it had no field for a version. */
   form: 'beta' | 'extended';
   /** Only 1.6 and the fallback of newer clients name the server; null otherwise. */
   serverAddress: string | null;
-  /** Nothing more belongs to this ping. Otherwise a longer form may still be arriving. */
+  /** Whether the ping is complete. Otherwise more bytes of a longer form may follow. */
   complete: boolean;
 }
 
-/** What a client before 1.7 can be shown. */
+/** The status fields that a client before 1.7 can show. */
 export interface LegacyStatus {
   motd: string;
   versionName: string;
@@ -24,7 +24,7 @@ export interface LegacyLogin {
 }
 
 const CHANNEL = utf16('MC|PingHost');
-/** Where the fields of the 1.6 form are: FE 01 FA, u16 length, channel, u16 length of the rest, u8, u16, host, i32. */
+/** Offset of the fields in the 1.6 form: FE 01 FA, u16 length, channel, u16 length of the rest, u8, u16, host, i32. */
 const REST_AT = 5 + CHANNEL.length;
 const HOST_LENGTH_AT = REST_AT + 3;
 const HOST_AT = HOST_LENGTH_AT + 2;

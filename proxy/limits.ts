@@ -10,7 +10,7 @@ interface Bucket {
   rate: Rate;
 }
 
-/** What an address means to the limits. */
+/** The networks an address belongs to, as the limits count them. */
 interface Origin {
   isExempt: boolean;
   /** Its /32 and /24, or /64 and /48. */
@@ -29,8 +29,8 @@ const MAX_ORIGINS = 4_096;
 const MAX_BUCKETS = 65_536;
 
 /**
- * What each address and each network may do. There is no bucket that all share, so that nobody can lock others out;
- * only `unrouted` and `holdsPerServer` bound the whole.
+ * The limits of each address and each network. No bucket is shared by all, so that no client can lock others out; only
+ * `unrouted` and `holdsPerServer` bound the whole.
  */
 export class Limiter {
   readonly #limits: Limits;

@@ -6,16 +6,16 @@ export interface LiveStatusOptions {
   freshMs: number;
   /** How long after it was given an answer may stand in for one that did not come. */
   staleMs: number;
-  /** What is kept at most; the one asked for longest ago goes first, of a game that has too many its own. */
+  /** Most entries kept. The least recently used is evicted first; a game with too many evicts its own. */
   maxEntries: number;
   maxEntriesPerGame: number;
   maxBytes: number;
-  /** Of one game, how often it is asked at the same time. */
+  /** Most concurrent requests to one game. */
   maxAsked: number;
   now: () => number;
 }
 
-/** What a game has said, with its JSON in the frame that clients get: text and frame would take twice the room. */
+/** A game's answer, with its JSON inside the frame that clients get: keeping text and frame would double the memory. */
 export interface LiveAnswer extends Omit<StatusAnswer, 'raw' | 'tail'> {
   frame: Buffer;
 }
@@ -27,10 +27,10 @@ interface Entry {
   pending: Promise<LiveAnswer | undefined> | undefined;
 }
 
-/** Of one game: by what it is asked as and by which name. In the order of use, as games are too. */
+/** The answers of one game by protocol and host name, in order of use, like the games themselves. */
 type Game = Map<string, Entry>;
 
-/** What running games last said of themselves. However many ask the same, a game is asked once at a time. */
+/** The last status answers of running games. Concurrent requests for the same answer ask the game once. */
 export class LiveStatus {
   readonly #options: LiveStatusOptions;
   readonly #games = new Map<string, Game>();
@@ -107,7 +107,7 @@ export class LiveStatus {
     return [...(this.#games.get(game)?.values() ?? [])].includes(entry);
   }
 
-  /** What may not be used any more, of games that nobody has asked about since. */
+  /** Drops stale answers of games without recent requests. */
   #dropStale(at: number): void {
     for (const [name, game] of this.#games) {
       for (const [key, { askedAt, pending }] of game) {

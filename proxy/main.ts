@@ -20,7 +20,7 @@ const STATS_MS = 1_000;
 const LOOK_MS = 1_000;
 /** As LimitNICE of the systemd unit allows it. */
 const PRIORITY = constants.priority.PRIORITY_ABOVE_NORMAL;
-/** Whoever listens on the port may be about to end. */
+/** How long to wait for a process that still listens on the port and may be ending. */
 const PATIENT_MS = 5_000;
 const RETRY_MS = 100;
 
@@ -75,19 +75,22 @@ async function main(flags: string[]): Promise<void> {
 }
 
 /**
- * From now on an error that nobody took ends nothing: an end would throw everybody out, and a connection that it left half done is
- * its own alone, for deadlines to close.
+ * From now on, uncaught errors do not end the process, because that would disconnect all players. The connection
+ * concerned is left to its deadlines.
  */
 function outlive(log: Log): void {
   process.on('uncaughtException', (err) => log.warn({ err }, 'an error left something half done: the proxy goes on'));
   process.on('unhandledRejection', (err) =>
     log.warn({ err }, 'something failed, and nobody took its error: the proxy goes on'),
   );
-  // Nobody reads the log any more. Told there, each line would make another one.
+  // The log has no reader any more. Logging this error would fail the same way again.
   process.stdout.on('error', () => {});
 }
 
-/** Where the system allows it (to root, or by RLIMIT_NICE), packets of players do not wait for a busy service or game. */
+/**
+ * Raises the priority if the system allows it (to root, or by RLIMIT_NICE), so that players' packets do not wait for a
+ * busy service or game.
+ */
 function goFirst(): void {
   try {
     setPriority(PRIORITY);
@@ -123,7 +126,10 @@ function ending(proxy: Proxy, control: Control, { drainMs }: Environment) {
   return { drain, isDraining: () => isDraining };
 }
 
-/** Nobody is to find a stray process: it ends once its service is away for long, or with the folder that would lead the next one to it. */
+/**
+ * Leaves no stray process: ends once the service has been away for long or the folder that leads the next service here
+ * is gone.
+ */
 function endWhenLonely(proxy: Proxy, control: Control, { lonelyMs, home }: { lonelyMs: number; home: string }): void {
   let neededAt = performance.now();
   setInterval(
@@ -137,8 +143,8 @@ function endWhenLonely(proxy: Proxy, control: Control, { lonelyMs, home }: { lon
 }
 
 /**
- * Beside one another, proxies of one service share the port. That of somebody else is not shared: whoever takes nothing over first
- * finds out whether anybody is there.
+ * Listens. Proxies of one service share the port while one replaces the other. A port of another program is not shared:
+ * a proxy that replaces none checks first whether the port is in use.
  */
 async function listen(proxy: Proxy, { host, port, takesOver }: Environment): Promise<Address> {
   for (const end = performance.now() + PATIENT_MS; ;) {
@@ -167,7 +173,7 @@ async function requireFree(host: string, port: number): Promise<void> {
   try {
     await listenAt(server, { host, port });
   } catch (error) {
-    // Whatever else is wrong, the real listener tells.
+    // The real listener reports any other error.
     if (codeOf(error) === 'EADDRINUSE') throw error;
   } finally {
     if (server.listening) await new Promise((resolve) => server.close(resolve));

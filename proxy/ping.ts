@@ -11,7 +11,7 @@ export interface PingOptions {
   timeoutMs: number;
 }
 
-/** What a game says of itself. Fields it left out or got wrong are 0 and ''; players are 0 to 2^31 - 1. */
+/** A game's status. Missing or invalid fields are 0 and ''; players are 0 to 2^31 - 1. */
 export interface StatusAnswer {
   playersOnline: number;
   playersMax: number;
@@ -32,8 +32,8 @@ const NO_BYTES = Buffer.alloc(0);
 const MOST = 2 ** 31 - 1;
 
 /**
- * Asks a game for its status, as the server list of a client does. Rejects with a socket error, a ProtocolError, a
- * SyntaxError where the JSON is none, or a timeout; memory is bounded by the longest answer a client would accept.
+ * Asks a game for its status as a client's server list does. Rejects with a socket error, a ProtocolError, a
+ * SyntaxError if the JSON is invalid, or a timeout. Memory is bounded by the longest answer a client would accept.
  */
 export function pingStatus(address: Address, options: PingOptions): Promise<StatusAnswer> {
   const { protocol = UNKNOWN_PROTOCOL, host = address.host, timeoutMs } = options;
@@ -104,7 +104,7 @@ export function parseStatus(raw: string, tail: Buffer = NO_BYTES): StatusAnswer 
   };
 }
 
-/** A property of a JSON value of unknown shape; undefined where there is none. */
+/** Returns a property of a JSON value of unknown shape; undefined if it has none of this name. */
 export function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }

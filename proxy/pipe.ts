@@ -15,9 +15,9 @@ export interface PipeOptions {
 const KEEP_ALIVE_MS = 30_000;
 
 /**
- * Joins a client and a game until both have ended: bytes as they come, no faster than the slower side reads, and each
- * side's end passed on without cutting what is still in flight to it. `client` must have no other reader, and a high
- * water mark of 1, so that `write` tells whether the kernel has taken every byte.
+ * Relays between a client and a game until both have ended: bytes as they come, no faster than the slower side reads.
+ * Passes on each side's end without cutting what is still in flight. `client` must have no other reader and a high
+ * water mark of 1, so that `write` reports whether the kernel has accepted every byte.
  */
 export class Pipe {
   readonly #client: Socket;
@@ -122,7 +122,7 @@ export class Pipe {
   #end(socket: Socket): void {
     this.#sideIsOver();
     if (socket.writableEnded || socket.destroyed) return;
-    // Where nothing is in flight either way, closing says it as well, at once.
+    // If no bytes are in flight either way, closing has the same effect immediately.
     if (socket.readableEnded && socket.writableLength === 0) socket.destroy();
     else socket.end();
   }

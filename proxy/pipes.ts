@@ -59,12 +59,12 @@ export class Pipes {
     for (const pipe of this.#pipes.keys()) pipe.check(at);
   }
 
-  /** Who is joined to this server's game. */
+  /** The players joined to this server's game. */
   players(serverId: string): Player[] {
     return [...this.#pipes.values()].filter((pipe) => pipe.serverId === serverId).map(({ player }) => player);
   }
 
-  /** Cuts off whoever plays there from this address. */
+  /** Disconnects the players of this server at this address. */
   kick(serverId: string, ip: string): void {
     for (const [pipe, kept] of this.#pipes) if (kept.serverId === serverId && kept.player.ip === ip) pipe.destroy();
   }

@@ -20,10 +20,10 @@ export type RouteState =
 /** A snapshot of one server as players may see it. Replaced whole whenever something in it changes. */
 export interface Route {
   serverId: string;
-  /** What its owner calls it. */
+  /** The name its owner chose. */
   name: string;
   state: RouteState;
-  /** Where the game listens; null unless `state` is `running`. */
+  /** The address of the game; null unless `state` is `running`. */
   address: Address | null;
   /** Epoch ms at which the game became ready; null unless running. */
   readyAt: number | null;
@@ -32,7 +32,7 @@ export interface Route {
   /** Minecraft version of the server, for the status answer. */
   versionName: string;
   maxPlayers: number;
-  /** What the server list shows while it sleeps, whole; '' for the usual: the first line of `motd`, and the state. */
+  /** The complete description shown while asleep; '' for the default: the first line of `motd`, and the state. */
   asleepMotd: string;
   /** The line on its state while it sleeps, or while joins are refused; '' for the usual. */
   asleepLine: string;
@@ -45,22 +45,22 @@ export interface Route {
   etaSeconds: number | null;
   /** The last status JSON the game itself gave, for version, favicon and mod list; null if it never ran. */
   lastStatus: string | null;
-  /** Not '' means: joins are refused now, with this text for the player. */
+  /** Unless '', joins are refused with this message. */
   refusal: string;
   /** Only a player who has proved an account may wake it. */
   verifies: boolean;
   /** Clients that can are shown its start while they wait. */
   waitingRoom: boolean;
-  /** The protocol of the only clients that can play; null: those of others can, or nobody knows. */
+  /** The protocol version of the only clients that can play; null if others can or if unknown. */
   protocol: number | null;
 }
 
 export interface Routes {
-  /** By lookup key of `hostname.ts`: lower case, no port, no trailing dot. */
+  /** Looks up a key as made by `hostname.ts`: lower case, no port, no trailing dot. */
   lookup(host: string): Route | undefined;
 }
 
-/** Who is knocking. `uuid` as the client claims it, null below 1.19.1; `ip` without IPv4-mapping. */
+/** A player who tries to join. `uuid` is the client's claim, null below 1.19.1; `ip` is without IPv4 mapping. */
 export interface Player {
   name: string;
   uuid: string | null;
@@ -84,7 +84,10 @@ export class JoinRefused extends Error {
 export interface InLine {
   /** For how long it has been waiting already, ms: asked again after a restart of the service, it keeps its place. */
   waitedMs: number;
-  /** Is told the place, from 1, whenever it changes; 0: not known now; null: waits for the start itself. Never throws. */
+  /**
+   * Called whenever the place in the queue changes: from 1; 0 if unknown, null once it waits for the start itself. Must
+   * not throw.
+   */
   tell(place: number | null): void;
 }
 
@@ -105,11 +108,11 @@ export interface Joined {
   inside: number;
   /** Logging in, or too young to tell. */
   knocking: number;
-  /** How long ago one was last inside, where none is now; absent: none was, of whom it was not told then. */
+  /** How long ago a player was last inside, if none is now. Absent if no player was inside since the last report. */
   insideMsAgo?: number | undefined;
 }
 
-/** Is told who is there, so that no game goes to sleep under its players. */
+/** Notified of joined players, so that no game goes to sleep under them. */
 export interface Presence {
   /** After each change. Never throws; nothing of it is stored. */
   changed(serverId: string, joined: Joined): void;

@@ -19,15 +19,17 @@ export interface Timings {
   /** Between two signs of life to a held player: clients give up after 30 s of silence (1.7: 20 s). */
   beatMs: number;
   /**
-   * Before the first Set Compression. Late, because not everything that calls itself 1.8 to 1.12 survives the packet
-   * (bots, proxies), though the game does: whoever waits less never sees one.
+   * Delay before the first Set Compression. Late, because some programs that claim 1.8 to 1.12 (bots, proxies) fail on
+   * the packet although the game does not: those that wait less never see it.
    */
   compressionFirstBeatMs: number;
   /** A held player who has not answered a plugin request for this long is gone. */
   answerMs: number;
   /** Below 1.13 nothing can be asked of a client, so a join must last this long before it wakes a server. */
   dwellMs: number;
-  /** Below 1.8 nothing can be sent either: the player is told to come back before the client gives up. */
+  /**
+   * Clients below 1.8 cannot be sent keep-alives either: the player is asked to come back before the client gives up.
+   */
   silentHoldMs: number;
   /** The end of every hold. Longer than a start may take. */
   maxHoldMs: number;
@@ -89,7 +91,7 @@ export interface Rate {
   perSecond: number;
 }
 
-/** What one address (IPv4 /32, IPv6 /64) may do, with the value it has in production. */
+/** The limits of one address (IPv4 /32, IPv6 /64), with the defaults used in production. */
 export interface Limits {
   connections: Rate;
   status: Rate;

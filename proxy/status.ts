@@ -22,7 +22,7 @@ export const ASLEEP_ICON = `data:image/png;base64,${readFileSync(new URL('asleep
 const FAVICON = /^data:image\/png;base64,[A-Za-z0-9+/=\r\n]+$/;
 /** The fields of a status that this proxy writes itself. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['version', 'players', 'description']);
-/** The fields by which a modded client tells a server that it can play on. They are dropped last to save room. */
+/** Fields by which a modded client recognises a server it can play on. They are dropped last to save space. */
 const MOD_FIELDS: ReadonlySet<string> = new Set(['isModded', 'modpackData', 'modinfo', 'forgeData']);
 
 /** Answers status requests (protocol: Server List Ping). */

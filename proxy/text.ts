@@ -45,7 +45,7 @@ const FREE_COLOR = /§x(?:§[0-9a-f]){6}/gi;
 const MOST_PARTS = 260;
 const MAX_DEPTH = 16;
 
-/** `text` without control characters (line ends stay) and cut to `maxUnits`: safe to show, whoever wrote it. */
+/** Returns `text` without control characters (line ends stay), cut to `maxUnits`: safe to show, whatever its origin. */
 export function cleanText(text: string, maxUnits: number): string {
   return text
     .slice(0, maxUnits)

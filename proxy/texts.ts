@@ -1,4 +1,4 @@
-/** What players read where the service gave no text of its own. */
+/** Messages for players if the service gave none. */
 export const TEXTS = {
   unknown: 'There is no server of this name here. Ask its owner for its whole address.',
   gone: 'This server is no longer here.',
@@ -25,7 +25,7 @@ export const TEXTS = {
   silent: '§cDoes not answer right now',
 } as const;
 
-/** What a start is at, by the service's words for it. */
+/** Texts of the start-up phases, by the service's names. */
 export const PHASES: ReadonlyMap<string, string> = new Map([
   ['starting', 'Starting'],
   ['loading_mods', 'Loading its mods'],

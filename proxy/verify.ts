@@ -79,7 +79,7 @@ async function exchange(
 
 /**
  * Clients of 1.19 to 1.19.2 with a chat key sign the token instead of encrypting it. The signature is not checked: the
- * session service vouches for the secret, which nobody else can read.
+ * session service vouches for the secret, which only this proxy can read.
  */
 function readResponse(body: Buffer, protocol: number): { secret: Buffer; token: Buffer | undefined } {
   const reader = new FrameReader(body);

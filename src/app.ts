@@ -26,9 +26,9 @@ import { listenSftp } from './sftp/open.ts';
 
 /** The running service. */
 export interface App {
-  /** Where the API really listens. */
+  /** The address the API listens on. */
   http: AddressInfo;
-  /** Where players connect. */
+  /** The address players connect to. */
   players: { host: string; port: number };
   /** The operator's credentials; only after the first start on an empty database. */
   firstRun: FirstRun | undefined;
@@ -40,14 +40,14 @@ export interface App {
   stopAll(): Promise<void>;
 }
 
-/** What the whole service takes the time from. */
+/** The clocks of the whole service. */
 export interface Time {
   clock: Clock;
   /** A count of ms that only grows, also while the service does not run. */
   monotonicMs: () => number;
 }
 
-/** What a start gives the off-site store to say that a setting is wrong. */
+/** How long a start waits for the off-site store to report a wrong setting. */
 const STORE_PATIENCE_MS = 3_000;
 /** Why servers were put to sleep. */
 const WITH_CONTAINER = 'its games end with the service, as the container does';
@@ -56,10 +56,10 @@ const HOW_TO_STOP = 'npm run stop puts them to sleep.';
 const REAL_TIME: Time = { clock: systemClock, monotonicMs: sinceBoot };
 
 /**
- * Builds the service and starts it: what may not be there yet when something else needs it comes first. Store and lease,
- * then the engine, then every server that is not at rest back to life and held against what the engine shows; the listeners
- * open last, so that nobody meets a half-started service. Rejects with StatusError or a socket error that says what is wrong.
- * `signal` ends the wait of a standby for the lease, and nothing behind it.
+ * Builds and starts the service, dependencies first: store and lease, then the engine, then every server that is not at
+ * rest, reconciled with the engine; the listeners open last, so that no client meets a half-started service. Rejects
+ * with StatusError or a socket error that says what is wrong. `signal` ends a standby's wait for the lease, and only
+ * that.
  */
 export async function startApp(
   config: Config,
@@ -85,7 +85,7 @@ export async function startApp(
     // Players of a service that has ended wait for nothing that they do not need.
     if (!isTakeover) await offSite.settled(STORE_PATIENCE_MS);
     let note = engine.kind === 'process' && (await isContainer()) ? WITH_CONTAINER : undefined;
-    // Behind the proxies, so that nobody wakes one meanwhile.
+    // After the proxies, so that no player wakes a server meanwhile.
     onClose(() => note !== undefined && stopAll(servers, { note, clock, log }));
     onClose(() => proxies.shut());
     const players = await proxies.open();

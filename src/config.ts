@@ -12,7 +12,7 @@ export interface Setting<T> {
   /** The environment variable. */
   name: string;
   kind: kind.Kind<T>;
-  /** What an absent or empty variable means, as it would be written. */
+  /** The value of an absent or empty variable, as it would be written. */
   fallback: string;
   help: string;
   /** The value is never shown, not even in an error. */
@@ -328,7 +328,7 @@ export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Co
   });
 }
 
-/** What the environment and the file say, secrets in files of their own included. Throws ConfigError. */
+/** Returns the texts of the environment and the file, including secrets in files of their own. Throws ConfigError. */
 export function textsOf(
   env: NodeJS.ProcessEnv = process.env,
   { envFile = '.env' }: ConfigOptions = {},
@@ -341,7 +341,7 @@ export function textsOf(
   }
 }
 
-/** Other programs' variables are nobody's business; one that is nearly the name of a setting, which is not set, is a slip. */
+/** Variables of other programs are ignored. One that nearly has the name of an unset setting is a typo. */
 function refuseMistyped(texts: NodeJS.Dict<string>): void {
   const names = [...Object.values<Setting<unknown>>(settings).map(({ name }) => name), ...SECRETS.map(fileVariable)];
   const unset = names.filter((name) => texts[name] === undefined);

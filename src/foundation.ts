@@ -53,8 +53,8 @@ export interface FoundationOptions extends Outside {
 }
 
 /**
- * Opens the rooms that servers need to come to life, brings them back to life, and meets them with what the engine shows. Nobody can
- * ask for anything yet; players and clients are let in later.
+ * Opens the rooms that servers need, restores the servers and reconciles them with the engine. No requests are possible
+ * yet; players and clients are let in later.
  */
 export async function openFoundation(config: Config, options: FoundationOptions) {
   const { store, secret, engine, catalogue, mailer, offSite, telemetry, steady, clock, log, onClose } = options;
@@ -65,7 +65,7 @@ export async function openFoundation(config: Config, options: FoundationOptions)
   const onThisMachine = engine.kind === 'process';
   const rconPassword = (serverId: string) => passwords.of(serverId);
 
-  // Who somebody is, and what a server may be made of.
+  // Accounts and templates.
   const onAccount = async (tx: Tx, id: string, at: number) =>
     void (await openWallet(tx, id, at, config.signupCreditMicros));
   const operator = await firstRun(store, { clock, dataDir, baseUrl: config.baseUrl, onAccount });

@@ -77,8 +77,8 @@ function requireReach({ engine }: Config, holder: ProcessIdentity, self: Process
 }
 
 /**
- * Those that nobody may hold when the service takes over: a proxy of its own that has lived on holds the players' port, and a
- * standby has its HTTP port already.
+ * Ports that must be free when the service takes over: its own surviving proxy holds the players' port, and a standby
+ * has its HTTP port already.
  */
 export async function portsToTake(config: Config) {
   const { proxy, proxyHost, proxyPort, httpHost, httpPort, standby, dataDir } = config;

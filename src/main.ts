@@ -26,7 +26,7 @@ import { type Store, openStore } from './store/store.ts';
 import { systemdUnit } from './systemd-unit.ts';
 import { TABLES } from './tables.ts';
 
-/** What can be done in place of the service: each does it and ends. */
+/** Commands that run instead of the service and exit. */
 const COMMANDS: Readonly<Record<string, (config: Config, argument: string | undefined) => Promise<string>>> = {
   '--version': async () => `${await version()}\n`,
   '--settings': async () => settingsText(),
@@ -76,7 +76,7 @@ async function serve(config: Config): Promise<void> {
   try {
     await welcome(await starting, config);
   } catch (error) {
-    // A standby that was told to end while it waited.
+    // A standby told to end while it waited.
     if (error !== stopping.signal.reason) throw error;
     process.exit(0);
   }
@@ -126,7 +126,7 @@ async function restore({ dataDir, databaseUrl, dockerHost }: Config, archive = '
   return `${said.filter(Boolean).join(' ')} Put servers' files back into ${dataDir}/servers, and backups into ${dataDir}/backups; those in a store off site are found there, with the same S3_… settings and BACKUP_ENCRYPTION_KEY. Then npm start.\n`;
 }
 
-/** Stops what runs, or is about to, when the process is told to end. */
+/** Closes the running or starting service when the process is told to end. */
 function closeOnSignal(starting: Promise<App>, log: Log, onSignal: () => Promise<unknown>): void {
   let askedAt = 0;
   for (const signal of ['SIGTERM', 'SIGINT', STOP_ALL] as const) {
@@ -157,7 +157,7 @@ function closeOnSignal(starting: Promise<App>, log: Log, onSignal: () => Promise
   }
 }
 
-/** Greets whoever has started it for the first time, until they have signed in. */
+/** Prints the welcome until the operator has signed in. */
 async function welcome({ firstRun, http, players }: App, config: Config): Promise<void> {
   if (firstRun === undefined) return;
   const inContainer = await isContainer();

@@ -31,8 +31,8 @@ export interface OutsideOptions {
 export type Outside = Awaited<ReturnType<typeof openOutside>>;
 
 /**
- * Chooses and opens every adapter of an outside system, by the settings: the database with its lease, where games run, and whom the
- * service asks. Nothing has happened to any server yet.
+ * Opens every adapter of an outside system, by the settings: the database with its lease, the engine, and external
+ * services. No server has changed yet.
  */
 export async function openOutside(config: Config, { waiting, onLost, clock, log, onClose }: OutsideOptions) {
   const { dataDir, databaseUrl, standby } = config;

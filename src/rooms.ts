@@ -57,7 +57,7 @@ import { templateOperations } from './templates/api.ts';
 import type { Feature } from './web/feature.ts';
 import type { Worlds } from './worlds/worlds.ts';
 
-/** What is open before anybody may ask for anything: the outside world, and the servers with all that their machines make happen. */
+/** Everything open before requests are possible: the outside world, and the servers with all their effects. */
 export interface Foundation {
   store: Store;
   clock: Clock;
@@ -68,9 +68,9 @@ export interface Foundation {
   serverOperation: ServerOperation;
 
   engine: Engine;
-  /** Where games run on several machines: which games are on one that does not answer. */
+  /** The games on unresponsive machines, if games run on several. */
   lostGames?: LostGames | undefined;
-  /** Where commands go. */
+  /** Runs commands in games. */
   console: Console;
   pinger: Pinger;
   rconPassword: (serverId: string) => string;
@@ -118,7 +118,7 @@ export interface Foundation {
   /** Puts a test alert down, to be sent to a server's webhook. */
   testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
 
-  /** What the rooms that opened all this show to the outside. */
+  /** The public features of the rooms that opened all this. */
   features: {
     [Room in 'game' | 'people' | 'files' | 'sftp' | 'mods' | 'backups' | 'worlds' | 'databases' | 'insight']: Feature;
   };
@@ -165,7 +165,7 @@ export async function openRooms(base: Foundation) {
   serverEvents.heedSuspensions(suspensions);
   const drain = await openNodeDrain({ store, nodes, settings });
   const reachability = createReachability(engine, clock);
-  // The first that refuses is the one whose reason is told.
+  // The first rule that refuses decides the message.
   const wakeRules: readonly WakeRule[] = [
     { check: joinPolicy.wakeCap, commands: ['JOIN'] },
     ...allowance.wakeRules,
@@ -178,11 +178,11 @@ export async function openRooms(base: Foundation) {
   for (const { check, commands } of wakeRules) servers.checkWakes(check, commands);
 
   const orphans = await Orphans.open({ store, engine, log, dataDir, databases, leftOver: backups.leftOver });
-  // Not before all that may refuse a start is there.
+  // Register every wake check before schedules can start servers.
   const { accessChanges } = base;
   const schedules = await openSchedules({ ...common, ...talk, backups, accessChanges });
 
-  // What each room shows to the outside.
+  // The public features of each room.
   const { publicHost } = settings;
   const addresses = createAddresses({ ...entrance, publicHost, playersPort: () => proxies.port() });
   const disk = quotas.quota;

@@ -1,6 +1,6 @@
 import { type ConfigOptions, type Setting, settings, textsOf } from './config.ts';
 
-/** Where each group of settings begins in the help, and what it is called there. */
+/** The first setting of each group in the help, with the group's title. */
 const HEADINGS: Partial<Record<keyof typeof settings, string>> = {
   dataDir: 'Where it keeps things, and where browsers and programs reach it',
   proxy: 'Players',

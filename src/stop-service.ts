@@ -11,7 +11,7 @@ import { sqliteFile } from './store/service-backup.ts';
 import { type Store, openStore } from './store/store.ts';
 import { TABLES } from './tables.ts';
 
-/** Tells a service to put every server to sleep and to end, proxy included. */
+/** The signal that makes a service put every server to sleep and end, proxy included. */
 export const STOP_ALL = 'SIGUSR2';
 const LOOK_MS = 200;
 /** A sentence names no more servers than this. */

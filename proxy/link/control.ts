@@ -28,7 +28,7 @@ import {
 import { Mirror } from './mirror.ts';
 import { Wakes, type WakesOptions, inRealTime } from './wakes.ts';
 
-/** What the service may ask of a proxy, and ask it for. */
+/** The parts of a proxy that the service controls. */
 export interface Controlled {
   players(serverId: string): readonly Player[];
   stats(): ProxyStats;
@@ -47,13 +47,13 @@ export interface ControlOptions {
   later?: (run: () => void) => void;
   /** As `WakesOptions` has it; default: real time. */
   after?: WakesOptions['after'];
-  /** The service tells what it wants to be logged. */
+  /** Called with the log level the service asks for. */
   onLogLevel?: (level: string) => void;
 }
 
 interface Link {
   channel: Channel;
-  /** Has been welcomed: what changes from now on is told. */
+  /** Welcomed by the service: changes are reported from now on. */
   isWelcome: boolean;
 }
 
@@ -69,7 +69,7 @@ export class Control implements Routes, Wake, Presence {
   readonly #later: (run: () => void) => void;
   readonly #mirror: Mirror;
   readonly #joined = new Map<string, Joined>();
-  /** When somebody was last inside, epoch ms: whoever has left before it could be told was there all the same. */
+  /** When a player was last inside, epoch ms. Covers players who left before it could be reported. */
   readonly #insideAt: ExpiringMap<number>;
   readonly #changed = new Set<string>();
   readonly #wakes: Wakes;
@@ -137,7 +137,7 @@ export class Control implements Routes, Wake, Presence {
     this.#flushLater();
   }
 
-  /** Where players connect now; null: nowhere. */
+  /** Reports the address where players connect now; null if there is none. */
   tellListening(listening: Address | null, isDraining: boolean): void {
     this.#listening = listening;
     this.#isDraining = isDraining;
@@ -159,12 +159,12 @@ export class Control implements Routes, Wake, Presence {
     this.#send({ type: 'verified', accounts: [account] });
   }
 
-  /** False: there is nobody who would write it down. */
+  /** Returns false if no service would record the line. */
   tellLog(level: 'debug' | 'info' | 'warn', fields: object, message: string): boolean {
     return this.#send({ type: 'log', level, fields, message });
   }
 
-  /** A new connection, in the place of any before. Returns what is to be told of it. */
+  /** Opens a connection and replaces any earlier one. Returns the handlers of its messages. */
   connect(channel: Channel): { receive(text: string): void; closed(): void } {
     this.#leave(this.#link);
     const link: Link = { channel, isWelcome: false };

@@ -5,7 +5,7 @@ import type { Control } from './control.ts';
 import { LINK_PATH } from './messages.ts';
 import { SOCKET_OPTIONS, openChannel } from './socket.ts';
 
-/** Where the service is: a socket in the file system, which only its own user reaches, or an address and a token. */
+/** The service's address: a socket in the file system, which only its own user can reach, or a URL with a token. */
 export type Service = { path: string } | { url: string; token: string };
 
 const FIRST_PAUSE_MS = 50;
@@ -15,7 +15,10 @@ const REFUSED_PAUSE_MS = 10_000;
 const HANDSHAKE_MS = 5_000;
 /** A link that has held for so long was no refusal: the next attempt is made soon. */
 const STEADY_MS = 5_000;
-/** Where there is another service to turn to: with the time between two looks at it, less than that one waits to take over. */
+/**
+ * Silence after which the next service is tried. With the time between two tries, shorter than a standby waits before
+ * it takes over.
+ */
 const SILENT_MS = 4_000;
 
 /**
@@ -24,7 +27,7 @@ const SILENT_MS = 4_000;
  */
 export function keepLinked(control: Control, services: readonly Service[], log: Log): () => void {
   let isOver = false;
-  /** Each absence is told of once, when nobody was to be reached. */
+  /** Log each absence once, as long as no service could be reached. */
   const missed = new Set<Service>();
   let linked: WebSocket | undefined;
   const isSeveral = services.length > 1;
@@ -93,7 +96,7 @@ function createDialer(
   let opening: WebSocket | undefined;
 
   const wait = (inMs: number): void => {
-    // Not all proxies at the same instant.
+    // Spreads the attempts of several proxies.
     timer = setTimeout(dial, inMs * (0.5 + Math.random() / 2));
     pauseMs = Math.min(pauseMs * 2, longestMs);
   };

@@ -4,25 +4,26 @@ import type { Nameless } from '../hostname.ts';
 import type { Address, Player, Route } from '../ports.ts';
 
 /**
- * What a proxy and the service say to each other, as JSON texts over one WebSocket. The proxy connects and says `hello`; the service
- * answers `welcome` or `refused`. Then each tells its whole truth, ends it with `whole`, and tells changes from there on. Nothing is
- * acknowledged or sent again: what a break has swallowed is part of the next whole.
+ * The messages between a proxy and the service: JSON texts over one WebSocket. The proxy connects and sends `hello`;
+ * the service answers `welcome` or `refused`. Then each side sends its complete state, ends it with `whole`, and sends
+ * changes from then on. Messages are not acknowledged or repeated: what a lost connection swallowed is part of the next
+ * complete state.
  */
 export const LINK_PROTOCOL = 1;
 
-/** Where the service takes links, on its HTTP port. */
+/** Path of the proxy link on the service's HTTP port. */
 export const LINK_PATH = '/v1/proxy-link';
 
 /** The longest message, either way. Longer lists come in several. */
 export const MAX_MESSAGE_BYTES = 1024 * 1024;
 
-/** Texts of about so many units are filled before the next message is begun: reading one holds nobody up. */
+/** Messages are filled up to about this many UTF-16 units, so that reading one does not block for long. */
 export const MESSAGE_UNITS = 32 * 1024;
 
 /** Players of one server that a message names: counts are exact all the same. */
 export const MOST_PLAYERS = 2_000;
 
-/** Servers of which a proxy remembers when somebody was last inside, and for how long. */
+/** How many servers a proxy remembers as recently joined, and for how long. */
 export const MOST_REMEMBERED = 10_000;
 export const REMEMBERED_MS = 60 * 60_000;
 
@@ -32,10 +33,10 @@ export const MOST_WAKES = 10_000;
 /** A route as it goes over the link: without its last status, mostly the larger part, where the proxy has that already. */
 export type LinkedRoute = Omit<Route, 'lastStatus'> & Partial<Pick<Route, 'lastStatus'>>;
 
-/** A banned address in its one way of writing, until when (epoch ms; null: for good), and what its players are told. */
+/** A banned address in normal form, its end (epoch ms; null if permanent), and the message for its players. */
 export type BannedAddress = readonly [ip: string, until: number | null, text: string];
 
-/** Who is joined to one server through one proxy. */
+/** The players joined to one server through one proxy. */
 export interface Here {
   id: string;
   inside: number;
@@ -46,17 +47,17 @@ export interface Here {
   players: Player[];
 }
 
-/** Who is calling. */
+/** The identity of the proxy that connects. */
 export interface Hello {
   type: 'hello';
   protocol: number;
   /** Another for each process, by chance. */
   id: string;
-  /** What operators know it by. */
+  /** The name shown to operators. */
   name: string;
-  /** The program, as `version.ts` tells it. */
+  /** The version of the program, from `version.ts`. */
   version: string;
-  /** What it was started with, as far as another proxy would have to take its place for a change of it. */
+  /** The start settings whose change requires a new proxy. */
   settings: string;
   pid: number;
   /** Epoch ms. */

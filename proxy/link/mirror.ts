@@ -10,12 +10,12 @@ interface Known {
 }
 
 /**
- * What the service last said: its routes, and who is banned from the games that run. While the service is away, players are shown
- * no more of it than is true then, too.
+ * The state last sent by the service: its routes and the bans of running games. While the service is away, players see
+ * only what certainly still holds.
  */
 export class Mirror implements Routes {
   #known: Known = nothing();
-  /** What a service that has just come has told, until it has said all. */
+  /** The state that a new service has sent so far. */
   #next: Known | undefined;
   #isCurrent = false;
   readonly #away = new WeakMap<Route, Route>();
@@ -39,7 +39,7 @@ export class Mirror implements Routes {
     return route === undefined || this.#isCurrent ? route : this.#whileAway(route);
   }
 
-  /** By the last known bans: joins need no word from the service. Throws JoinRefused. */
+  /** Applies the last known bans. Joins need no answer from the service. Throws JoinRefused. */
   admit(serverId: string, { ip }: Player, at: number): void {
     const [plain] = ip.split('%', 1);
     const bans = this.#known.bans.get(serverId) ?? [];
@@ -47,7 +47,7 @@ export class Mirror implements Routes {
     if (ban) throw new JoinRefused(ban[2]);
   }
 
-  /** What has been known stays in force until the service has said all anew. */
+  /** The known state stays in force until the service has sent all of it again. */
   begin(): void {
     this.#next = nothing();
     this.#isCurrent = false;
@@ -81,7 +81,10 @@ export class Mirror implements Routes {
     this.#isCurrent = false;
   }
 
-  /** By this machine's clock: that of the service may differ. Between two wholes, a game becomes ready when that is said. */
+  /**
+   * Converts to this machine's clock, which may differ from the service's. Between two complete states, a game becomes
+   * ready when its message arrives.
+   */
   #readyAt(host: string, said: number | null): number | null {
     const known = this.#ready.get(host);
     if (said !== null && said === known?.said) return known.at;
@@ -112,7 +115,7 @@ function complete(linked: LinkedRoute, before: Route | undefined, old: Route | u
   return { ...linked, lastStatus: lastStatus === old?.lastStatus ? old.lastStatus : lastStatus };
 }
 
-/** Progress goes on unseen; and whether a game still does not answer is found out by whoever joins. */
+/** Drops progress, which can no longer be seen, and the hung mark: a player who joins finds out. */
 function whileAway(route: Route): Route {
   const refusal = route.state === 'running' ? '' : route.refusal;
   return { ...route, phase: '', percent: -1, etaSeconds: null, refusal };

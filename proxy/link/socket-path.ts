@@ -1,7 +1,7 @@
 import { openSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 
-/** What fits into `sockaddr_un` on every system, its final zero aside (unix(7)). */
+/** The longest path that fits into `sockaddr_un` on every system, without its final zero (unix(7)). */
 const LONGEST = 103;
 
 /**

@@ -2,11 +2,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import { type Channel, MAX_MESSAGE_BYTES } from './messages.ts';
 
-/** What may wait for the other side before it is hung up on: it gets the whole truth when it is back. */
+/** Unsent bytes after which the connection is closed. The other side gets the complete state when it is back. */
 const MOST_UNSENT_BYTES = 8 * 1024 * 1024;
-/** More is not added by whoever can wait. */
+/** Unsent bytes above which senders that can wait do so. */
 const ROOM_BYTES = 256 * 1024;
-/** Between two pings; whoever is silent for SILENT_MS, if not said otherwise, has gone, or is as good as gone. */
+/** Interval of pings. A peer silent for SILENT_MS (or its override) counts as gone. */
 const BEAT_MS = 2_000;
 const SILENT_MS = 12_000;
 
@@ -26,8 +26,8 @@ export interface ChannelEvents {
 }
 
 /**
- * An open WebSocket as a Channel with heartbeats. A message that is not understood, an end that does not read, and one that is silent
- * end it. `events` are asked for with the channel, as whoever serves it needs that first.
+ * Wraps an open WebSocket as a Channel with heartbeats. A malformed message, a reader that falls behind or silence ends
+ * it. Calls `events` with the channel, because the receiver needs it first.
  */
 export function openChannel(
   socket: WebSocket,

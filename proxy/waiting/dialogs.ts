@@ -5,7 +5,7 @@ import { PHASES } from '../texts.ts';
 import type { NbtCompound } from './nbt.ts';
 import { componentNbt } from './packets.ts';
 
-/** What a waiting player sees. */
+/** The state shown to a waiting player. */
 export interface WaitingView {
   route: Route;
   /** In line for room to start, from 1, or 0 where that is not known; null: not in line. */
@@ -17,7 +17,7 @@ export interface WaitingView {
   others: { names: readonly string[]; more: number };
 }
 
-/** What the button of each dialog says when it is pressed. */
+/** The id that the button of each dialog sends. */
 export const LEAVE = 'dormouse:leave';
 
 const NAME_UNITS = 64;

@@ -1,6 +1,6 @@
 /**
- * What the proxy writes as NBT: text, whole numbers of 32 bits, yes and no, lists of one kind, and compounds, of which
- * undefined fields are left out.
+ * The values the proxy writes as NBT: text, 32-bit integers, booleans, lists of one type, and compounds. Undefined
+ * fields of compounds are left out.
  */
 export type Nbt = string | number | boolean | readonly Nbt[] | NbtCompound;
 

@@ -5,9 +5,9 @@ import { type TextComponent, toComponent } from '../text.ts';
 import { type NbtCompound, encodeNbt } from './nbt.ts';
 
 /**
- * The packets by which a client that has logged in is kept in the configuration state, and sent on. Their ids and
- * fields have been the same since the protocol has them: dialogs since 1.21.6, all else since 1.20.5. minecraft-data
- * tells so up to 26.1; 26.2 changed the login's success alone.
+ * The packets that keep a logged-in client in the configuration state and send it on. Their ids and fields have not
+ * changed since the protocol has them: dialogs since 1.21.6, all others since 1.20.5. minecraft-data confirms this up
+ * to 26.1; 26.2 changed only the login's success.
  */
 const FROM_US = {
   customPayload: 0x01,
@@ -23,7 +23,7 @@ const LOGIN_ACKNOWLEDGED = 0x03;
 const BRAND_CHANNEL = 'minecraft:brand';
 const ID_UNITS = 32_767;
 
-/** What matters of the packets a client sends in the configuration state. */
+/** The packets of the configuration state that matter here. */
 export type ClientPacket = { kind: 'keepAlive'; id: bigint } | { kind: 'click'; id: string } | { kind: 'other' };
 
 /** Lets the client in, unencrypted unless encryption has been switched on, under the name and UUID it claims. */

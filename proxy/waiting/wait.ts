@@ -80,7 +80,7 @@ async function explain(
   client.sendAway(kick.text);
 }
 
-/** What one player is to see. */
+/** The view of one player. */
 class View {
   readonly #arrival: Arrival;
   readonly #context: Context;
@@ -99,7 +99,7 @@ class View {
 
   /** As `InLine.tell`. */
   tell(place: number | null): void {
-    // The time in line is none of the start.
+    // The time in the queue does not count as start-up time.
     if (place !== this.#place) this.#since = this.#context.clock.now();
     this.#place = place;
   }

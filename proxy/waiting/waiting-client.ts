@@ -21,7 +21,7 @@ import {
 
 /** The longest payload a client sends, and some room for its name. */
 const FRAME_BYTES = 33 * 1024;
-/** What a client may send in all while it waits: brand and settings, channels of its mods, some answers a minute. */
+/** Most bytes a waiting client may send: brand and settings, channels of its mods, a few answers a minute. */
 const MOST_BYTES = 64 * 1024;
 const BRAND = 'Dormouse';
 
@@ -53,7 +53,7 @@ export class WaitingClient {
     this.#options = options;
   }
 
-  /** The client has been let in: what it is told from now on are packets of the configuration state. */
+  /** The login is complete: from now on the client gets packets of the configuration state. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }

@@ -12,10 +12,10 @@ export interface WaitingListOptions {
 const MOST_NAMES = 5;
 const MOST_EXPECTED = 10_000;
 
-/** Who waits for which server, and who has been sent on to one that is ready and is about to come back. */
+/** The players who wait for each server, and those sent on to a ready one who are about to come back. */
 export class WaitingList {
   readonly #returnMs: number;
-  /** By server; insertion order is the order in which they came. */
+  /** By server, in order of arrival. */
   readonly #waiting = new Map<string, Set<Player>>();
   readonly #expected: ExpiringMap<true>;
 
@@ -34,7 +34,7 @@ export class WaitingList {
     };
   }
 
-  /** Who waits beside `player`. */
+  /** The other players waiting beside `player`. */
   others(serverId: string, player: Player): { names: string[]; more: number } {
     const names: string[] = [];
     const players = this.#waiting.get(serverId);

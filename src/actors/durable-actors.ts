@@ -18,7 +18,7 @@ export interface DurableActorsOptions<T extends ActorTypes> {
 
 type Observer<Now> = (id: string, now: Now | null) => void;
 
-/** What could not be stored is read back after this long, and again until it can be. */
+/** Delay before a failed write is read back, and between further tries. */
 const READ_BACK_MS = 1_000;
 
 /**
@@ -142,7 +142,7 @@ export class DurableActors<T extends ActorTypes> {
     void write.then(() => this.#settle(live, write));
   }
 
-  /** Tells a fact and resolves once what it changed is stored; nothing happens where the row is gone. */
+  /** Sends a fact. Resolves once its change is stored; does nothing if the row is gone. */
   async tell(id: string, fact: T['event']): Promise<void> {
     await this.use(id, (live) => this.give(live, fact));
   }
@@ -198,7 +198,7 @@ export class DurableActors<T extends ActorTypes> {
     return this.#undone.has(id);
   }
 
-  /** What every effect awaits first: resolves once the snapshot that started it is stored. */
+  /** Awaited first by every effect: resolves once the snapshot that started it is stored. */
   async committed(id: string, signal?: AbortSignal): Promise<void> {
     // An effect is started before its step is observed, synchronously.
     await Promise.resolve();
@@ -227,7 +227,7 @@ export class DurableActors<T extends ActorTypes> {
     for (const id of ids) await this.use(id, async () => {});
   }
 
-  /** Stops all as they are, once their last change is stored. Nobody is loaded any more. */
+  /** Stops all actors as they are once their last change is stored. Loads no actor afterwards. */
   async close(): Promise<void> {
     this.#closed = true;
     const all = [...this.#live.values()];
@@ -308,7 +308,7 @@ export class DurableActors<T extends ActorTypes> {
         await save(tx);
         await implied?.(tx, snapshot);
       } catch (error) {
-        // Nobody is told before the writes beside it are committed; what stands behind it must not be one of them.
+        // Callers are notified after the writes in the same commit, which must not include a later write of this actor.
         live.phase = 'failing';
         throw error;
       }
@@ -366,7 +366,7 @@ export class DurableActors<T extends ActorTypes> {
   #undo(live: LiveActor<T>, error: unknown, what: string): void {
     if (live.phase === 'gone') return;
     this.#letGo(live);
-    // An actor that is only kept for a while does nothing by itself: whoever asks for it next reads it back.
+    // A cached actor does nothing by itself: the next request reads it back.
     if (this.#closed || this.#kind.keep !== undefined) return;
     const { id } = live.row;
     const isTaken = error instanceof StatusError && error.code === 'ALREADY_EXISTS';

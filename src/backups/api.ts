@@ -10,7 +10,7 @@ import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Backups } from './backups.ts';
 import type { BackupRow } from './rows.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   backups: Backups;
   serverOperation: ServerOperation;

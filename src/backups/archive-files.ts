@@ -13,7 +13,7 @@ const CHUNK_BYTES = 512 * KIB;
 
 /** Finished archives, wherever they lie, encrypted or not: what is read is the archive as it was made. */
 export interface ArchiveFiles {
-  /** Rejects with BACKUP_FILE_MISSING where it is not there whole, as far as its size tells, and as `read` does. */
+  /** Rejects with BACKUP_FILE_MISSING if the archive is missing or its size differs, and like `read`. */
   require(row: BackupRow): Promise<void>;
   /**
    * The bytes of an archive, or of a part of it. BACKUP_FILE_MISSING, BACKUP_STORE_AWAY, BACKUP_KEY_MISSING where it is encrypted
@@ -33,7 +33,7 @@ export interface ArchiveFilesOptions {
 }
 
 export function createArchiveFiles({ store, dataDir, offSite, keys }: ArchiveFilesOptions): ArchiveFiles {
-  /** A backup that was brought off site meanwhile is no longer in the folder, but its row tells where it is. */
+  /** A backup moved off site meanwhile is no longer in the folder. Its row has the new place. */
   async function moved(row: BackupRow): Promise<BackupRow> {
     const now = await getBackup(store, row.serverId, row.id);
     if (now === undefined || now.location === row.location) throw filesMissing(row.id);

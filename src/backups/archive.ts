@@ -16,7 +16,7 @@ export interface ArchiveOptions {
   grow: (bytes: number) => Promise<void>;
   /** Called with the bytes of files read so far, now and then. */
   progress: (treeBytes: number) => void;
-  /** What it is encrypted with; default: nothing. `sizeBytes` and `sha256` are those of before. */
+  /** The encryption key; default: none. `sizeBytes` and `sha256` are those before encryption. */
   key?: SealKey | undefined;
 }
 

@@ -34,18 +34,18 @@ export interface ArchivesOptions {
   withFilesLock?: WithKeyLock;
   /** The free space of the disk: everything that is written at the same time reserves its bytes here. */
   free: FreeDisk;
-  /** What new archives are encrypted with; default: nothing. */
+  /** The encryption key of new archives; default: none. */
   key?: SealKey | undefined;
   files: Pick<ArchiveFiles, 'read' | 'open'>;
-  /** What a server's account may take. Default: as much as it likes. */
+  /** The account's disk limit. Default: unlimited. */
   accounts?: Pick<AccountDisk, 'hold'> | undefined;
-  /** What servers' files take, which is how far an archive has to go. Default: nobody knows. */
+  /** The size of servers' files, the basis of an archive's progress. Default: unknown. */
   usage?: Pick<DiskUsage, 'of' | 'measure'> | undefined;
 }
 
 /** More than anybody asks for at the same time. */
 const RESTORES_AT_ONCE = 64;
-/** How long whoever is next may take to begin before the others' archives are made meanwhile: most games save faster. */
+/** How long the next game may take to start saving before other archives are made meanwhile. Most games save faster. */
 const MOMENT_MS = 3_000;
 
 /** `signal` also ends the wait for the mutexes. `progress` is in percent of the files' bytes. */
@@ -133,7 +133,10 @@ export function createArchives(options: ArchivesOptions): Archives {
     }
   }
 
-  /** What the server's files take, as far as is known by now: counting them once more takes as long as many small ones do. */
+  /**
+   * Returns the size of the server's files as far as it is known by now: counting them again takes long with many small
+   * ones.
+   */
   function expectedBytes(serverId: string): () => number {
     const { usage } = options;
     if (usage?.of(serverId) === undefined) usage?.measure(serverId).catch(() => {});
@@ -202,7 +205,7 @@ export function createArchives(options: ArchivesOptions): Archives {
   };
 }
 
-/** What the files of a folder take together. */
+/** Returns the total size of a folder's files. */
 export async function treeBytesOf(root: string, signal: AbortSignal): Promise<number> {
   await using jail = await openJail(root);
   return await treeBytes(jail, signal);
@@ -217,7 +220,7 @@ async function treeBytes(jail: Jail, signal: AbortSignal): Promise<number> {
   return bytes;
 }
 
-/** Tells of bytes that are about to be written, by when those before have been, but for a few small files. */
+/** Reports the bytes about to be written once the bytes before have been, except for a few small files. */
 function told(hold: Pick<Hold, 'landed'>, tell: (bytes: number) => void): (bytes: number) => void {
   let [landed, last] = [0, 0];
   return (bytes) => {

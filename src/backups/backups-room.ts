@@ -43,7 +43,7 @@ export interface BackupRoomOptions {
   quotaBytes: number;
   /** Default: no quota. */
   disk?: Disk;
-  /** What keeps changes and restores apart. */
+  /** Keeps changes and restores apart. */
   lock: ChangeLock;
   /** See `Archives`. Default: locks of its own. */
   withFilesLock?: WithKeyLock;
@@ -55,7 +55,7 @@ export interface BackupRoomOptions {
   usage?: Pick<DiskUsage, 'of' | 'measure'>;
   /** Default: all backups stay in the folder. */
   offSite?: OffSite;
-  /** What archives are encrypted with: new ones with the first, old ones with any. Default: none are. */
+  /** The encryption keys of archives: new ones use the first, old ones any. Default: unencrypted. */
   keys?: readonly SealKey[];
   /** See MaintenanceOptions. */
   at?: MaintenanceOptions['at'];
@@ -67,7 +67,7 @@ const FOLDER_ONLY = createOffSite('', () => {
   throw new Error('no store off site was given');
 });
 
-/** Where those who watch a server are told of its backups. */
+/** Notifies the viewers of a server of its backups. */
 export interface BackupEvents {
   publish(serverId: string, type: 'backup', data: object): void;
 }
@@ -143,7 +143,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
       const busy = new Set(await listServersWithJob(store));
       const withPrevious = new Set((await listPrevious(store)).map(({ serverId }) => serverId));
       await sweepSiblings(dataDir, { all, busy, withPrevious });
-      // There may be much to remove, so nobody waits for it. Work of this process is told apart from it.
+      // Runs in the background, because there may be much to remove. Does not touch this process's own work.
       const failed = (server: string, error: unknown) =>
         log.warn({ server, err: error }, 'what an earlier run left in a server’s files could not be removed');
       void sweepRoots(dataDir, failed).catch((error: unknown) => failed('', error));

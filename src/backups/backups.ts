@@ -25,7 +25,7 @@ import { saveAgain } from './saving.ts';
 
 export interface BackupsOptions extends BackupParts {
   files: ArchiveFiles;
-  /** What `publish` has told. */
+  /** The published progress. */
   progress: Pick<Progress, 'of'>;
   /** Servers with a folder that a restore has replaced; the jobs add to it. */
   withPrevious: Set<string>;
@@ -35,7 +35,7 @@ export interface BackupsOptions extends BackupParts {
 /** The server that something is about. */
 export type Owned = Pick<ServerRow, 'id' | 'accountId'>;
 
-/** Who asks for a backup, and why. */
+/** The requester of a backup and the reason. */
 export interface Asked {
   actor: AuditActor;
   kind: Exclude<rows.BackupKind, 'previous'>;
@@ -65,8 +65,8 @@ export class Backups {
   }
 
   /**
-   * Takes up where the previous process ended: queued backups stay queued, and games that were told not to save are told
-   * to save again. To be called when the servers are live again.
+   * Resumes after the previous process: queued backups stay queued, and games told to stop saving are told to save
+   * again. Call it when the servers are live again.
    */
   static async open(options: BackupsOptions): Promise<Backups> {
     const backups = new Backups(options);
@@ -101,7 +101,7 @@ export class Backups {
     return { count, oldestMs: since === null ? 0 : Math.max(0, clock.now() - since) };
   }
 
-  /** What is kept. */
+  /** Returns the retention rules. */
   async retention(serverId: string): Promise<rows.Retention> {
     return (await rows.getRetention(this.#options.store, serverId)) ?? DEFAULT_RETENTION;
   }
@@ -224,7 +224,7 @@ export class Backups {
     this.#previous.forget(serverId);
   }
 
-  /** Calls off all archives in the making, and tells games to save again. */
+  /** Cancels all archives in progress and tells games to save again. */
   async close(): Promise<void> {
     this.#previous.close();
     this.#closing.abort();

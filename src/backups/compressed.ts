@@ -1,7 +1,7 @@
 import { type ZstdCompress, constants, createZstdCompress } from 'node:zlib';
 import { MIB } from '../kernel/units.ts';
 
-/** Each piece is told to another process before it is written, which costs more than the piece's memory. */
+/** Each piece is announced to another process before it is written, which costs more than the piece's memory. */
 const CHUNK_BYTES = 4 * MIB;
 /** A world is compressed already (region files hold deflated chunks): more effort makes it hardly smaller. */
 const LEVEL = 1;

@@ -12,7 +12,7 @@ import { unpackArchive } from './unpack-job.ts';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 
-/** Where a tree is written: an empty folder that nobody else uses. */
+/** The target of a tree: an empty folder used by no other code. */
 export interface TargetDirectory {
   path: string;
   /** The owner of everything in it; undefined: this process's user. */
@@ -27,10 +27,10 @@ export interface ExtractOptions {
 }
 
 /**
- * Has a worker unpack a backup into an empty folder that nobody else has to do with. When it resolves, the archive was the one
- * that was written, to the last bit, and all that was in it is on disk; when it rejects, what lies in the folder is worth nothing:
- * ArchiveCorrupt, what the file system says, or the StatusError with which `archive` (a stream, or an open file) fails. Only files and folders are made,
- * and no more bytes than went into it.
+ * Unpacks a backup in a worker, into an empty folder used by no other code. If it resolves, the archive was the written
+ * one, to the last bit, and all of its content is on disk. If it rejects, the folder's content is worthless:
+ * ArchiveCorrupt, the file system's error, or the StatusError with which `archive` (a stream, or an open file) fails.
+ * Creates only files and folders, and no more bytes than went into it.
  */
 export async function extractArchive(
   workers: Pick<WorkerPool, 'stream'>,

@@ -37,7 +37,7 @@ export async function exists(path: string): Promise<boolean> {
   return (await sizeOf(path)) !== undefined;
 }
 
-/** A file's size in bytes; undefined where there is none. */
+/** Returns a file's size in bytes; undefined if it does not exist. */
 export async function sizeOf(path: string): Promise<number | undefined> {
   try {
     return (await stat(path)).size;
@@ -62,7 +62,7 @@ export async function discard(path: string, trash: string): Promise<void> {
   }
 }
 
-/** What is known of servers, by id, when leftovers are looked for. */
+/** The known servers by id, for finding leftovers. */
 export interface KnownServers {
   all: ReadonlySet<string>;
   /** With a job, which finds what it left. */
@@ -86,7 +86,8 @@ export async function sweepSiblings(dataDir: string, { all, busy, withPrevious }
 }
 
 /**
- * Removes files that a killed process left unfinished in the data roots. Servers where that fails are told to `failed`.
+ * Removes files that a killed process left unfinished in the data roots. Reports servers for which that fails to
+ * `failed`.
  */
 export async function sweepRoots(dataDir: string, failed: (serverId: string, error: unknown) => void): Promise<void> {
   for (const serverId of await namesIn(join(dataDir, 'servers'))) {

@@ -2,7 +2,10 @@ import type { Failure } from '../../machines/server-types.ts';
 import { CODES, type Code, StatusError } from '../kernel/status.ts';
 import { ArchiveCorrupt } from './errors.ts';
 
-/** Why a job was given up, as the machine keeps it: `code` is the reason that callers are told, `raw` its google.rpc.Code. */
+/**
+ * Returns the reason a job failed, as the machine keeps it: `code` is the reason for callers, `raw` its
+ * google.rpc.Code.
+ */
 export function jobFailure(error: unknown): Failure {
   if (error instanceof StatusError)
     return { code: error.reason, summary: error.message, suggestion: '', raw: error.code };
@@ -27,7 +30,7 @@ function failure(code: string, summary: string, raw: string): Failure {
   return { code, summary, suggestion: '', raw };
 }
 
-/** A job's failure as callers are told it. */
+/** Returns a job's failure for callers. */
 export function jobStatus({ code, summary, raw }: Failure): StatusError {
   return new StatusError(Object.hasOwn(CODES, raw) ? (raw as Code) : 'INTERNAL', code, summary);
 }

@@ -27,11 +27,11 @@ export interface MaintenanceOptions {
   disk: Disk;
   /** Keeps changes and restores apart. */
   lock: ChangeLock;
-  /** Tells the server's watchers the progress of a restore or a backup. */
+  /** Publishes the progress of a restore or a backup to the server's viewers. */
   publish: (serverId: string, told: Told) => void;
   /** Closes the server's folder for all who hold it open, as later writes of theirs would be lost. */
   release?: (serverId: string) => Promise<void>;
-  /** Tells that the server now has a folder that a restore has replaced. */
+  /** Called when a restore has left the server's previous folder. */
   onPrevious: (serverId: string) => void;
   /** Called with a step's name between any two steps, so that tests can crash the process there. */
   at?: (step: string) => Promise<void> | void;
@@ -39,7 +39,7 @@ export interface MaintenanceOptions {
   jobs?: (tools: Tools) => Readonly<Record<string, DoJob>>;
 }
 
-/** What one job works with. */
+/** The context of one job. */
 export interface Work {
   job: MaintenanceRow;
   row: ServerRow;
@@ -50,7 +50,7 @@ export interface Work {
 /** Does a job of the machine; see `createMaintenance`. */
 export type DoJob = (work: Work) => Promise<Failure | null>;
 
-/** What all jobs work with. */
+/** Dependencies shared by all jobs. */
 export interface Tools extends MaintenanceOptions {
   at: (step: string) => Promise<void> | void;
   release: (serverId: string) => Promise<void>;

@@ -40,7 +40,7 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
   return (host) => async (serverId, jobId, signal) => {
     const [job, now] = [await getMaintenance(store, serverId), host.now(serverId)];
     if (job?.jobId !== jobId || now === undefined) throw new Error(`job ${jobId} of ${serverId} is not there`);
-    // Nothing may run on files that are being replaced, not even what another process started.
+    // No program may run on files being replaced, even if another process started it.
     await engine.kill(serverId);
     // The machine has the job, so no change begins any more; the job waits for those that had begun.
     await lock.settled(serverId);

@@ -4,7 +4,7 @@ import { id, text } from '../store/columns.ts';
 import type { Tx } from '../store/writer.ts';
 import type { BackupRow } from './rows.ts';
 
-/** The mods of a server when a backup of it was made; there is none for backups of before these were kept. */
+/** The mods of a server at the time of a backup; missing for backups made before these were recorded. */
 export interface BackupModsRow {
   serverId: string;
   backupId: string;

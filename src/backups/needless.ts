@@ -6,8 +6,9 @@ import type { BackupRow } from './rows.ts';
 const JOB_DONE = 'xstate.done.actor.maintain';
 
 /**
- * Whether the folder that a restore replaced is not needed any more: a start has succeeded since. The start that ends the
- * restore itself does not count, as nobody has seen yet what was restored. `runs`: the server is running now, stored or not.
+ * Reports whether the folder that a restore replaced is redundant: a start has succeeded since. The start that ends the
+ * restore itself does not count, because the restored files have not been seen yet. `runs`: the server is running now,
+ * stored or not.
  */
 export async function isNeedless(
   db: Sql,

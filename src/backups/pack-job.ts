@@ -18,7 +18,7 @@ export interface Archive {
 export interface PackInput {
   /** Whether there is a tree; an archive of none is empty. */
   hasTree: boolean;
-  /** What it is encrypted with; undefined: nothing. */
+  /** The encryption key; undefined: unencrypted. */
   key: SealKey | undefined;
 }
 

@@ -15,7 +15,7 @@ export interface PreviousFoldersOptions {
   drop: BackupRemoval['drop'];
 }
 
-/** Removes the folders that restores have replaced, each once a start has shown that nobody needs it any more. */
+/** Removes the folders that restores have replaced, each once a start has shown that it is redundant. */
 export class PreviousFolders {
   readonly #options: PreviousFoldersOptions;
   /** The runs of servers in which it was asked whether their replaced folder is still needed, by when they became ready. */
@@ -57,7 +57,7 @@ export class PreviousFolders {
     });
   }
 
-  /** Removes the replaced folder once a start has shown that nobody needs it any more. */
+  /** Removes the replaced folder once a start has shown that it is redundant. */
   async #proven(id: string): Promise<void> {
     const { store, withPrevious, drop } = this.#options;
     const row = await getBackup(store, id, PREVIOUS);

@@ -1,4 +1,4 @@
-/** What the watchers of a server are told of a backup. */
+/** The progress of a backup as viewers see it. */
 export interface Told {
   id: string;
   /** The backup's state, or `restoring`, `restored`, `deleted`. */
@@ -9,7 +9,7 @@ export interface Told {
 
 /** How far what is done with servers' backups has come. */
 export interface Progress {
-  /** Takes up what watchers are told. */
+  /** Records the progress for viewers. */
   note(serverId: string, told: Told): void;
   /** How far a backup that is being made or restored has come, 0 to 100; 0 for any other. */
   of(serverId: string, id: string): number;

@@ -75,7 +75,7 @@ export function createBackupRemoval({
       if (id === rows.PREVIOUS) await archives.withFilesLock(serverId, () => dropPrevious(serverId));
       else await rm(archivePath(dataDir, serverId, id), { force: true });
     } catch (error) {
-      // The backup leaves the list even if its files cannot be removed: an operator is told of those.
+      // The backup leaves the list even if its files cannot be removed. Those are reported to an operator.
       log.error({ server: serverId, backup: id, err: error }, 'the files of a removed backup are left over');
       leftOver.push({ serverId, backupId: id, sizeBytes: row.sizeBytes });
     }

@@ -105,7 +105,7 @@ export class RestoreJobs {
     return null;
   }
 
-  /** Where it gives a failure, the server's own files are in their place. */
+  /** On failure, the server's own files are back in place. */
   async #swap({ job, row, host, signal }: Work, backup: BackupRow | undefined): Promise<Failure | null> {
     const { store, dataDir, disk, onPrevious, at, attempt, release } = this.#tools;
     const { serverId, jobId } = job;

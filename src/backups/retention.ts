@@ -4,7 +4,7 @@ import type { BackupRow, Retention } from './rows.ts';
 /** The default. All zero: every backup is kept. */
 export const DEFAULT_RETENTION: Retention = { keepLast: 10, hourly: 0, daily: 7, weekly: 4, monthly: 3 };
 
-/** How long a failed backup stays listed; it only tells of the failure. */
+/** How long a failed backup stays listed, to show its failure. */
 const KEPT_FAILED_MS = 7 * DAY_MS;
 /** 1970-01-01 was a Thursday: weeks begin on Monday, as in ISO 8601. */
 const MONDAY_MS = 3 * DAY_MS;

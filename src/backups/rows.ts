@@ -2,7 +2,7 @@ import { EntitySchema, In } from 'typeorm';
 import { bigint, id, integer, ofServer, text } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** `ready` alone can be restored; `dropping`: its file is being removed, and nobody is shown it any more. */
+/** Only `ready` can be restored; `dropping`: its file is being removed and it is no longer shown. */
 export type BackupState = 'queued' | 'running' | 'ready' | 'failed' | 'dropping';
 
 /** Why there is a backup; `previous` is no archive but the folder that a restore has replaced. */
@@ -37,11 +37,11 @@ export interface BackupRow extends ServerSoftware {
   locked: boolean;
   /** Why it failed; '' where it did not. */
   error: string;
-  /** What to know before it is restored; '' where it is whole. */
+  /** A note to read before a restore; '' if the backup is complete. */
   note: string;
   /** For `previous`: a fingerprint of the files that took its place, to tell whether they were changed since. */
   replacedBy: string | null;
-  /** Where the archive lies: '' for the folder, else `s3://bucket/prefix`. */
+  /** The archive's place: '' for the folder, else `s3://bucket/prefix`. */
   location: string;
   /** The id of the key that it is encrypted with; '' where it is not. */
   sealedBy: string;
@@ -60,7 +60,7 @@ export interface RetentionRow extends Retention {
   serverId: string;
 }
 
-/** A game that was told not to save, and has to be told to save again. */
+/** A game that was told to stop saving and must be told to save again. */
 export interface SavingOffRow {
   serverId: string;
   at: number;
@@ -114,7 +114,7 @@ export const savingOff = new EntitySchema<SavingOffRow>({
   foreignKeys: [ofServer],
 });
 
-/** What becomes of a backup after it was asked for. */
+/** The columns of a backup that change later. */
 export type BackupPatch = Partial<Omit<BackupRow, 'serverId' | 'id' | 'createdAt'>>;
 
 /** The id of the backup that is no archive: the folder that a restore has replaced. */
@@ -164,7 +164,7 @@ export async function listPrevious(db: Sql): Promise<BackupRow[]> {
   return rows.map(backupRow);
 }
 
-/** Changes a backup that is in one of the given states; false where there is none. */
+/** Changes a backup that is in one of the given states; false if there is none. */
 export async function patchBackup(
   tx: Tx,
   { serverId, id }: Pick<BackupRow, 'serverId' | 'id'>,
@@ -179,7 +179,7 @@ export async function deleteBackup(tx: Tx, { serverId, id }: Pick<BackupRow, 'se
   await tx.run('DELETE FROM "backups" WHERE "serverId" = $1 AND "id" = $2', [serverId, id]);
 }
 
-/** What an owner has set; undefined where nothing. */
+/** Returns the owner's rules; undefined if none are set. */
 export async function getRetention(db: Sql, serverId: string): Promise<Retention | undefined> {
   const sql = `SELECT "keepLast", "hourly", "daily", "weekly", "monthly" FROM "backup_retention"
     WHERE "serverId" = $1`;

@@ -29,7 +29,7 @@ const LOOK_AGAIN_MS = 5_000;
 /** The server did something else meanwhile: what was read may not belong together. */
 const MOVED = new Error('the server was started or stopped while it was archived');
 
-/** What backups are made with, one alone or all of them. */
+/** Dependencies of backups. */
 export interface BackupParts {
   servers: Servers;
   store: Store;
@@ -46,7 +46,7 @@ export interface BackupParts {
 }
 
 export interface BackupRunOptions extends BackupParts {
-  /** Tells a game to save again, until it has heard. */
+  /** Tells a game to save again, until it has confirmed. */
   switchOn: (serverId: string) => Promise<void>;
   /** Removes what the new backup makes needless. */
   prune: (serverId: string) => Promise<void>;
@@ -56,9 +56,9 @@ export interface BackupRunOptions extends BackupParts {
 type Finished = Made & Pick<BackupRow, 'note'>;
 
 /**
- * Makes a queued backup when its turn comes, and stores the result. A running game is told to save its world and to
- * stop writing meanwhile, and the backup has a note where it did not confirm that; the files of a sleeping one are archived as
- * they are. Never rejects: when `signal` fires, the row stays as it is.
+ * Makes a queued backup when its turn comes, and stores the result. A running game is told to save its world and stop
+ * writing meanwhile; the backup gets a note if the game did not confirm that. The files of a sleeping server are
+ * archived as they are. Never rejects: when `signal` fires, the row stays as it is.
  */
 export function createBackupRun(options: BackupRunOptions): (row: BackupRow, signal: AbortSignal) => Promise<void> {
   const { servers, store, archives, uploads, saving, engine, clock, log, dataDir, publish, switchOn, prune } = options;
@@ -142,7 +142,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
     }
   }
 
-  /** Tells the game to save again. If it cannot be told at once, further tries run in the background. */
+  /** Tells the game to save again. If that fails, further tries run in the background. */
   async function again(serverId: string): Promise<void> {
     try {
       const now = await servers.get(serverId);

@@ -16,12 +16,12 @@ const SILENT_MS = 30_000;
 const RETRY_MS = 5_000;
 /** The longest pause between two tries to reach a game; pauses grow up to it. */
 const MAX_RETRY_MS = 600_000;
-/** What games print or answer once everything is on disk: vanilla since 1.13, and before. */
+/** A game's message once everything is on disk: vanilla since 1.13, and before. */
 const SAVED = /Saved the (?:game|world)/;
 const NOT_SAVED = /Unable to save|Saving failed/i;
 const UNKNOWN = /Unknown (?:or incomplete )?command/i;
 const ALREADY_OFF = /already turned off/i;
-/** What vanilla and its like answer to `save-off`, since 1.13 and before. */
+/** The answers of vanilla and its forks to `save-off`, since 1.13 and before. */
 const TURNED_OFF = /Automatic saving is now disabled|already turned off|Turned off world auto-saving/i;
 const UNCONFIRMED =
   'The game did not confirm that it had saved its world, so what it wrote while this backup was made may be incomplete. ' +
@@ -38,21 +38,21 @@ export interface SavingOptions {
 /** Keeps running games from writing to their worlds for a while. */
 export interface Saving {
   /**
-   * Tells a game to write down everything and then nothing more; resolves with '' when it has. A game that takes no commands,
-   * or answers to none of these, goes on writing: then it resolves, after half a minute at most, with a sentence for the
-   * owner of the backup. Rejects with FAILED_PRECONDITION WORLD_NOT_SAVED where the game could not save, and with
-   * RCON_UNAVAILABLE where its console cannot be reached for now. Whatever happened, `on` must follow.
+   * Tells a game to save everything and then stop writing; resolves with '' when it has. A game that accepts no
+   * commands, or answers none of these, keeps writing: then it resolves, after half a minute at most, with a sentence
+   * for the owner of the backup. Rejects with FAILED_PRECONDITION WORLD_NOT_SAVED if the game could not save, and with
+   * RCON_UNAVAILABLE if its console is unreachable now. `on` must follow in every case.
    */
   off(serverId: string, rcon: Address | null, signal: AbortSignal): Promise<string>;
-  /** Tells it to go on, where it was told to stop. Rejects with ConsoleError; then it has to be told again. */
+  /** Tells the game to write again if it was told to stop. Rejects with ConsoleError; then it must be repeated. */
   on(serverId: string, rcon: Address): Promise<void>;
-  /** Nothing is left to be told: the game has ended, and the next one saves. */
+  /** Drops the note: the game has ended, and the next one saves. */
   forget(serverId: string): Promise<void>;
 }
 
 /**
- * A note is on disk before a game is told to stop saving, so that the next process can tell it to go on. If an owner
- * has turned saving off by hand, it stays off.
+ * A note is on disk before a game is told to stop saving, so that the next process can undo it. If an owner has turned
+ * saving off by hand, it stays off.
  */
 export function createSaving({ store, console, engine, clock, rconPassword }: SavingOptions): Saving {
   const run = (id: string, rcon: Address, command: string) => console.run(rcon, rconPassword(id), command);
@@ -134,7 +134,7 @@ export interface SaveAgainOptions {
   log: Log;
 }
 
-/** Tells a game to save again, until it has heard or is no more, or the signal fires. Never rejects. */
+/** Tells a game to save again, until it has confirmed or ended, or the signal fires. Never rejects. */
 export async function saveAgain(
   { servers, store, saving, clock, log }: SaveAgainOptions,
   id: string,

@@ -33,7 +33,7 @@ export function sealKeyOf(bytes: Buffer): SealKey {
   return { id: id.slice(0, 2 * KEY_ID_BYTES), bytes };
 }
 
-/** What an archive of so many bytes takes encrypted. */
+/** Returns the encrypted size of an archive. */
 export function sealedBytes(bytes: number): number {
   return HEADER_BYTES + bytes + TAG_BYTES * piecesOf(bytes);
 }
@@ -47,7 +47,7 @@ export async function* sealed(chunks: AsyncIterable<Buffer>, key: SealKey): Asyn
   let number = 0;
   for await (let rest of chunks) {
     const out: Buffer[] = [];
-    // The last piece is told by what follows it: nothing. Only a piece that lies in two chunks is put together.
+    // The last piece is recognised by the end of the stream. Only a piece split over two chunks is copied.
     while (held.length + rest.length > PIECE_BYTES) {
       const missing = PIECE_BYTES - held.length;
       const head = rest.subarray(0, missing);
@@ -61,7 +61,7 @@ export async function* sealed(chunks: AsyncIterable<Buffer>, key: SealKey): Asyn
   yield Buffer.concat(sealPiece(own, number, held, true));
 }
 
-/** Where an encrypted archive is read from. */
+/** The source of an encrypted archive. */
 export interface Sealed {
   /** The decrypted archive's size. */
   sizeBytes: number;

@@ -11,11 +11,11 @@ const [NAME_BYTES, PREFIX_BYTES, OCTAL_MOST] = [100, 155, 0o77777777777];
 const TEMPLATE = template();
 
 /**
- * The bytes of a tar (POSIX.1-2017, pax), in blocks that are filled again: one is good until the second after it is asked for.
- * Each file is as long as its entry says: what it has lost since is zeros. `packed` is told of each file's bytes.
+ * Yields the bytes of a tar (POSIX.1-2017, pax), in reused blocks: one is valid until the second one after it is
+ * requested. Each file is as long as its entry says: lost bytes are zeros. `packed` gets each file's bytes.
  *
- * tar-stream, by which archives are read, writes the same bytes; by streams, which takes half again of what a small file
- * costs altogether.
+ * tar-stream, which reads archives, writes the same bytes, but through streams, which costs a small file half as much
+ * again.
  */
 export function* tarOf(entries: Iterable<ReadEntry>, packed: (bytes: number) => void): Generator<Buffer> {
   const spare = [Buffer.allocUnsafeSlow(BLOCK_BYTES), Buffer.allocUnsafeSlow(BLOCK_BYTES)] as const;
@@ -56,7 +56,7 @@ function fill(entry: ReadEntry, position: number, block: Buffer, offset: number,
   block.fill(0, offset + done, offset + length);
 }
 
-/** What precedes the content of an entry. A name that no header holds is in a record of its own before it. */
+/** Returns the headers before an entry's content. A name that does not fit is in a record of its own. */
 function headersOf(entry: ReadEntry): Buffer {
   const { name, pax } = namedInArchive(entry);
   const records = Object.entries(pax ?? {});
@@ -96,7 +96,7 @@ function header({ mode, modifiedAt }: ReadEntry, path: string, type: '0' | '5' |
   bytes.write(type, 156, 'latin1');
   bytes.write(prefix, 345, 'latin1');
   let sum = 8 * 0x20;
-  // Not by the buffer's iterator, which takes longer than all the rest.
+  // The buffer's iterator would take longer than everything else.
   for (let at = 0; at < RECORD_BYTES; at++) sum += bytes[at]!;
   bytes.write(octal(sum, 6), 148, 'latin1');
   return bytes;

@@ -26,7 +26,7 @@ interface Level {
 export function openTree(root: number, owner: FileOwner | undefined): TreeMaker {
   const levels: Level[] = [{ name: '', fd: root }];
 
-  /** Where the entry is, by the folder that holds it. */
+  /** Returns the folder that holds the entry. */
   function placeOf(names: readonly string[]): string | Buffer {
     const folders = names.slice(0, -1);
     const apart = folders.findIndex((name, depth) => levels[depth + 1]?.name !== name);

@@ -8,7 +8,7 @@ import { type ArchiveFacts, unpack } from './unpack.ts';
 /** The first descriptor that the worker has of the job. */
 const FOLDER = 4;
 
-/** What is read of a file at once; less, and handing it on costs more than using it. */
+/** Bytes read of a file at once; with less, passing them on costs more than using them. */
 const CHUNK_BYTES = 512 * KIB;
 
 export interface UnpackInput {

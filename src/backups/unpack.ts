@@ -20,7 +20,7 @@ const CHUNK_BYTES = 512 * KIB;
 const STEP_BYTES = 8 * MIB;
 const NAMES_CLASH = new Set(['EEXIST', 'ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG']);
 
-/** What an archive must be, or it is not taken. */
+/** The facts an archive must match. */
 export interface ArchiveFacts {
   /** In hex. */
   sha256: string;
@@ -28,18 +28,18 @@ export interface ArchiveFacts {
   treeBytes: number;
 }
 
-/** Where a tree is written. */
+/** The target of a tree. */
 export interface Target {
-  /** The descriptor of an empty folder that nobody else uses. */
+  /** The descriptor of an empty folder used by no other code. */
   root: number;
   /** The owner of everything in it; undefined: this process's user. */
   owner: FileOwner | undefined;
 }
 
 /**
- * Unpacks an archive, and tells now and then of how many bytes the files have that it has come to. For a worker: each call for a file
- * blocks. At its end the archive was the one that was written, to the last bit; it throws ArchiveCorrupt, or what the file system
- * says. Only files and folders are made, and no more bytes than went into it.
+ * Unpacks an archive and yields the bytes of its files so far. For a worker: each call for a file blocks. At its end
+ * the archive was the written one, to the last bit; it throws ArchiveCorrupt, or the file system's error. Creates only
+ * files and folders, and no more bytes than went into it.
  */
 export async function* unpack(archive: Readable, facts: ArchiveFacts, target: Target): AsyncGenerator<number> {
   const hash = createHash('sha256');
@@ -101,7 +101,7 @@ async function writeEntry(file: number, entry: Entry, modifiedAt: Date): Promise
   }
 }
 
-/** What the disk says, rather than the archive: in an empty folder it is the archive's own fault where names clash. */
+/** Whether the disk, not the archive, is at fault: in an empty folder a name clash is the archive's. */
 function isOfFiles(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && !NAMES_CLASH.has((error as NodeJS.ErrnoException).code ?? '');
 }

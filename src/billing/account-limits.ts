@@ -2,7 +2,7 @@ import { openRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { deleteAccountLimits, listAccountLimits, saveAccountLimits } from './limit-rows.ts';
 
-/** What an account may have. */
+/** The limits of an account. */
 export interface Limits {
   /** RAM of its servers together, asleep or awake. */
   maxRamMb: number;
@@ -10,7 +10,7 @@ export interface Limits {
   maxServers: number;
 }
 
-/** What operators have set for one account; null: as the installation has it. */
+/** The limits operators have set for one account; null: the installation's default. */
 export type OwnLimits = { [Key in keyof Limits]: Limits[Key] | null };
 
 /** The limits of all accounts, in memory, so that they can be read synchronously. */

@@ -16,7 +16,7 @@ import type { Prices } from './prices.ts';
 import { spendingOf } from './spend-cap.ts';
 import { getWallet as readWallet, listUnbalanced, setSpendCap } from './wallet-rows.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   checkouts: Pick<Checkouts, 'provider'>;
   clock: Clock;

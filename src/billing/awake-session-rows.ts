@@ -9,7 +9,7 @@ export interface AwakeSessionRow {
   id: string;
   serverId: string;
   accountId: string;
-  /** Who or what woke it, as JSON text of machines' `Cause`. */
+  /** The cause of the wake, as JSON text of the machines' `Cause`. */
   cause: string;
   plan: string;
   /** RAM and price per GB and hour at its start; the price is 0 on the flat plan. */
@@ -21,7 +21,7 @@ export interface AwakeSessionRow {
   endedAt: number | null;
   /** '' while it lasts; then `stopped`, `idle`, `false_wake`, `crashed`, `start_failed`, `funds`, … */
   ending: string;
-  /** 0 while nobody has come in who was waited for: a false wake is free. */
+  /** 0 until a player has joined who was waited for: a false wake is free. */
   billable: number;
   /** Up to when it is known to have been up, on the meter's steady clock. */
   provenAt: number;
@@ -31,7 +31,7 @@ export interface AwakeSessionRow {
   ticks: number;
   remainder: number;
   amountMicros: number;
-  /** Tells its server from those of the same name that were there before. */
+  /** Distinguishes its server from earlier ones of the same name. */
   serverCreatedAt: number;
 }
 

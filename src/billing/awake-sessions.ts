@@ -23,7 +23,7 @@ import { chargeNext } from './tick-rows.ts';
 import { insertWallet } from './wallet-rows.ts';
 import { type RecordWriteOff, SILENT, recordWriteOff } from './write-off.ts';
 
-/** What a step of a server's machine says of its session. */
+/** The part of a machine's step that concerns its session. */
 type Step = Pick<ServerStep, 'at' | 'event' | 'from' | 'to' | 'cause'>;
 
 export interface AwakeSessionsOptions {
@@ -44,7 +44,7 @@ export class AwakeSessions {
   readonly #record: RecordWriteOff;
   /** When a game ended, where the engine saw it. */
   readonly #exits = new Map<string, number>();
-  /** Until then a game whose end was not reported was up, on the steady clock; null: nobody has looked yet. */
+  /** A game whose end was not reported was up until then, on the steady clock; null before the first look. */
   #seenUntil: number | null = null;
   #missing: ReadonlySet<string> = new Set();
   #lost: ReadonlyMap<string, number> = new Map();
@@ -69,7 +69,7 @@ export class AwakeSessions {
     if (to === 'starting') await this.#begin(tx, now.row, now.context.cause, at);
   };
 
-  /** What the engine has just shown of a server, before the server hears of it. */
+  /** Called with the engine's observation of a server before the server gets it. */
   readonly observed = (serverId: string, game: Game | undefined): void => {
     if (game?.up || game?.exit?.at == null) this.#exits.delete(serverId);
     else this.#exits.set(serverId, game.exit.at);
@@ -81,8 +81,8 @@ export class AwakeSessions {
   };
 
   /**
-   * The engine answers: games of the `missing` servers do not run though they should; it will report the ends of the
-   * others. Nobody can reach those of the `lost` servers, since an instant of the steady clock.
+   * The engine responds again: games of the `missing` servers do not run though they should; it reports the ends of the
+   * others. Those of the `lost` servers have been unreachable since an instant of the steady clock.
    */
   inSight(missing: readonly string[], lost: ReadonlyMap<string, number>): void {
     this.#seenUntil = Infinity;
@@ -137,7 +137,7 @@ export class AwakeSessions {
     if (await markBillable(tx, id)) await this.#payFlat(tx, id);
   }
 
-  /** What cannot be paid now is found by the next round of the meter. */
+  /** The next round of the meter finds what cannot be paid now. */
   async #payFlat(tx: Tx, id: string): Promise<void> {
     await chargeFlat(tx, await openAwakeSession(tx, id), this.#prices, this.#clock.now());
   }
@@ -166,7 +166,9 @@ export class AwakeSessions {
     await endAwakeSession(tx, session.id, Math.max(step.at, session.readyAt ?? session.startedAt), endingOf(step));
   }
 
-  /** Until when a game whose end nobody saw is known to have been up; undefined: no longer than was known before. */
+  /**
+   * Returns until when a game with an unobserved end is known to have been up; undefined: no longer than known before.
+   */
   #provenUntil(id: string, { event, at }: Step): number | undefined {
     if (event === 'DOWN' || this.#seenUntil === null || this.#missing.has(id)) return undefined;
     return Math.min(this.#steady.ofPast(at), this.#seenUntil);

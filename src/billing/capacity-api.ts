@@ -5,7 +5,7 @@ import { type Operation, operation } from '../http/operation.ts';
 import type { AccountLimits } from './account-limits.ts';
 import type { Capacity, CapacityNow } from './capacity.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   accountLimits: AccountLimits;
   capacity: Pick<Capacity, 'read'>;
@@ -20,7 +20,7 @@ const CpuTier = z
   .object({ ramMb: reply.int64, cpus: double.describe('The most CPU time, in cores.') })
   .meta({ id: 'CpuTier' });
 
-/** What a machine has and what of it is taken, as the reference has it. */
+/** A machine's capacity and its use, as in the reference. */
 export const CapacityResponse = z
   .object({
     activeServers: reply.int32.describe('Awake, waking or going to sleep.'),

@@ -12,7 +12,7 @@ export interface CpuTier {
   cpus: number;
 }
 
-/** What the machine has for games, or several have together, and how much of it awake servers have reserved. */
+/** The capacity for games, of one machine or several together, and how much awake servers have reserved. */
 export interface CapacityNow {
   machine: Machine;
   /** RAM for games: the rest is for the system and the service itself. */
@@ -26,9 +26,9 @@ export interface CapacityNow {
   cpusPerServer: number;
 }
 
-/** What the machine can still take. Of several machines, those of a region where one is named, otherwise all. */
+/** The remaining capacity. Of several machines, those of a region if one is named, otherwise all. */
 export interface Capacity {
-  /** By the newest probe; at once, so that nothing can happen between asking and acting. */
+  /** Returns the capacity by the newest probe, synchronously, so that nothing can happen between asking and acting. */
   now(region?: string): CapacityNow;
   /** Probes anew where the last probe is no longer fresh. */
   read(region?: string): Promise<CapacityNow>;
@@ -104,7 +104,7 @@ export async function createCapacity({
     };
   }
 
-  /** Of a machine that takes no starts, only what is used there counts: nothing of the rest is to be had. */
+  /** Of a drained machine only the used part counts: the rest cannot be had. */
   function wholeOf(among?: NodeRoom[]): Pick<CapacityNow, 'machine' | 'ramUsableMb' | 'ramPerServerMb'> {
     if (among === undefined) {
       const ramUsableMb = usableRamMb(machine.ramMb);

@@ -7,8 +7,8 @@ import type { Store } from '../store/store.ts';
 const SETTLED_MS = 10_000;
 
 /**
- * Counts the ticks that are charged from now on, and what they cost. Each call adds what has come since the last; ticks
- * stay for at least a day, so that nobody has to ask often.
+ * Counts the ticks charged from now on, and their cost. Each call adds what came since the last; ticks stay for at
+ * least a day, so rare calls suffice.
  */
 export function createChargeCount(store: Store, clock: Clock): () => Promise<{ ticks: number; micros: number }> {
   const total = { ticks: 0, micros: 0 };

@@ -9,7 +9,7 @@ import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import { wholeAccount } from '../people/caller.ts';
 import type { Checkouts } from './checkout.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   checkouts: Checkouts;
 }
@@ -43,7 +43,7 @@ const createCheckoutLink = ({ checkouts }: Needs) =>
     },
   });
 
-/** Where payment providers report: the signature over the raw body is all the credential there is. */
+/** The callback of payment providers. The signature over the raw body is the only credential. */
 const callback = ({ checkouts }: Needs) =>
   publicOperation({
     id: 'CheckoutCallback',
@@ -54,7 +54,7 @@ const callback = ({ checkouts }: Needs) =>
       'For the webhook of the configured provider, at most 256 KiB. Answered with `{}` once it is stored or of no ' +
       'concern; told again, it changes nothing.',
     params: z.object({ provider: z.string().describe('`stripe`.') }),
-    // A missing signature is checked like a wrong one: an unknown provider is told first.
+    // A missing signature is checked like a wrong one: an unknown provider is reported first.
     headers: z.object({
       'stripe-signature': z.preprocess(
         (given = '') => given,

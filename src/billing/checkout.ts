@@ -17,7 +17,7 @@ import { type CheckoutEntry, createSettlement } from './settlement.ts';
 
 /** Wallets funded through a provider's pages: one credit for each checkout that is paid, whatever is reported how often. */
 export interface Checkouts {
-  /** Where payments are made; undefined: nowhere. */
+  /** The payment provider; undefined without one. */
   readonly provider: Checkout['provider'] | undefined;
   /**
    * Opens a checkout and gives the address of its page. UNIMPLEMENTED where wallets are not funded by checkout;
@@ -45,7 +45,7 @@ export interface CheckoutsOptions {
   log: Log;
   /** Undefined: off. */
   checkout: Checkout | undefined;
-  /** Where our pages are. */
+  /** The pages' base URL. */
   baseUrl: string;
   /** Writes what has moved into the audit log, in the write of the movement. */
   record: (tx: Tx, entry: CheckoutEntry) => Promise<void>;
@@ -119,8 +119,8 @@ export function createCheckouts({ store, clock, log, checkout, baseUrl, record }
   };
 
   /**
-   * Opens the provider's page. A checkout that the provider refused does not count, as nobody can pay it; after any other
-   * failure a page may exist.
+   * Opens the provider's page. A checkout that the provider refused does not count, because it cannot be paid; after
+   * any other failure a page may exist.
    */
   async function openPage(provider: Checkout, order: CheckoutOrder): Promise<CheckoutPage> {
     try {

@@ -10,7 +10,7 @@ import { getWallet } from './wallet-rows.ts';
 
 type FlatServer = Pick<ServerRow, 'id' | 'accountId' | 'createdAt' | 'ramMb'>;
 
-/** What a flat server that is awake at an instant has to pay, and for what. */
+/** The payment due for an awake flat server at an instant, and its period. */
 export interface FlatDue {
   /** 0: it is paid for. */
   amountMicros: number;

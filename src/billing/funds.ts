@@ -32,7 +32,7 @@ export interface FundsOptions {
   log: Log;
   /** Writes into the audit log of an account, in the write of what it is about. */
   record: (tx: Tx, entry: { action: string; accountId: string; detail: string; at: number }) => Promise<void>;
-  /** Tells other rooms, in the same write, that a spend cap is reached. */
+  /** Called in the same write when a spend cap is reached. */
   onCapReached?: (
     tx: Tx,
     cap: { accountId: string; capMicros: number; action: SpendCapAction; at: number },
@@ -51,7 +51,7 @@ const NOTES: Record<End, string> = {
   spend_cap: 'the spend cap of this month is reached',
 };
 
-/** The balance check: nobody plays on an empty wallet, or beyond their spend cap. */
+/** The balance check: games do not run on an empty wallet or beyond a spend cap. */
 export class Funds {
   readonly #options: FundsOptions;
   /** By account, and those of flat servers by server. */
@@ -121,7 +121,7 @@ export class Funds {
       .flatMap(({ row }) => (row.id === id ? [] : [row]));
   }
 
-  /** What each flat one among them has yet to pay: one that runs already may not have been charged. */
+  /** Returns the payments due for the flat servers among them: one that already runs may not have been charged. */
   async #flatDues(row: ServerRow, at: number, look?: Look): Promise<Map<string, number>> {
     const { store, prices } = this.#options;
     const dues = new Map<string, number>();
@@ -131,7 +131,7 @@ export class Funds {
     return dues;
   }
 
-  /** What they will have to pay next together; a flat one that has come since the dues were read, as much as it can be. */
+  /** Returns their next payments together; for a flat server added since the dues were read, the maximum. */
   #reservedMicros(row: ServerRow, duesMicros: Map<string, number>): number {
     const { prices } = this.#options;
     return this.#othersOf(row).reduce((sum, { id, plan, ramMb }) => {

@@ -16,7 +16,7 @@ export interface LedgerRow {
   /** Negative where it is spent. */
   amountMicros: number;
   note: string;
-  /** What it was for: one entry of a kind each. */
+  /** What it is for: one entry of each kind. */
   ref: string;
   ts: number;
   /** Null while a usage entry still grows. */
@@ -71,7 +71,7 @@ export async function refundedMicros(db: Sql, accountId: string, refPrefix: stri
   return row?.sum ?? 0;
 }
 
-/** The newest entry for a flat period of a server; undefined where there is none. */
+/** Returns the newest entry for a flat period of a server; undefined without one. */
 export async function lastFlatEntry(
   db: Sql,
   server: { id: string; accountId: string; createdAt: number },

@@ -15,14 +15,14 @@ export interface Posting {
   amountMicros: number;
   /** For people. */
   note: string;
-  /** What it is for, unique within its kind: the id of the payment, say. */
+  /** The subject, unique within its kind, such as the id of the payment. */
   ref: string;
   at: number;
 }
 
 /**
- * Appends a closed entry to the ledger and moves the wallet, in the caller's write. False where that `ref` of that kind is
- * there already: then nothing changes, so that whatever is told twice counts once. RangeError for an amount, or a resulting
+ * Appends a closed entry to the ledger and moves the wallet, in the caller's write. False if that `ref` of that kind
+ * exists already: then nothing changes, so that repeated reports count once. RangeError for an amount, or a resulting
  * balance, that is no safe integer.
  */
 export async function post(tx: Tx, posting: Posting): Promise<boolean> {
@@ -37,7 +37,7 @@ export async function post(tx: Tx, posting: Posting): Promise<boolean> {
   return true;
 }
 
-/** What an account has, in micros; 0 for one that never had anything. */
+/** Returns an account's balance in micros; 0 without a wallet. */
 export async function balance(db: Sql, accountId: string): Promise<number> {
   return (await getWallet(db, accountId))?.balanceMicros ?? 0;
 }

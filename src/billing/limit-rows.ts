@@ -2,7 +2,7 @@ import { EntitySchema } from 'typeorm';
 import { id, maybeInteger, ofAccount } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** Where an account's limits are not the installation's. */
+/** The limits of an account that differ from the installation's. */
 export interface AccountLimitsRow {
   accountId: string;
   /** Null: as the installation's; 0: unlimited. */

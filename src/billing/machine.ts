@@ -1,8 +1,8 @@
-/** What the machine has for games. */
+/** The machine's capacity for games. */
 export interface Machine {
   cores: number;
   ramMb: number;
-  /** Of the file system that holds the servers; both 0 where it cannot be asked. */
+  /** Of the file system that holds the servers; both 0 if it cannot be read. */
   diskFreeMb: number;
   diskTotalMb: number;
 }

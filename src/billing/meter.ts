@@ -42,11 +42,11 @@ export interface MeterOptions {
   atOnceMs?: number;
 }
 
-/** Without a stored round for this long an operator is told. No minute is lost meanwhile. */
+/** An operator is alerted if no round was stored for this long. No minute is lost meanwhile. */
 const LATE_MS = 180_000;
 /**
- * What an outage has left to charge is many minutes. While one write charges them no other is done: neither that which renews the
- * lease, without which a standby takes over and finds still more of them, nor a player's join.
+ * An outage leaves many minutes to charge. While one write charges them, no other runs: neither the lease's renewal,
+ * without which a standby takes over and finds even more of them, nor a player's join.
  */
 const AT_ONCE_MS = 500;
 /** Tick keys removed in one write: it takes some milliseconds, so that no start waits longer for it. */
@@ -115,7 +115,7 @@ export class Meter {
     const up =
       games && new Map(games.filter((game) => game.up && !game.installer).map((game) => [game.serverId, game]));
     const missing = up ? this.#missingIn(up, until) : [];
-    // On nodes that do not answer: they may run, and nobody can play them.
+    // Games on unresponsive nodes: they may run, but cannot be played.
     const lost = this.#sinceIn(until, ({ row }) => lostGame(engine.nodes, row.id)?.since);
     if (up) sessions.inSight(missing, lost);
     else sessions.outOfSight();
@@ -181,7 +181,7 @@ export class Meter {
     await writeOff(tx, until, [...silent.keys()]);
   }
 
-  /** Of a game that is ended while it is silent, the end of its session says so. */
+  /** For a game that is ended while silent, the end of its session records it. */
   async #tellRecovered(tx: Tx, silent: ReadonlyMap<string, number>, until: number): Promise<void> {
     const { steady, clock, record } = this.#options;
     for (const [serverId, since] of this.#wasSilent) {
@@ -192,7 +192,7 @@ export class Meter {
     }
   }
 
-  /** Sessions whose game is up now, with whether it is still the run of which the session knows. */
+  /** Sessions whose game is up now, and whether it is still the run that the session knows. */
   async #doubtful(up: Map<string, Game>, until: number): Promise<{ session: MeteredSession; same: boolean }[]> {
     const { store, engine } = this.#options;
     const found: { session: MeteredSession; same: boolean }[] = [];

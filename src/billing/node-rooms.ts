@@ -26,9 +26,10 @@ export interface NodeRoom {
 type CpusFor = (ramMb: number, region?: string) => number;
 
 /**
- * What each node has, and what servers reserve of it. A server counts on the node where its game is, also while that does not
- * answer and may still run it. One whose game is nowhere yet counts where the scheduler is likely to put it, which spreads games.
- * The scheduler does not know of the RAM that is kept for the system: the last game on a full node may take some of it.
+ * Returns each node's capacity and the servers' reservations on it. A server counts on its game's node, even while that
+ * is unresponsive and may still run it. A game without a node yet counts where the scheduler, which spreads games, is
+ * likely to put it. The scheduler ignores the RAM reserved for the system: the last game on a full node may use some of
+ * it.
  */
 export function nodeRooms(
   nodes: Pick<EngineNodes, 'list' | 'whereIs'>,

@@ -19,7 +19,7 @@ export async function openCheckout(settings: CheckoutSettings, log: Log): Promis
       log.warn('wallets are funded by test payments, without money: set CHECKOUT to stripe or off for real customers');
     return createTestCheckout();
   }
-  // Only here, so that nobody else pays for it.
+  // Imported on demand, to keep other starts fast.
   const { createStripeCheckout } = await import('./stripe-checkout.ts');
   const { stripeSecretKey: secretKey, stripeWebhookSecret: webhookSecret, stripeApiUrl: apiUrl } = settings;
   return createStripeCheckout({ secretKey, webhookSecret, apiUrl });

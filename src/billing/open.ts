@@ -36,12 +36,12 @@ import type { Prices } from './prices.ts';
 import { regionOperations } from './regions.ts';
 import { usageOperations } from './usage-api.ts';
 
-/** What runs are measured by. */
+/** The measurements of runs. */
 export interface Measures {
   prices: Prices;
   /** Begun and ended in the write of the servers' steps. */
   sessions: AwakeSessions;
-  /** What the machine has to give. */
+  /** The machine's capacity. */
   capacity: Capacity;
 }
 
@@ -69,7 +69,7 @@ export async function openMeasures(options: MeasuresOptions): Promise<Measures> 
   return { prices, sessions, capacity };
 }
 
-/** What of an account is asked before one of its servers wakes. */
+/** The checks of an account before one of its servers wakes. */
 export interface Allowance {
   funds: Funds;
   accountLimits: AccountLimits;
@@ -94,7 +94,7 @@ export interface AllowanceOptions {
   onClose: OnClose;
 }
 
-/** What wallets, the machine and the accounts' limits allow. */
+/** Opens the checks of wallets, the machine and the accounts' limits. */
 export async function openAllowance(options: AllowanceOptions): Promise<Allowance> {
   const { store, servers, capacity, prices, console, rconPassword, mailer, onCapReached, clock, log, onClose } =
     options;

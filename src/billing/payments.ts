@@ -11,11 +11,11 @@ export interface CheckoutOrder {
 /** A provider's page on which an order can be paid. */
 export interface CheckoutPage {
   url: string;
-  /** What the provider calls it; '' where it needs no name of its own. */
+  /** The provider's id; '' if it needs none. */
   providerRef: string;
 }
 
-/** What a provider reports of an order. It says that money came or went, never how much of it is whose: that is ours to know. */
+/** A provider's report about an order. It states that money came or went, never how much: that is ours to know. */
 export interface CheckoutEvent {
   /** The provider's; unique among its events. */
   id: string;
@@ -27,7 +27,7 @@ export interface CheckoutEvent {
   paidCents: number | null;
   /** `refunded`: how much of it has gone back by now in all; `disputed`, `reinstated`: how much the dispute is about; else 0. */
   backCents: number;
-  /** The provider's name for the dispute; '' where there is none. */
+  /** The provider's id of the dispute; '' without one. */
   disputeId: string;
 }
 
@@ -40,9 +40,9 @@ export interface Checkout {
    */
   open(order: CheckoutOrder): Promise<CheckoutPage>;
   /**
-   * Reads a provider's callback, of which nothing is believed unless its signature over the very bytes is right and
-   * recent. Rejects with StatusError INVALID_ARGUMENT SIGNATURE_INVALID, or UNAVAILABLE where the provider has to be asked
-   * what it is about, and does not answer: then it is to be told again. Absent: the provider calls nobody.
+   * Reads a provider's callback. Its content is trusted only if the signature over the raw bytes is right and recent.
+   * Rejects with StatusError INVALID_ARGUMENT SIGNATURE_INVALID, or UNAVAILABLE if the provider must be queried and
+   * does not respond: then it has to repeat the report. Absent: the provider makes no callbacks.
    */
   readCallback?(body: Buffer, signature: string, at: number): Promise<CheckoutEvent>;
 }

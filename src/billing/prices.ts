@@ -13,12 +13,12 @@ export const TICK_MS = MINUTE_MS;
 /** Ticks of a full hour, which share one entry of the ledger. */
 export const TICKS_PER_HOUR = HOUR_MS / TICK_MS;
 const MB_PER_GB = 1_024;
-/** What price times RAM is divided by for one tick. */
+/** Divisor of price times RAM for one tick. */
 export const TICK_DIVISOR = MB_PER_GB * TICKS_PER_HOUR;
 /** The flat plan's period. */
 export const PERIOD_MS = 30 * DAY_MS;
 
-/** What n ticks of a session cost: ⌊n·p·ramMb/61 440⌋ micros, exact for every n. */
+/** Returns the cost of n ticks of a session: ⌊n·p·ramMb/61 440⌋ micros, exact for every n. */
 export function chargeOf(n: number, rateMicros: number, ramMb: number): number {
   return Number((BigInt(n) * BigInt(rateMicros) * BigInt(ramMb)) / BigInt(TICK_DIVISOR));
 }
@@ -28,7 +28,7 @@ export function tickCeilingMicros(rateMicros: number, ramMb: number): number {
   return chargeOf(1, rateMicros, ramMb) + 1;
 }
 
-/** What a server awake for an hour costs. */
+/** Returns the cost of an hour awake. */
 export function hourlyMicros(rateMicros: number, ramMb: number): number {
   return chargeOf(TICKS_PER_HOUR, rateMicros, ramMb);
 }

@@ -6,7 +6,7 @@ import type { AccountLimits } from './account-limits.ts';
 import { CapacityResponse, capacityView, isAvailable } from './capacity-api.ts';
 import type { Capacity } from './capacity.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   accountLimits: AccountLimits;
   capacity: Pick<Capacity, 'read'>;

@@ -2,14 +2,14 @@ import type { ServerContext, ServerState } from '../../machines/server-types.ts'
 import { isTagged } from '../../machines/server.ts';
 import type { ServerRow } from '../servers/rows.ts';
 
-/** As much of a server as tells what it reserves. */
+/** The part of a server that decides its reservation. */
 export interface Reserving {
   row: Pick<ServerRow, 'id' | 'accountId' | 'ramMb'> & Partial<Pick<ServerRow, 'region'>>;
   state: ServerState;
   context: Pick<ServerContext, 'queued' | 'wokenAt'>;
 }
 
-/** What servers reserve together. */
+/** The reservations of servers together. */
 export interface Load {
   servers: number;
   ramMb: number;

@@ -5,7 +5,7 @@ import type { WalletRow } from './wallet-rows.ts';
 /** The spending rule that an account has come up against. */
 export type End = 'funds' | 'spend_cap';
 
-/** What of a month's cap is used at an instant, in micros. */
+/** Returns how much of a month's cap is used at an instant, in micros. */
 export function spentMicrosOf({ spentMonth, spentMicros }: WalletRow, at: number): number {
   return spentMonth >= monthOf(at) ? spentMicros : 0;
 }
@@ -15,7 +15,7 @@ export function capReached(wallet: WalletRow, at: number): boolean {
   return wallet.spendCapMicros > 0 && spentMicrosOf(wallet, at) >= wallet.spendCapMicros;
 }
 
-/** What keeps a wallet from paying an amount above 0 now, before it is paid; undefined: nothing. */
+/** Returns why a wallet cannot pay an amount above 0 now, before it is paid; undefined if it can. */
 export function shortOf(wallet: WalletRow | undefined, neededMicros: number, at: number): End | undefined {
   if (wallet === undefined || wallet.balanceMicros < neededMicros) return 'funds';
   if (wallet.spendCapMicros === 0 || wallet.spendCapAction !== 'stop') return undefined;
@@ -25,7 +25,7 @@ export function shortOf(wallet: WalletRow | undefined, neededMicros: number, at:
 /** A constant in SQL as a 64-bit integer: 32 bits do not hold the ms of a month. */
 const whole = (value: number): SqlPart => sql`CAST(${value} AS bigint)`;
 
-/** What the next tick of session `s` comes to together with the part of a micro that was carried on, in parts of a micro. */
+/** The cost of the next tick of session `s` plus the carried part of a micro, in parts of a micro. */
 const NUMERATOR = sql`(s."remainder" + s."rateMicros" * s."ramMb")`;
 
 /** The price of the next tick of session `s` in whole micros: `chargeOf(n + 1) - chargeOf(n)`. */

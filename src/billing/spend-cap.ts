@@ -8,19 +8,19 @@ import { PERIOD_MS, type Prices, flatMicros, hourlyMicros, monthOf } from './pri
 import { spentByServer } from './usage-rows.ts';
 import { type SpendCapAction, getWallet } from './wallet-rows.ts';
 
-/** What an account may spend, has spent, and how long what it has will last. */
+/** An account's spend limit, its spending, and how long its balance lasts. */
 export interface Spending {
   /** Per calendar month, UTC; 0: no cap. */
   monthlyMicros: number;
   spentMicros: number;
   action: SpendCapAction;
-  /** What its awake servers cost per hour, the flat ones by their share of 30 days. */
+  /** The cost of its awake servers per hour, with the flat ones' share of 30 days. */
   burnMicrosPerHour: number;
   /** Those servers. */
   awake: { serverId: string; plan: string; microsPerHour: number }[];
   /** Until the wallet cannot pay, if all goes on as it is; −1: nothing is spent. */
   runwayMinutes: number;
-  /** What of this month's spending is whose; of servers that are still there. */
+  /** This month's spending of each server that still exists. */
   servers: { serverId: string; spentMicros: number }[];
 }
 
@@ -85,7 +85,7 @@ export function runwayMinutes({
   at,
 }: {
   balanceMicros: number;
-  /** What has to be paid at once. */
+  /** Due immediately. */
   dueMicros?: number;
   /** Per hour. */
   meteredMicros: number;

@@ -4,11 +4,11 @@ import type { Checkout, CheckoutEvent } from './payments.ts';
 
 export interface StripeOptions {
   secretKey: string;
-  /** Of the webhook endpoint, `whsec_…`. */
+  /** The secret of the webhook endpoint, `whsec_…`. */
   webhookSecret: string;
-  /** Where the API answers; for tests. Default: Stripe's own. */
+  /** The API's URL, for tests. Default: Stripe's own. */
   apiUrl?: string;
-  /** What one attempt may take, in ms. */
+  /** Time limit of one attempt, in ms. */
   timeoutMs?: number;
 }
 

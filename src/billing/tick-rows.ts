@@ -76,7 +76,7 @@ export async function chargeNext(tx: Tx, at: number, month: string, session?: st
        FROM ${CHARGED} WHERE TRUE${open} GROUP BY s."accountId") c
      WHERE "accountId" = c."payer"`,
   );
-  // The last one: until it has run, the new ticks are told by being one ahead of their session.
+  // Last: until it has run, new ticks are recognised by being one ahead of their session.
   await run(
     sql`UPDATE "awake_sessions" SET "ticks" = c."n", "remainder" = c."rest",
        "amountMicros" = "awake_sessions"."amountMicros" + c."amount"

@@ -12,7 +12,7 @@ import { type AwakeSessionRow, listAwakeSessions } from './awake-session-rows.ts
 import { gbHoursOf, usageIn } from './usage.ts';
 import { DAY_MS } from '../kernel/units.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   clock: Clock;
   prices: Prices;

@@ -2,7 +2,7 @@ import { EntitySchema } from 'typeorm';
 import { bigint, id, ofAccount, text } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** What an account has, and what it may spend. */
+/** An account's balance and its spend cap. */
 export interface WalletRow {
   accountId: string;
   /** The sum of the account's ledger at every moment. */
@@ -18,7 +18,7 @@ export interface WalletRow {
   createdAt: number;
 }
 
-/** What happens when the spend cap is reached. */
+/** The action when the spend cap is reached. */
 export type SpendCapAction = 'notify' | 'stop';
 
 export const wallets = new EntitySchema<WalletRow>({

@@ -2,7 +2,7 @@ import type { Tx } from '../store/store.ts';
 import { TICK_MS } from './prices.ts';
 import type { AwakeSessionRow } from './awake-session-rows.ts';
 
-/** Time of a server that nobody can prove, or in which it did not answer, and that is therefore free. */
+/** Unproven or unresponsive time of a server, which is therefore free. */
 export interface WriteOffEntry {
   accountId: string;
   serverId: string;

@@ -11,7 +11,7 @@ import type { ServerOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import type { DatabaseAccess, ServerDatabases } from './databases.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   clock: Clock;
   config: { mysqlAddress: Address };

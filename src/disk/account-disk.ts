@@ -33,7 +33,7 @@ export interface AccountDiskOptions {
   accountOf: (serverId: string) => Promise<string | undefined>;
 }
 
-/** What is known of an account beside what its servers were last measured at. */
+/** The data of an account beside its servers' last measurements. */
 interface Account {
   readAt: number;
   unlimited: boolean;
@@ -43,11 +43,11 @@ interface Account {
 
 /** Servers and backups are read so seldom; what is written meanwhile is counted as it comes. */
 const READ_MS = 5_000;
-/** Nobody waits longer for servers that were never measured; until then they count as empty. */
+/** Time limit of waiting for servers never measured; afterwards they count as empty. */
 const PATIENCE_MS = 10_000;
 const MOST_REMEMBERED = 10_000;
 
-/** What all servers of an account take together, with their backups: however many there are, the account has an end. */
+/** The disk use of all servers of an account together with their backups, limited however many they are. */
 export class AccountDisk {
   /** In bytes; 0: no limit. */
   readonly limitBytes: number;
@@ -105,7 +105,10 @@ export class AccountDisk {
     };
   }
 
-  /** By how much it takes more than it may, with what was read of it last; negative: it does not. −∞: no limit, or not read yet. */
+  /**
+   * Returns by how much the account exceeds its limit, by the last reading; negative if it does not. −∞: no limit, or
+   * not read yet.
+   */
   overBytes(accountId: string): number {
     const { clock } = this.#options;
     const account = this.#accounts.get(accountId);
@@ -142,7 +145,7 @@ export class AccountDisk {
       const measured = Promise.allSettled(unknown.map((id) => usage.measure(id)));
       await withTimeout(measured, PATIENCE_MS, { late: () => undefined });
     }
-    // Nobody may take for measured what was not.
+    // Unmeasured values must not count as measured.
     if (!measures) return account;
     if (this.#accounts.size >= MOST_REMEMBERED) this.#accounts.clear();
     this.#accounts.set(accountId, account);

@@ -13,13 +13,13 @@ import { type FreeDisk, createFreeDisk, withinFree } from './free.ts';
 import { type DiskQuota, type QuotaTier, openDiskQuota } from './quota.ts';
 import { DiskUsage } from './usage.ts';
 
-/** What the servers take of the disk, and what they may. */
+/** The disk use of servers and its limits. */
 export interface Disks {
   usage: DiskUsage;
   quota: DiskQuota;
-  /** What is left of the machine's disks, over all that is being written. */
+  /** The free space of the machine's disks, minus reservations. */
   free: FreeDisk;
-  /** What whole accounts take. */
+  /** The disk use of whole accounts. */
   accounts: AccountDisk;
 }
 
@@ -30,7 +30,7 @@ export interface DisksOptions {
   dataDir: string;
   openFiles?: OpenFiles;
   tiers: readonly QuotaTier[];
-  /** Of an account's servers together; 0: no limit. */
+  /** For an account's servers together; 0: no limit. */
   accountDiskMb?: number;
   servers: Pick<Servers, 'get'>;
 }

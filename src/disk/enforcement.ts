@@ -22,13 +22,13 @@ export interface DiskEnforcementOptions extends Omit<LastCallOptions, 'servers'>
   dataDir: string;
   disks: Disks;
   servers: Servers;
-  /** Where those who watch a server are told that it has come to be over its quota, or is so no longer. */
+  /** Notifies the viewers of a server that it is over its quota, or under it again. */
   events: { publish(serverId: string, type: 'quota', data: object): void };
   /** Bytes in use on the file system of the servers. By default it is asked. */
   usedBytes?: (() => Promise<number>) | undefined;
 }
 
-/** What a game may still write where its account has no space left: its log, and what it changes as it runs. */
+/** How much a game may still write when its account has no space left: its log, and what it changes as it runs. */
 const GROWN_BYTES = MIB;
 
 /**
@@ -42,7 +42,7 @@ export class DiskEnforcement {
   readonly wakeRules: readonly WakeRule[];
   readonly #options: DiskEnforcementOptions;
   readonly #guard: DiskGuard;
-  /** What servers took before their accounts took more than they may, for as long as these do. */
+  /** The sizes of servers before their accounts exceeded the limit, as long as they do. */
   readonly #sizes = new Map<string, number>();
   readonly #growing: Set<string>;
   readonly #cancellations: (() => void)[];

@@ -5,15 +5,15 @@ import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 
-/** What this service leaves free of a disk, whatever is to be put on it: games have to save their worlds. */
+/** Space this service always leaves free on a disk, because games must save their worlds. */
 const LEAST_FREE_BYTES = 256 * MIB;
 
 /** A look at a disk holds so long, less what was granted since. */
 const LOOK_MS = 1_000;
 
 /**
- * What is free of this machine's disks, over all that is being written at the same time: bytes that are set aside and have
- * not landed yet are nobody else's, however slowly they come.
+ * The free space of this machine's disks, minus all concurrent writes: bytes set aside and not yet written are
+ * reserved, however slowly they come.
  */
 export interface FreeDisk {
   /** Reserves bytes of the disk that holds `path`. RESOURCE_EXHAUSTED DISK_FULL. Their holder releases them. */
@@ -26,7 +26,7 @@ export interface Hold {
   grow(bytes: number): Promise<void>;
   /** So many of them are written: from now on the file system counts them itself. */
   landed(bytes: number): void;
-  /** Nothing more is written. */
+  /** No further bytes are written. */
   release(): void;
 }
 
@@ -67,7 +67,8 @@ export function createFreeDisk(options: FreeDiskOptions): FreeDisk {
     const { device, freeBytes } = await look(path);
     const disk = disks.get(device) ?? { left: 0, outstanding: 0, granted: 0 };
     const then = before.get(device) ?? { outstanding: 0, granted: 0 };
-    // What was granted during the look may not be in it; what landed meanwhile may, and is counted twice until the next.
+    // Bytes granted during the look may be missing in it; bytes written meanwhile may be included, and count twice
+    // until the next.
     disk.left = freeBytes - leastFreeBytes - then.outstanding - (disk.granted - then.granted);
     disks.set(device, disk);
     seen.set(path, { disk, at: clock.now() });
@@ -140,7 +141,7 @@ async function lookAt(path: string): Promise<DiskLook> {
     const [{ dev }, { bavail, bsize }] = await Promise.all([stat(path), statfs(path)]);
     return { device: dev, freeBytes: bavail * bsize };
   } catch (error) {
-    // Not made yet: it will be on the disk that holds what is above it.
+    // Not created yet: it will be on the disk of the folder above it.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw error;
     return await lookAt(dirname(path));
   }

@@ -20,12 +20,12 @@ export interface DiskGuardOptions extends LastCallOptions {
   quota: {
     /** 0: none. */
     limitBytes(row: ServerNow['row']): number;
-    /** By how much the server is over its quota; negative: it is not. */
+    /** Returns by how much the server is over its quota; negative if it is not. */
     overBytes(row: ServerNow['row']): number;
   };
   /** The same of all that its account has. */
   accounts: { limitBytes: number; overBytes(accountId: string): number };
-  /** Called when a server has come to be over its quota, or is so no longer. */
+  /** Called when a server is over its quota, or under it again. */
   changed: (server: ServerNow, over: boolean) => Promise<void>;
 }
 
@@ -39,7 +39,7 @@ const CAUSE: Cause = { kind: 'system', id: 'quota', note: 'its disk quota is exc
 const ACCOUNT_CAUSE: Cause = { ...CAUSE, note: 'the disk space of its account is used up' };
 const WARNING = "This server's disk is full. It saves and goes to sleep in 10 seconds.";
 
-/** What a server goes beyond. */
+/** The exceeded limit. */
 interface Excess {
   overBytes: number;
   limitBytes: number;
@@ -62,7 +62,7 @@ export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
     if (over !== wasOver) await changed(now, over);
     const excess = excessOf(now.row);
     if (excess === undefined) lastCalls.cancel(serverId);
-    // Of the servers of an account, those that write next to nothing are let play on.
+    // Of an account's servers, those that hardly write keep running.
     else if (over || grew) await enforce(now, excess);
   }
 

@@ -15,7 +15,7 @@ export interface QuotaTier {
   quotaMb: number;
 }
 
-/** What a server takes and may take, as its owner sees it. */
+/** A server's disk use and quota, as its owner sees it. */
 export interface DiskView {
   diskUsageMb: number;
   diskUsageKnown: boolean;
@@ -31,7 +31,7 @@ export interface DiskQuota extends Disk {
   view(server: Quoted): DiskView;
   /** 0: none. */
   limitBytes(server: Quoted): number;
-  /** By how much what is known now lies above the quota; negative below. −∞: no quota, or never measured. */
+  /** Returns how far the known use is above the quota; negative below. −∞: no quota, or never measured. */
   overBytes(server: Quoted): number;
   /** Whether a usage would be more than the server may take; undefined, for never measured, is not. */
   isOver(server: Quoted, usage: Usage | undefined): boolean;
@@ -40,7 +40,10 @@ export interface DiskQuota extends Disk {
    * for a server that takes more than it may. `measures` false: it goes by what was measured before.
    */
   check(server: Quoted, measures?: boolean): Promise<() => void>;
-  /** Has what an earlier run measured, or nobody, measured now; returns after a while where that takes long. Never rejects. */
+  /**
+   * Measures now if the known value is missing or from an earlier run; returns after a while if that takes long. Never
+   * rejects.
+   */
   refresh(serverId: string): Promise<void>;
   /** Stores an operator's quota for the server, in MB, 0 for none; in force from the commit on. `also`: in the same write. */
   setOverride(serverId: string, quotaMb: number, also: (tx: Tx) => Promise<void>): Promise<void>;
@@ -119,7 +122,7 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
   };
 }
 
-/** What an earlier run has measured will do for a server that was far from its quota. */
+/** An earlier run's measurement suffices for a server that was far from its quota. */
 function isDoubtful(usage: DiskUsage, serverId: string, limitBytes: number): boolean {
   if (limitBytes === 0) return false;
   const found = usage.of(serverId);

@@ -22,7 +22,7 @@ export interface ReservationsOptions {
 /** A refused write has the files measured anew, but not more often than this. */
 const AGAIN_MS = 5_000;
 
-/** Holds what is to be written against the quota of its server, together with all that is being written. */
+/** Reserves writes against the quota of their server, together with all others in progress. */
 export function createReservations({ clock, usage, find, limitMb }: ReservationsOptions): Disk {
   const reserved = new HeldBytes();
 
@@ -48,7 +48,7 @@ export function createReservations({ clock, usage, find, limitMb }: Reservations
     async reserve(serverId, bytes) {
       const server = await find(serverId);
       if (server === undefined) throw serverNotFound(serverId);
-      // What an earlier run has measured may have changed since.
+      // An earlier run's measurement may be outdated.
       if (limitMb(server) > 0 && usage.of(serverId) !== undefined && !usage.isFresh(serverId))
         await measured(usage, serverId);
       await take(server, bytes);
@@ -94,13 +94,13 @@ export async function measured(usage: DiskUsage, serverId: string): Promise<void
   }
 }
 
-/** What the call asks for is more than is left. */
+/** The call needs more space than is left. */
 function noRoom(serverId: string, usedBytes: number, quotaMb: number): StatusError {
   const { subject, message, metadata } = standing(serverId, usedBytes, quotaMb, 'Delete something first.');
   return quotaExceeded('DISK_QUOTA_EXCEEDED', subject, message, metadata);
 }
 
-/** What a server takes and may take, as an error says it. */
+/** Returns a server's use and quota for an error. */
 export function standing(serverId: string, usedBytes: number, quotaMb: number, advice: string) {
   const usedMb = mbOf(usedBytes);
   const message = `The server may take ${quotaMb} MB of the disk, and takes ${usedMb} MB. ${advice}`;

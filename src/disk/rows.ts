@@ -2,7 +2,7 @@ import { EntitySchema } from 'typeorm';
 import { bigint } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** What a server's files take, as last measured, and what an operator has granted it. */
+/** The size of a server's files at the last measurement, and its quota by an operator. */
 export interface ServerDiskRow {
   serverId: string;
   /** 0: none. */
@@ -26,7 +26,7 @@ export const serverDisks = new EntitySchema<ServerDiskRow>({
   foreignKeys: [{ target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' }],
 });
 
-/** What is known of every server that was measured or has a quota of its own. */
+/** Returns the rows of every server that was measured or has its own quota. */
 export async function listServerDisks(db: Sql): Promise<ServerDiskRow[]> {
   return db.query<ServerDiskRow>('SELECT * FROM "server_disks"');
 }

@@ -11,9 +11,9 @@ import type { Store } from '../store/store.ts';
 import { listServerDisks, saveDiskUsage } from './rows.ts';
 import { measureTree } from './walk.ts';
 
-/** What a server's files take. */
+/** The disk use of a server's files. */
 export interface Usage {
-  /** What counts: the larger of what is allocated and what the files say of their length. */
+  /** The counted size: the larger of the allocated size and the files' lengths. */
   bytes: number;
   /** Entries that take no block of their own, as empty files, count as one. */
   realBytes: number;
@@ -51,7 +51,7 @@ interface Walk {
   done: Promise<void>;
 }
 
-/** What the files of all servers take, as last measured. */
+/** The disk use of all servers' files at the last measurement. */
 export class DiskUsage {
   readonly #options: DiskUsageOptions;
   readonly #known = new Map<string, Usage>();
@@ -91,9 +91,9 @@ export class DiskUsage {
   }
 
   /**
-   * Measures by a walk that begins after this call; those who ask while one waits share it. At most two servers are
-   * walked at once, and tenants take turns every few milliseconds, so that nobody waits for another's tree. Rejects where the
-   * files cannot be read, with NOT_FOUND once the server is gone, or when closed.
+   * Measures by a walk that begins after this call; callers share a walk that has not begun. At most two servers are
+   * walked at once, and they alternate every few milliseconds, so that no tenant waits for another's tree. Rejects if
+   * the files cannot be read, with NOT_FOUND once the server is gone, or when closed.
    */
   measure(serverId: string): Promise<Usage> {
     if (this.#closed) return Promise.reject(shuttingDown());
@@ -118,7 +118,7 @@ export class DiskUsage {
       this.#known.set(serverId, usageOf(realBytes + bytes, logicalBytes + bytes, measuredAt));
     }
     const walk = this.#walking.get(serverId);
-    // What went away during a walk may have gone before it was seen.
+    // Bytes removed during a walk may have gone before they were counted.
     if (walk !== undefined) walk.added += Math.max(0, bytes);
   }
 

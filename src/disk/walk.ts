@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { lookAll, namesIn, openDirectory } from '../jail/descriptors.ts';
 import { ignore } from '../kernel/ignore.ts';
 
-/** What a folder with everything below it takes. */
+/** The size of a folder with everything below it. */
 export interface TreeSize {
   /** Blocks that are allocated; a file of several names once. */
   realBytes: number;

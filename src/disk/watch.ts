@@ -6,9 +6,9 @@ import type { DiskUsage } from './usage.ts';
 /** A server whose files may be growing. */
 export interface Watched {
   serverId: string;
-  /** What it may still grow; 0 and less: nothing. Infinity: as much as it likes. */
+  /** How much it may still grow; 0 or less: not at all. Infinity: unlimited. */
   leftBytes: number;
-  /** Nothing but what others use up as well holds it: it is seldom measured while nothing grows. */
+  /** Only shared limits apply to it: it is measured rarely while it does not grow. */
   seldom?: boolean;
 }
 
@@ -29,14 +29,14 @@ const QUICK_BEAT_MS = 250;
 const LONGEST_MS = MINUTE_MS;
 /** A server without a quota of its own is measured this often: its usage is shown, and counts for its account. */
 const UNLIMITED_MS = 300_000;
-/** Of the time, at most a quarter is spent walking a server that grows, and a twentieth one that may. */
+/** At most a quarter of the time is spent walking a growing server, and a twentieth walking one that may grow. */
 const REST_GROWING = 3;
 const REST = 19;
 const LEAST_BYTES = MIB;
 
 interface Look {
   at: number;
-  /** What the whole file system had taken in by then. */
+  /** The use of the whole file system at that time. */
   taken: number;
   tookMs: number;
 }

@@ -7,7 +7,7 @@ import { type ImageProvider, imageKeeper } from './docker/image.ts';
 
 const PING_MS = 5_000;
 
-/** What `ENGINE` may say. */
+/** The values of `ENGINE`. */
 export type EngineSetting = 'docker' | 'swarm' | 'process' | 'auto';
 
 export interface EngineChoice {

@@ -12,7 +12,7 @@ import type { Store } from '../store/store.ts';
 import { FileEntry, changeFiles, entryView, filePath, ownPath, transferFiles } from './fields.ts';
 import type { Files } from './files.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   clock: Clock;
   files: Files;
@@ -21,7 +21,7 @@ interface Needs {
   transferSlots: StreamSlots;
 }
 
-/** What one message carries of a file; more is for uploads and downloads. */
+/** Most content in one message; larger files use uploads and downloads. */
 const CONTENT_BYTES = 4 * MIB;
 /** Base64 takes four letters for three bytes; the rest is the message around it. */
 const CONTENT_MESSAGE_BYTES = 6 * MIB;

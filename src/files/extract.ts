@@ -6,7 +6,7 @@ import { isList } from '../jail/secrets.ts';
 import { type Room, spaceOf } from '../jail/space.ts';
 import { type UnpackOptions, unpack } from './archives/read.ts';
 
-/** What is unpacked, and where to. */
+/** The archive and the target folder. */
 export interface Extraction {
   path: string;
   to: string;

@@ -54,15 +54,15 @@ interface ChangeNeeds {
   clock: Clock;
 }
 
-/** What is written down of a change. `detail`: which paths. */
+/** The audit entry of a change. `detail`: the paths. */
 interface ChangeEntry {
   action: `file.${string}`;
   detail: string;
 }
 
 /**
- * Does something that changes a server's files, and writes down who did it. DATA_LOSS
- * CHANGE_NOT_RECORDED where it was done and could not be written down: nobody is to try that again.
+ * Makes a change to a server's files and records it in the audit log. DATA_LOSS CHANGE_NOT_RECORDED if the change was
+ * made but not recorded: do not repeat it.
  */
 export async function changeFiles<T>(
   { server, principal }: ChangeCall,

@@ -29,11 +29,11 @@ export interface FilesOptions {
   /** The game's user, where this process is root. */
   owner?: FileOwner | undefined;
   disk: Disk;
-  /** What keeps changes and restores apart. */
+  /** Keeps changes and restores apart. */
   lock: ChangeLock;
   /** Told of what is open, so that it is measured when it has been deleted. */
   openFiles?: Pick<OpenFiles, 'add'> | undefined;
-  /** What reads bytes that owners have brought; default: a pool of its own. */
+  /** Reads untrusted bytes; default: a pool of its own. */
   workers?: WorkerPool | undefined;
   log?: Pick<Log, 'warn'> | undefined;
 }
@@ -85,10 +85,10 @@ export interface Files {
   extract(serverId: string, what: Extraction, patience?: Patience): Promise<number>;
 }
 
-/** Nothing may be there yet; or, what is there must still be of this version: ABORTED FILE_CHANGED. */
+/** The target must not exist; or it must still have this version: ABORTED FILE_CHANGED. */
 export type WriteOptions = Pick<ReplaceOptions, 'exclusive' | 'version'>;
 
-/** What is written: as it comes, and how much that will be where it is known. */
+/** The content as it comes, and its length if known. */
 export interface Content {
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   sizeBytes?: number | undefined;
@@ -111,7 +111,7 @@ class ServerFiles implements Files {
     this.#listing = createListing(this.#workers);
   }
 
-  /** What is made in it is paid for by `room`, else as it is made. */
+  /** Space for new files is taken from `room`, else reserved as needed. */
   async jail(serverId: string, room?: Room): Promise<Jail> {
     const { dataDir, owner, disk, lock, openFiles, log } = this.#options;
     const root = dataRoot(dataDir, serverId);
@@ -251,7 +251,7 @@ async function replace(
   for await (const chunk of chunks) {
     const before = size === 0 ? 0 : spaceOf(size);
     size += chunk.byteLength;
-    // What is left of the bytes set aside at first is used up before more is asked for.
+    // The space reserved at first is used up before more is requested.
     const missing = Math.max(0, spaceOf(size) - room);
     await grow(missing);
     room += missing;

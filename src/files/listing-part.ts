@@ -12,7 +12,7 @@ export interface Part {
 
 export const ALL: Part = { limit: 0, offset: 0, contains: '', directoriesFirst: false };
 
-/** That part, by name, and how many there are of which it is a part. Sorts in place. */
+/** Returns that part, in order of name, and the number of all entries. Sorts in place. */
 export function partOf<Entry extends { name: string; isDir: boolean }>(
   all: Entry[],
   { limit, offset, contains, directoriesFirst }: Part,

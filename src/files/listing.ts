@@ -6,8 +6,8 @@ import { listDirectory } from './listing-job.ts';
 import { ALL, type Part, partOf } from './listing-part.ts';
 
 /**
- * What is in a directory, or a part of that. Of a large one it is the text of the reply (`ListFilesResponse`), which somebody must
- * `release` when it has been sent.
+ * A directory's entries, or a part of them. For a large one the text of the reply (`ListFilesResponse`), which the
+ * caller must `release` once it is sent.
  */
 export type Listing = Listed | { json: Buffer; release: () => void };
 

@@ -12,7 +12,7 @@ import type { Store } from '../store/store.ts';
 import { FileEntry, entryView, filePath, ownPath, transferFiles } from './fields.ts';
 import type { Files } from './files.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   clock: Clock;
   files: Files;
@@ -22,7 +22,7 @@ interface Needs {
 }
 
 const MAX_PATHS = 1_000;
-/** Of a message with as many of the longest paths. */
+/** Size of a message with the maximum of longest paths. */
 const PATHS_BYTES = MAX_PATHS * (MAX_PATH_BYTES + 8) + MAX_PATH_BYTES + KIB;
 
 const COMMON = { role: 'member', tag: 'control', params: ServerParams } as const;

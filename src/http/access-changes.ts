@@ -8,12 +8,14 @@ export interface AccessChange {
   sessionId?: string;
   /** This app's tokens were revoked, for `userId` only where that is given. */
   clientId?: string;
-  /** What this user may do has changed; together with `serverId`, on that server. */
+  /** The permissions of this user changed; with `serverId`, on that server. */
   userId?: string;
   serverId?: string;
 }
 
-/** Tells of changes those who act for somebody, or keep something open for them (streams, SFTP sessions). */
+/**
+ * Notifies code that acts for a user or keeps something open for one (streams, SFTP sessions) of permission changes.
+ */
 export interface AccessChanges {
   announce(change: AccessChange): void;
   /** Calls after each change, once it is stored. Returns the cancellation. */

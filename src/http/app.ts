@@ -23,9 +23,9 @@ import { newRouter } from './router.ts';
 import { type Browsers, mountSession } from './session/session-mount.ts';
 import type { SessionOperation } from './session/session-operation.ts';
 
-/** What a room serves. Handlers close over what the room was opened with. */
+/** The operations and pages of a room. */
 export interface ApiFeature {
-  /** By key, app token, or an operator's session. */
+  /** Operations for API keys, app tokens or operators' sessions. */
   operations?: readonly Operation[];
   /** Streams and files that only pages have a use for: for the session of a browser alone, and no part of the API. */
   pageOperations?: readonly Operation[];
@@ -36,13 +36,13 @@ export interface ApiFeature {
 }
 
 export interface ApiOptions {
-  /** What each room serves. */
+  /** The features of all rooms. */
   features: readonly ApiFeature[];
   /** The OpenAPI document. */
   openapi: () => object;
-  /** What streams are held to. */
+  /** The limits of streams. */
   streams: Streams;
-  /** What tells browsers and their sessions, and whose a request is. */
+  /** Identifies browsers and their sessions. */
   browsers: Browsers;
   findPrincipal: FindPrincipal;
   findApp: FindApp;
@@ -57,7 +57,7 @@ export interface ApiOptions {
 
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
-/** What happens whenever a caller goes away in the middle of an answer; nobody has to act. */
+/** Errors raised when a caller disconnects in the middle of an answer. No action is needed. */
 const DISCONNECTS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE', 'ECONNABORTED']);
 
 /**
@@ -150,7 +150,7 @@ function logRequests(log: Log, clock: Clock, answered: (request: AnsweredRequest
     const operation = ctx.state.operation as Declared | undefined;
     const ms = performance.now() - begun;
     answered({ route: operation?.path ?? declaredRoute(ctx), method: ctx.method, status: ctx.status, ms });
-    // Who looks at something looks again and again: what was changed, and what was refused, is worth a line each.
+    // Clients poll. Only changes and refusals are worth a log line each.
     const isNews = operation && !operation.routine && (ctx.method !== 'GET' || ctx.status >= 400);
     const level = isNews ? 'info' : 'debug';
     if (!log.isLevelEnabled(level)) return;
@@ -176,7 +176,7 @@ function logRequests(log: Log, clock: Clock, answered: (request: AnsweredRequest
   };
 }
 
-/** Nothing here is for a browser to guess at, frame, run or keep. Pages behind the API set their own. */
+/** Keeps browsers from guessing types, framing, running or caching. Pages behind the API set their own headers. */
 function securityHeaders(baseUrl: string): Middleware {
   const headers = {
     'Cache-Control': 'no-store',

@@ -6,31 +6,31 @@ import type { AppPrincipal, KeyPrincipal, Principal, SessionPrincipal } from './
 import type { TakeToken } from './rate-limit.ts';
 import type { Scope } from './scopes.ts';
 
-/** Who an API key belongs to; undefined for one that is unknown, revoked or expired. */
+/** Finds the owner of an API key; undefined if the key is unknown, revoked or expired. */
 export type FindPrincipal = (apiKey: string) => Promise<KeyPrincipal | undefined>;
 
 /** Which app on whose behalf a token belongs to; undefined for one that is unknown or revoked. */
 export type FindApp = (token: string) => Promise<AppPrincipal | undefined>;
 
 /**
- * Who is signed in with the browser that calls; undefined: no browser of ours. Throws PERMISSION_DENIED for a change that
- * another site's page asks for.
+ * Finds the user signed in with the calling browser; undefined without a session. Throws PERMISSION_DENIED for a change
+ * requested by another site's page.
  */
 export type FindBrowser = (headers: IncomingHttpHeaders, operation: Needs) => Promise<SessionPrincipal | undefined>;
 
 /** Decides whether a call may be made at all. Throws UNAUTHENTICATED, PERMISSION_DENIED or RESOURCE_EXHAUSTED. */
 export type Authorize = (headers: IncomingHttpHeaders, operation: Needs) => Promise<Principal>;
 
-/** What callers need for something. */
+/** The access an operation requires. */
 export type Needs = Pick<Operation, 'scope' | 'appScope' | 'keyOnly' | 'bearerKey' | 'method' | 'expensive'>;
 
 const BEARER = /^Bearer +(\S+)$/i;
 const BEARER_KEY = /^Bearer +(dmk_\w+)$/i;
 
 /**
- * The credential, then its class, then the scope, then its rate. `x-api-key` decides alone where it is sent: a bad key is
- * not rescued by a good token. A key in `Authorization`, or a header sent twice (joined by Node), is none. Only what is for
- * operators also takes their session, and only where no other credential is sent.
+ * Checks the credential, its class, the scope, then the rate. If `x-api-key` is sent, it alone decides: a good token
+ * does not rescue a bad key. A key in `Authorization`, or a header sent twice (joined by Node), does not count. Only
+ * operator operations also accept an operator's session, and only without another credential.
  */
 export function createAuthorize(
   findPrincipal: FindPrincipal,
@@ -76,7 +76,7 @@ function withKey(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return key === undefined || headers['x-api-key'] !== undefined ? headers : { 'x-api-key': key };
 }
 
-// All invalid credentials get the same answer, so that nobody learns which exist.
+// All invalid credentials get the same answer, so that callers cannot find out which exist.
 function invalidCredential(): StatusError {
   return new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'This credential is not valid, or no longer.');
 }

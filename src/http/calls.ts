@@ -14,12 +14,12 @@ type Described = operations;
 /** The operations that answer with one message. */
 type Name = { [Id in keyof Described]: ReplyOf<Id> extends never ? never : Id }[keyof Described];
 
-/** What the path of an operation holds. */
+/** The path parameters of an operation. */
 type ParamsOf<Id extends keyof Described> = Described[Id] extends { parameters: { path: infer Params } }
   ? Params
   : object;
 
-/** What is sent along: the body, or of a GET and of an upload the query. */
+/** The input of an operation: the body, or for a GET or an upload the query. */
 type SentTo<Id extends keyof Described> = Described[Id] extends {
   requestBody?: { content: { 'application/json': infer Body } };
 }
@@ -47,7 +47,7 @@ export type Call = <Id extends Name>(
   upload?: Upload,
 ) => Promise<ReplyOf<Id>>;
 
-/** What is called in this process for a signed-in browser. */
+/** Calls operations in this process for a signed-in browser. */
 export type Calls = (principal: SessionPrincipal, signal: AbortSignal) => Call;
 
 /** `take` holds the rate of a session and its account. */

@@ -3,9 +3,9 @@ import type { BlockList } from 'node:net';
 import { canonical, isListed } from '../kernel/ip.ts';
 
 /**
- * The address a request comes from. `X-Forwarded-For` is believed only as far as trusted proxies wrote it: from the right,
- * past each trusted peer, to the first address that is none. An entry that is no address ends the walk, as whoever wrote
- * it could write anything. '' where the connection is gone already.
+ * Returns the address a request comes from. `X-Forwarded-For` is trusted only as far as trusted proxies wrote it: from
+ * the right, past each trusted peer, to the first untrusted address. An invalid entry ends the walk, because its author
+ * could have written anything. Returns '' if the connection is already gone.
  */
 export function clientAddress(peer: string | undefined, forwardedFor: string | undefined, trusted: BlockList): string {
   let address = canonical(peer ?? '');

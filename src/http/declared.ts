@@ -6,19 +6,19 @@ import { Empty } from './fields.ts';
 /** Bodies are small unless an operation says otherwise. */
 const BODY_BYTES = 64 * KIB;
 
-/** What HTML forms are sent as. */
+/** The media type of HTML forms. */
 export const FORM = 'application/x-www-form-urlencoded';
 
 export type Method = 'get' | 'post' | 'delete';
 
 /**
- * What a request's body is. `object`: one JSON object, which must be there. `form`: fields as HTML forms send them, none of
- * them twice; an empty one is as if left out (RFC 6749 §3.2). `raw`: a message as it was sent (`Raw`). `bytes`: a file's
- * content, of any length (`Sent.upload`).
+ * The type of a request's body. `object`: one required JSON object. `form`: HTML form fields, none repeated; an empty
+ * field counts as absent (RFC 6749 §3.2). `raw`: the message as sent (`Raw`). `bytes`: a file's content of any length
+ * (`Sent.upload`).
  */
 export type Taking = 'object' | 'form' | 'raw' | 'bytes';
 
-/** What every operation tells of itself, whatever credentials it asks for. */
+/** The part of a description that every operation has, whatever credentials it requires. */
 export interface Declaration<
   Params extends z.ZodType,
   Query extends z.ZodType,
@@ -36,10 +36,10 @@ export interface Declaration<
   params?: Params;
   query?: Query;
   body?: Body;
-  /** What callers are shown and nothing else: what is not in here never leaves. */
+  /** The only fields callers see: everything else is stripped. */
   reply: Reply;
   bodyLimitBytes?: number;
-  /** By default one JSON object, and nothing at all is the empty one. */
+  /** Default: one JSON object; an empty body counts as an empty object. */
   takes?: Taking;
   /** Programs call it every few moments: its calls are logged at `debug`. */
   routine?: boolean;
@@ -65,11 +65,11 @@ export interface Declared extends Omit<Declaration<z.ZodType, z.ZodType, z.ZodTy
 /** A body that is a file's content. It can be read once. */
 export interface Upload {
   chunks: AsyncIterable<Buffer>;
-  /** Where the caller says so beforehand. */
+  /** Set if the caller declares the size. */
   sizeBytes: number | undefined;
 }
 
-/** What a caller sent. `query` holds one text for each parameter; `body` is empty where there is no message. */
+/** The input of a call. `query` holds one text per parameter; `body` is empty without a message. */
 export interface Sent {
   params: unknown;
   query: unknown;
@@ -114,7 +114,7 @@ export function declare<
   return { declared, check };
 }
 
-/** What was sent, as its schema has it. INVALID_ARGUMENT INVALID_FIELD, with what is wrong with each field. */
+/** Returns the input as parsed by its schema. Throws INVALID_ARGUMENT INVALID_FIELD with the problem of each field. */
 export function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value, { error: describe });
   if (parsed.success) return parsed.data;

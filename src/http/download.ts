@@ -10,7 +10,7 @@ export const STALLED_MS = MINUTE_MS;
 
 /** A file's content to be sent. */
 export interface Download {
-  /** What it is to be saved as. Anybody's choice: it is made harmless here. */
+  /** The name to save the file under. Any text: it is sanitised here. */
   filename: string;
   /** How large it is; undefined: shows when it ends, and only the whole of it can be had. */
   sizeBytes?: number | undefined;
@@ -27,9 +27,9 @@ export interface Download {
 }
 
 /**
- * Answers with a file: all of it, or the one range of bytes that was asked for (RFC 9110 §14), or that it has not changed.
- * A range that is not understood, or several, are ignored; one that lies outside is OUT_OF_RANGE (416). What cannot be sent
- * whole ends with a broken connection, so that nobody takes a part for the whole.
+ * Answers with a file: all of it, the requested range (RFC 9110 §14), or 304 if unchanged. Ignores invalid and multiple
+ * ranges; a range outside the file is OUT_OF_RANGE (416). If the file cannot be sent completely, the connection is
+ * broken, so that the client does not mistake a part for the whole.
  */
 export function sendDownload(ctx: Context, download: Download): void {
   const { res } = ctx;

@@ -33,7 +33,7 @@ export interface ErrorAnswer {
   body: { code: number; message: string; details: Detail[] };
 }
 
-/** What an operation answers with one HTTP status, for the documentation. */
+/** An answer with one HTTP status, for the documentation. */
 export interface Described {
   description: string;
   reply: z.ZodType;
@@ -43,7 +43,7 @@ export interface Described {
 /** Errors in the shape of a protocol of their own, where google.rpc.Status would not be understood. */
 export interface ErrorDialect {
   answer: (error: StatusError) => { httpStatus: number; body: object };
-  /** By HTTP status. */
+  /** Documentation by HTTP status. */
   described: Readonly<Record<string, Described>>;
 }
 
@@ -67,8 +67,8 @@ export function renderErrors(log: Log): Middleware {
 }
 
 /**
- * The answer to an error: its own details, and those that can be derived from it where it brings none of the kind. `about`: whom
- * it concerns where it does not say so itself, as `server:…`.
+ * Returns the answer to an error: its own details, plus the derivable ones it lacks. `about`: the subject if the error
+ * names none, as `server:…`.
  */
 export function errorAnswer(error: StatusError, requestId: string, about = ''): ErrorAnswer {
   const [number, httpStatus] = CODES[error.code];
@@ -88,7 +88,7 @@ export function errorAnswer(error: StatusError, requestId: string, about = ''): 
   };
 }
 
-/** What a refusal says of single fields; nothing where it is about no field. */
+/** The field violations of an error; empty if it is about no field. */
 export function violationsOf({ options }: StatusError): FieldViolation[] {
   const details = (options.details ?? []) as { fieldViolations?: FieldViolation[] }[];
   return details.flatMap(({ fieldViolations = [] }) => fieldViolations);
@@ -102,7 +102,7 @@ export function invalidFields(violations: FieldViolation[], message = fieldsMess
   });
 }
 
-/** What programs are told of single fields where there is nothing else to say. */
+/** The message for programs if only fields are wrong. */
 export function fieldsMessage(violations: readonly FieldViolation[]): string {
   return violations.map(({ field, description }) => `${field}: ${description}`).join('; ');
 }
@@ -122,7 +122,7 @@ function send(ctx: Context, error: StatusError): void {
   ctx.body = body;
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds))));
   if (error.code === 'UNAUTHENTICATED') ctx.set('WWW-Authenticate', challenge(ctx));
-  // What is left of such a body is not read, so the connection cannot be used again.
+  // The rest of such a body is not read, so the connection cannot be reused.
   if (httpStatus === 408 || httpStatus === 413 || isCutShort(ctx)) ctx.set('Connection', 'close');
 }
 
@@ -169,7 +169,7 @@ function unimplemented(reason: string, message: string, httpStatus: number): Sta
   return new StatusError('UNIMPLEMENTED', reason, message, { httpStatus });
 }
 
-/** What the address of a call names, else its caller's account; '' for neither. */
+/** Returns the subject named by the call's address, else the caller's account; '' without either. */
 function subjectOf(ctx: Context): string {
   const { path = '' } = (ctx.state.operation ?? {}) as { path?: string };
   const { id, accountId = ctx.state.accountId } = (ctx.params ?? {}) as Record<string, string | undefined>;
@@ -192,7 +192,7 @@ function derived(error: StatusError, about: string): Detail[] {
   return detail ? [detail] : [];
 }
 
-/** Of metadata, whom it is about: what is refused because of a server names it. */
+/** Returns the subject named by metadata: a refusal because of a server names the server. */
 function named(metadata: Record<string, string>): string | undefined {
   const key = ['server', 'account', 'node'].find((each) => metadata[each] !== undefined);
   return key && `${key}:${metadata[key]}`;

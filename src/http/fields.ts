@@ -27,7 +27,7 @@ export const Raw = z
 /** The message without fields. */
 export const Empty = message({}).meta({ id: 'Empty' });
 
-/** What can be a server's id: a DNS label, as its address begins with it. Anything else in a path is no address at all. */
+/** A server's id: a DNS label, because its address begins with it. Any other text in a path is not found. */
 export const ServerId = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/);
 
 /** Text that can be stored and sent: no lone surrogates, no NUL; at most `max` characters. */
@@ -116,7 +116,10 @@ export function base64(max: number) {
     .meta({ format: 'byte', pattern: WHOLE_BASE64 });
 }
 
-/** What `base64` takes, but for the other alphabet, as the documentation says it: too much work for an engine that backtracks. */
+/**
+ * `base64` without the URL alphabet, for the documentation: the other alphabet is too much work for an engine that
+ * backtracks.
+ */
 const WHOLE_BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw](?:==)?|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=?)?$';
 
 /** A yes or no in a query, in any of the spellings that Go's strconv.ParseBool takes. */
@@ -163,7 +166,7 @@ export function rfc3339(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** Whether text in the letters of base64 is what encoding gives: its end tells. */
+/** Whether base64 text is canonical, judged by its end. */
 function isWholeBase64(text: string): boolean {
   const [letters = ''] = text.split('=', 1);
   if (letters.length < text.length && text.length % 4 !== 0) return false;

@@ -1,14 +1,17 @@
 import { Readable } from 'node:stream';
 import { KIB } from '../kernel/units.ts';
 
-/** What a stream holds for a client that reads slower than it is written to. */
+/** Bytes a stream holds for a client that reads slower than the stream is written. */
 const BOUND_BYTES = 256 * KIB;
-/** What a waiting frame takes beside its characters. */
+/** Memory of a waiting frame beside its characters. */
 const FRAME_BYTES = 64;
 /** As much as is handed on at once; what waits behind it can still be left out. */
 const CHUNK_CHARS = 64 * KIB;
 
-/** What becomes of frames for which there is no room: the oldest are left out, and this says how many. `end`: the stream ends. */
+/**
+ * What happens when frames do not fit: the oldest are dropped and this message reports how many. `end`: the stream
+ * ends.
+ */
 export type Overflow = ((leftOut: number) => string) | 'end';
 
 /** Frames on their way to one client: a stream of bytes that holds no more than 256 KiB, however slowly it is read. */
@@ -16,7 +19,7 @@ export class FrameStream extends Readable {
   readonly #overflow: Overflow;
   readonly #waiting: string[] = [];
   #bytes = 0;
-  /** What a replay may take beyond the bound, until it is read. */
+  /** Bytes by which an unread replay may exceed the bound. */
   #replayed = 0;
   #leftOut = 0;
   #wanted = false;

@@ -19,7 +19,7 @@ const ReadyReply = z.object({
 });
 type Ready = z.output<typeof ReadyReply>;
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   readiness: Readiness;
   clock: Clock;

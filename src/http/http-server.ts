@@ -30,9 +30,9 @@ const LOOK_MS = 5_000;
 /** Longer than a reverse proxy keeps an idle connection, lest it reuse one that is just being closed. */
 const KEEP_ALIVE_MS = 65_000;
 const HEADERS_MS = 15_000;
-/** What an upload may take in all; messages have their own, shorter time (`body.ts`). */
+/** Time limit of a whole upload. Messages have a shorter limit (`body.ts`). */
 const REQUEST_MS = 6 * HOUR_MS;
-/** A body that is still being sent so long after its answer is nobody's. */
+/** A body still being sent this long after its answer is cut off. */
 const LEFTOVER_MS = 30_000;
 
 export interface HttpServerOptions {
@@ -46,7 +46,7 @@ export interface HttpServerOptions {
   link?: Link | undefined;
 }
 
-/** What becomes a connection of its own. */
+/** A handler of an upgraded connection. */
 export interface Link {
   isLink(request: IncomingMessage): boolean;
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
@@ -149,7 +149,7 @@ function limitConnections(server: Server, options: HttpServerOptions, connection
   });
 }
 
-/** What Node's parser refuses never reaches Koa: answered here in the same form, and the connection closed. */
+/** Requests that Node's parser refuses never reach Koa. This answers in the same format and closes the connection. */
 function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

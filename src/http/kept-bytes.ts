@@ -47,8 +47,8 @@ export function keep(bytes: Buffer, { type, compress }: KeptOptions): Kept {
 }
 
 /**
- * Answers with a text that is the same for everybody as long as this process lives: made when somebody first asks for it, and
- * from then on bytes with an ETag (RFC 9110 §8.8.3), so that whoever has it already is told so with 304.
+ * Answers with a text that is the same for all callers during this process: created at the first request, then served
+ * as bytes with an ETag (RFC 9110 §8.8.3) and 304.
  */
 export function keptBytes(options: KeptOptions, make: () => string): Middleware {
   let kept: Kept | undefined;

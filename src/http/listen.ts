@@ -22,7 +22,7 @@ export async function listenHttp(
   { host, port, trusted, link, onClose }: ListenOptions,
 ): Promise<AddressInfo> {
   const server = createHttpServer(app, { link, ...(trusted && { trusted }) });
-  // What has become a link is no connection of the server's any more, which waits for its end all the same.
+  // Upgraded connections. The server no longer counts them, but closing waits for them.
   const links = new Set<Duplex>();
   if (link)
     server.on('upgrade', (_request, socket) => {

@@ -20,7 +20,7 @@ export interface Authorizer {
   authorizeAgain: Authorize;
 }
 
-/** What streams of events are held to. */
+/** The limits of event streams. */
 export interface Streams extends Watched {
   streamSlots: StreamSlots;
 }
@@ -89,7 +89,7 @@ export function entering(operation: Declared, serve: Middleware): Middleware {
   };
 }
 
-/** What the caller sent. The body is not read before it is asked for. */
+/** The input of a call. The body is read when it is first asked for. */
 export function sentBy(ctx: Context, { method, bodyLimitBytes, takes }: Declared): Sent {
   const hasMessage = method === 'post' && takes !== 'bytes';
   return {
@@ -120,7 +120,7 @@ function answer(operation: AnsweringWith<'message'>, authorizer: Authorizer): Mi
     const principal = await admit(ctx, operation, authorizer);
     const reply = await operation.run(callOf(ctx, operation, principal));
     if (reply instanceof WrittenReply) return sendWritten(ctx, reply);
-    // As text with its type, of which Koa finds out nothing more.
+    // Text with its type, so that Koa does not have to detect one.
     ctx.set('Content-Type', JSON_TYPE);
     ctx.body = JSON.stringify(reply);
   };

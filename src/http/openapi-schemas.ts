@@ -36,13 +36,13 @@ export class Components {
   }
 }
 
-/** Replies may gain fields (AIP-180). An instant is told by its format; the pattern of one with its leap years is read by nobody. */
+/** Replies may gain fields (AIP-180). `format` describes an instant; its leap-year pattern is dropped as unreadable. */
 function loosen({ jsonSchema }: { jsonSchema: Json }): void {
   if (jsonSchema['additionalProperties'] === false) delete jsonSchema['additionalProperties'];
   if (jsonSchema['format'] === 'date-time') delete jsonSchema['pattern'];
 }
 
-/** What callers send: no text of it may hold a NUL (`text`, `filePath`), which one closer pattern or another says already. */
+/** Input texts must not hold a NUL (`text`, `filePath`), unless a closer pattern excludes it already. */
 function sent({ jsonSchema }: { jsonSchema: Json }): void {
   loosen({ jsonSchema });
   const isAnyText =

@@ -10,7 +10,7 @@ import type { SessionOperation } from './session/session-operation.ts';
 
 type Json = Record<string, unknown>;
 
-/** What the document is made of. */
+/** The inputs of the document. */
 export interface ApiDescription {
   operations: readonly Operation[];
   sessionOperations: readonly SessionOperation[];
@@ -49,7 +49,7 @@ const RANGE: Json = {
   schema: { type: 'string', examples: ['bytes=0-1023'] },
 };
 
-/** What else can come of asking for a file's content. */
+/** Further answers when a file's content is requested. */
 const PARTS: Json = {
   '206': {
     description: 'The range asked for.',
@@ -192,7 +192,7 @@ function eventsOf(components: Components, { events }: Declared, schema: Json): J
   return { schema: { ...schema, contentMediaType: EVENTS, contentSchema: data }, 'x-events': kinds };
 }
 
-/** What a call that is right in itself is told where the state of things does not allow it. */
+/** The answer to a valid call that the current state does not allow. */
 function refusal(precondition: string): Json {
   return {
     '400': {

@@ -10,13 +10,16 @@ import type { Role } from './roles.ts';
 import type { Scope } from './scopes.ts';
 import type { EventSource } from './sse.ts';
 
-/** What callers need for an operation. */
+/** The access an operation requires. */
 interface Access {
-  /** What the caller's API key must hold; `any`: a valid one will do. */
+  /** The scope an API key needs; `any`: any valid key. */
   scope: Scope | 'any';
-  /** What an API key must hold as well for some calls, each with for which; the handler asks for it (`requireScope`). */
+  /**
+   * Further scopes that some calls need, each with a description of those calls. The handler checks them
+   * (`requireScope`).
+   */
   alsoScopes?: Readonly<Partial<Record<Scope, string>>>;
-  /** What an app token must hold; absent: apps may not call it. */
+  /** The scope an app token needs; absent if apps must not call it. */
   appScope?: Scope | 'any';
   /** Takes API keys only: whatever is in `Authorization` is no credential here. */
   keyOnly?: boolean;
@@ -29,7 +32,7 @@ interface Access {
   tag: 'control' | 'account' | 'operator';
 }
 
-/** What a handler gives, by how its operation answers. */
+/** The handler's result, by the kind of answer. */
 export interface Answers<Reply extends z.ZodType> {
   /** One message. */
   message: z.input<Reply> | WrittenReply;
@@ -67,7 +70,7 @@ export interface RawCall extends Sent {
   signal: AbortSignal;
 }
 
-/** What an operation is. `run` does it; `More` is what it gets beside the call. Throws StatusError. */
+/** Describes an operation. `run` implements it; `More` is its context beside the call. Throws StatusError. */
 export type OperationSpec<
   Answer extends Answering,
   Params extends z.ZodType,
@@ -77,12 +80,12 @@ export type OperationSpec<
   More = unknown,
 > = Declaration<Params, Query, Body, Reply> &
   Access & {
-    /** By default one message. */
+    /** Default: one message. */
     answers?: Answer;
     run: (call: Call<Params, Query, Body> & More) => Promise<Answers<Reply>[Answer]>;
   };
 
-/** What is to be played, and the check that its caller, as they are known now, may still see it. Throws StatusError. */
+/** The event source, and the check that its caller may still see it. Throws StatusError. */
 export interface OpenedStream extends EventSource {
   check: (principal: Principal) => Promise<unknown>;
 }

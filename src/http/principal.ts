@@ -1,6 +1,6 @@
 import type { Scope } from './scopes.ts';
 
-/** What any credential stands for. */
+/** The identity behind a credential. */
 interface Standing {
   userId: string;
   /** The account it acts for: its user's own. */
@@ -37,7 +37,7 @@ export interface SessionPrincipal extends Standing {
   needsSecondFactor: boolean;
 }
 
-/** Who calls. */
+/** The caller. */
 export type Principal = KeyPrincipal | AppPrincipal | SessionPrincipal;
 
 /** Whether a credential may be used on a server, whatever its user is there. */

@@ -5,7 +5,7 @@ import { onceEnded } from './ended.ts';
 import { entering, routePath, sentBy } from './mount.ts';
 import type { PublicOperation } from './public-operation.ts';
 
-/** What tells callers without a credential apart. */
+/** Identifies callers without a credential. */
 export interface Callers {
   /** Whose request it is: through trusted proxies only. */
   clientAddress: (request: IncomingMessage) => string;

@@ -6,21 +6,21 @@ import { Empty } from './fields.ts';
 import { replyOf } from './reply.ts';
 import type { Visitor } from './session/visitor.ts';
 
-/** What a handler gets of a call beside what was sent. */
+/** The context of a call beside its input. */
 interface Around {
   caller: Visitor;
   /** The parts of the answer that are not its message. */
   response: Pick<Response, 'set' | 'status'>;
   /**
-   * Resolves when the answer has ended, with whether it was received: written whole to a connection that was open. What the
-   * network does to it behind that nobody here can know.
+   * Resolves when the answer has ended: true if it was written completely to an open connection. Losses further along
+   * the network cannot be seen here.
    */
   received: () => Promise<boolean>;
 }
 
 /** A call as it comes in. */
 export interface RawPublicCall extends Sent, Around {
-  /** By their lower-case names. */
+  /** By lower-case name. */
   headers: unknown;
 }
 
@@ -28,9 +28,9 @@ export interface RawPublicCall extends Sent, Around {
 interface Answering {
   /** Headers of every answer, errors too. */
   answerHeaders?: Readonly<Record<string, string>>;
-  /** What answers have other statuses than 200 and are no errors. */
+  /** Successful answers with a status other than 200. */
   also?: Readonly<Record<string, Described>>;
-  /** How it tells errors, where not as google.rpc.Status. */
+  /** The error format if it is not google.rpc.Status. */
   errors?: ErrorDialect;
 }
 
@@ -42,7 +42,7 @@ export interface PublicOperation extends Declared, Answering {
   run(call: RawPublicCall): Promise<unknown>;
 }
 
-/** What such an operation is. `run` gets the call checked. Throws StatusError. */
+/** Describes such an operation. `run` gets the validated call. Throws StatusError. */
 type PublicSpec<
   Params extends z.ZodType,
   Query extends z.ZodType,

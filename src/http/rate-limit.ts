@@ -6,7 +6,7 @@ import { type Principal, credentialId } from './principal.ts';
 /** `burst` calls at once, `perSecond` in the long run. */
 export type RateLimit = BucketRule;
 
-/** What a key may do that may call so often in the long run: a page of a program is a few calls. */
+/** The limit of a key with this long-term rate. The burst allows for pages that make several calls. */
 export function keyRate(perSecond: number): RateLimit {
   return { perSecond, burst: 3 * perSecond };
 }

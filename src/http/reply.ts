@@ -1,7 +1,7 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import * as z from 'zod';
 
-/** As much of a list as holds nobody else up. */
+/** Entries handled in one turn of the event loop. */
 const STEP = 1_000;
 
 /**
@@ -18,8 +18,8 @@ export class WrittenReply {
 }
 
 /**
- * What a handler gives, as its reply's schema has it. Long lists directly in it are gone through in steps, between which
- * others get their turn: a listing may have hundreds of thousands of entries.
+ * Returns a handler's result as its reply's schema describes it. Long lists directly in it are processed in steps that
+ * let other work run in between: a listing may have hundreds of thousands of entries.
  */
 export async function replyOf<Reply extends z.ZodType>(
   schema: Reply,

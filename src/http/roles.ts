@@ -1,6 +1,6 @@
 /**
- * What somebody is on a server. `owner` may do everything; `member` all but delete it, see to its members, its bill, its
- * database password and SFTP; `limited` read, start, stop, and see logs and players.
+ * A user's role on a server. `owner`: everything. `member`: everything except deleting it, its members, its bill, its
+ * database password and SFTP. `limited`: read, start, stop, see logs and players.
  */
 export type Role = 'owner' | 'member' | 'limited';
 

@@ -6,13 +6,13 @@ const { Router } = createRequire(import.meta.url)('@koa/router') as typeof KoaRo
 
 type Layer = KoaRouter.Layer;
 
-/** What routes of an address have in common: how many segments, and the verb at its end ('' for none). */
+/** The key by which routes are grouped: the number of segments, and the verb at the end ('' if absent). */
 interface Shape {
   segments: number;
   verb: string;
 }
 
-/** What a route was added with. */
+/** The arguments a route was added with. */
 type Route = Parameters<KoaRouter.Router['register']>;
 
 /**
@@ -24,7 +24,7 @@ export class IndexedRouter extends Router {
   /** In the order in which they were. */
   readonly added: Route[] = [];
   readonly #made = new Map<Route, Layer>();
-  /** By `keyOf`, each in the order in which the routes were added. */
+  /** By `keyOf`, each in the order of registration. */
   readonly #routes = new Map<string, readonly Route[]>();
   /** Routes that may have any number of segments. */
   #others: readonly Route[] = [];

@@ -1,4 +1,4 @@
-/** What a credential may do, each with what a person reads before agreeing to it. */
+/** The permissions of credentials, each with the text shown when a user grants it. */
 export const SCOPES = {
   'servers:read': 'See your servers, their logs, metrics and settings',
   'servers:write': 'Create, start, stop, change and delete servers',
@@ -24,7 +24,7 @@ export const KEY_SCOPES: readonly Scope[] = (Object.keys(SCOPES) as Scope[]).fil
   (scope) => !APP_SCOPES.includes(scope),
 );
 
-/** What a key of the command-line grant holds: everything that is about one's own account. */
+/** The scopes of a key from the command-line grant: everything about one's own account. */
 export const FULL_SCOPES: readonly Scope[] = KEY_SCOPES.filter((scope) => scope !== 'operator');
 
 export function isScope(text: string): text is Scope {

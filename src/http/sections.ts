@@ -1,4 +1,4 @@
-/** What the operations of a section are about, by their paths; the first that matches counts. */
+/** The topic of each section by the operations' paths. The first match counts. */
 const SECTIONS: readonly (readonly [RegExp, string])[] = [
   [/^\/v1\/(?:whoami|me|accounts)\b/, 'Account and wallet'],
   [/^\/v1\/(?:capacity|regions|minecraft)\b/, 'Platform'],

@@ -21,23 +21,23 @@ const HEADERS = {
   'X-Accel-Buffering': 'no',
 };
 
-/** Where the frames of a stream go. What is sent to a stream that has ended is ignored. */
+/** Receives the frames of a stream. Frames sent after its end are dropped. */
 export type EventSink = Pick<FrameStream, 'replay' | 'send' | 'end'>;
 
-/** What a stream shows. */
+/** The source of a stream's events. */
 export interface EventSource {
-  /** Called once the stream is open; gives what is to be done when it has closed. */
+  /** Called once the stream is open. Returns a function to call when it has closed. */
   play: (sink: EventSink) => () => void;
   overflow: Overflow;
 }
 
-/** Who watches a stream, and whether they still may: `check` rejects if not. */
+/** The viewer of a stream. `check` rejects if access was lost. */
 export interface Watcher {
   principal: Principal;
   check: () => Promise<unknown>;
 }
 
-/** What streams and their watchers' access are followed by. */
+/** Rechecks the access of streams' viewers. */
 export interface Watched {
   clock: Clock;
   accessChanges: AccessChanges;

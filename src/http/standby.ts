@@ -9,7 +9,10 @@ import type { PublicOperation } from './public-operation.ts';
 
 export interface StandbyOptions extends Omit<ListenOptions, 'link'> {
   log: Log;
-  /** Whose clients know no errors but their own: they are told in these that the service is not there yet. */
+  /**
+   * Operations whose clients only understand their own error format: they use it to report that the service is not
+   * ready yet.
+   */
   operations: readonly Pick<PublicOperation, 'method' | 'path' | 'errors'>[];
 }
 

@@ -12,7 +12,7 @@ const STREAM_LIMITS: StreamLimits = { perKey: 3, perAccount: 10 };
 /** File managers move several files at once. */
 export const TRANSFER_LIMITS: StreamLimits = { perKey: 8, perAccount: 16 };
 
-/** By then a stream whose client has gone has been found out, as a rule. */
+/** By this time a stream whose client has gone has usually been detected. */
 const RETRY_AFTER_SECONDS = 15;
 
 /** Counts open streams, each kind for itself. */

@@ -6,7 +6,7 @@ import type { ServerOperation } from '../servers/api/operation.ts';
 import { type DiagnosticRow, type StoredInsight, listDiagnostics } from '../servers/failures/diagnostic-rows.ts';
 import type { Store } from '../store/store.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   serverOperation: ServerOperation;
   store: Store;

@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts';
 import { findIncident } from './alerts/rows.ts';
 import type { MetricSample as Sample, Metrics } from './metrics.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   store: Store;
   metrics: Pick<Metrics, 'latest' | 'series'>;

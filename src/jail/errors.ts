@@ -5,7 +5,7 @@ type Refusal = readonly [code: Code, reason: string, sentence: string];
 
 const TAKEN = 'There is something of that name already. Choose another name, or move that away first.';
 
-/** Of what is there, and cannot be used. */
+/** The entry exists but cannot be used. */
 export const NOT_ACCESSIBLE = 'PATH_NOT_ACCESSIBLE';
 
 const REFUSALS: Record<string, Refusal> = {
@@ -31,7 +31,7 @@ const REFUSALS: Record<string, Refusal> = {
   EBUSY: ['UNAVAILABLE', 'PATH_BUSY', 'The file system is busy with it. Try again.'],
 };
 
-/** What the file system said about a path, as its caller is told; anything else stays as it is. */
+/** Converts the file system's error about a path for the caller; other errors stay as they are. */
 export function fileError(error: unknown, path: string): unknown {
   const refusal = error instanceof Error && 'syscall' in error && REFUSALS[(error as NodeJS.ErrnoException).code ?? ''];
   return refusal ? refuse(refusal, path, error) : error;

@@ -14,7 +14,7 @@ import { type Names, joinNames, shown } from './path.ts';
  */
 export type Guard = 'hidden' | 'masked' | 'readOnly' | 'plain';
 
-/** A `server.properties` beyond this is none (a real one has 2 KiB), and is not shown. */
+/** A larger `server.properties` is invalid (a real one has 2 KiB) and is not shown. */
 export const MAX_MASKED_BYTES = 128 * KIB;
 
 const GUARDED: readonly [RegExp, Guard][] = [
@@ -34,8 +34,8 @@ export function guardOfName(name: string): Guard {
 export const LOADER_FILE = '.dormouse-loader.json';
 
 /**
- * What this service has put there for whom, for which properties, and which build runs: hidden, yet parts of backups, as they
- * go with the files.
+ * Lists of the players and properties this service has written and of the running build. Hidden, but part of backups,
+ * because they go with the files.
  */
 export const LISTS = [
   '.dormouse-mods.json',
@@ -89,7 +89,7 @@ const SHORTEST = Math.min(...[...SECRET_PROPERTIES].map((name) => name.length));
  * the longest secret's takes five, and no more is decoded.
  */
 const KEY = /^[ \t\f]*((?:\\[^]|[^\\=: \t\f\r\n]){0,250})/;
-/** What a line has in it that spells one of them: as it is, or by escapes. */
+/** Text that may spell a secret's key, plain or by escapes. */
 const TELLING = /\\|password|secret/;
 const [STAR, NEWLINE, RETURN] = [0x2a, 0x0a, 0x0d];
 
@@ -120,7 +120,7 @@ export function maskProperties(bytes: Buffer): Buffer {
   return masked;
 }
 
-/** Where each entry's line lies with the lines that continue it; comments, which nothing continues, are left out. */
+/** Yields the range of each entry with its continuation lines; skips comments, which cannot be continued. */
 function* logicalLines(text: string, from: number): Generator<{ start: number; end: number }> {
   let start: number | undefined;
   for (let at = from; at < text.length;) {

@@ -13,7 +13,7 @@ export interface DefaultServerOptions {
 
 /** Whether the server that is set as the one which needs no name is there. */
 export interface DefaultServer {
-  /** What an operator should know, as a sentence; undefined: it is there, or none is set. */
+  /** Returns a problem for the operator as a sentence; undefined if the server exists or none is set. */
   trouble: () => string | undefined;
   close(): void;
 }

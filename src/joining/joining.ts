@@ -1,6 +1,6 @@
 /**
- * Who may come in, and what the server list shows.
- * Never: a wake by a status ping, or by a player who may not come in.
+ * Decides who can join and what the server list shows. Never: a wake by a status ping, or by a player who must not
+ * join.
  */
 import { type PlayerFiles, createPlayerFiles } from '../game/players/files.ts';
 import type { LostGames } from '../engines/lost-games.ts';
@@ -29,7 +29,7 @@ export interface Entrance {
   meant: () => Meant | undefined;
   /** This machine in its own network; undefined: it is in none, or players are not let in from there. */
   homeHost: () => string | undefined;
-  /** What is wrong with the settings of it, as a sentence for operators; undefined: nothing. */
+  /** Returns the problem of the settings as a sentence for operators; undefined if there is none. */
   trouble: () => string | undefined;
 }
 
@@ -37,9 +37,9 @@ export interface Entrance {
 export interface Joining {
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
-  /** Whoever reads a game's lists takes this one, so that each file is read once. */
+  /** Shared by everything that reads a game's lists, so that each file is read once. */
   playerFiles: PlayerFiles;
-  /** Nobody is let in yet. */
+  /** Not yet open to players. */
   proxies: OpenedProxies;
   joinPolicy: JoinPolicy;
   entrance: Entrance;
@@ -49,7 +49,7 @@ export interface JoiningOptions {
   store: Store;
   servers: Servers;
   presence: Presence;
-  /** Of games on several machines: which are on one that does not answer. */
+  /** The games on unresponsive machines, if games run on several. */
   lostGames?: LostGames | undefined;
   clock: Clock;
   log: Log;

@@ -1,6 +1,7 @@
 /**
- * Promises: whoever comes for a server that the node has no room for waits in line, comes in as soon as there is room, and knows its
- * place until then. Never stores anything, and never does more to a server than who waits for it does.
+ * Promises: a player who comes for a server that the node has no room for waits in a queue, joins as soon as there is
+ * room, and knows the place until then. Never stores anything, and never changes more about a server than its waiting
+ * players do.
  */
 import { isTagged } from '../../machines/server.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -21,7 +22,9 @@ export interface Waiter {
   signal: AbortSignal;
   /** Wakes the server for this player. Rejects with NODE_CAPACITY as long as there is no room, and with what else refuses it. */
   wake: () => Promise<void>;
-  /** Is told the place, from 1, whenever it changes; null, where it is in line no longer or need not be. */
+  /**
+   * Called with the place, from 1, whenever it changes; null once the player is no longer in the queue or needs none.
+   */
   tell: (place: number | null) => void;
 }
 
@@ -32,7 +35,7 @@ export interface LineOptions {
 
 /** A player in line. */
 interface Ticket extends Waiter {
-  /** What has refused it, and will again where its time is up. */
+  /** The refusal that applied, and applies again when the time is up. */
   refusal: StatusError;
   told: number | null;
   leave(outcome?: unknown): void;
@@ -41,7 +44,7 @@ interface Ticket extends Waiter {
 /** One server in line: all who wait for it come in together, when the first of them does. */
 interface Place {
   ramMb: number;
-  /** Room in another is none for it. */
+  /** Capacity in another region does not count. */
   region: string | undefined;
   /** When the first of them came, even if that one has gone since. */
   since: number;
@@ -81,7 +84,7 @@ export class Line {
    * server is larger than the node, the line is full, or ten minutes were not enough; and with the reason of `signal`.
    */
   async enter(waiter: Waiter): Promise<void> {
-    // Nobody slips in between a place that has become free and those who wait for it.
+    // Keeps newcomers from taking a freed place before those who wait for it.
     while (this.#round) await this.#round;
     waiter.signal.throwIfAborted();
     const seen = this.#chances;
@@ -202,7 +205,7 @@ export class Line {
       this.#isTelling = false;
       const last = new Map<string | undefined, number>();
       for (const { region, tickets } of this.#inOrder()) {
-        // Who waits in another region is not before anybody here.
+        // Queues of other regions do not count.
         const place = (last.get(region) ?? 0) + 1;
         last.set(region, place);
         for (const ticket of tickets) if (ticket.told !== place) ticket.tell((ticket.told = place));

@@ -18,17 +18,17 @@ const REFRESH_SOON_SECONDS = 5;
 
 export interface StatusPages {
   publicStatusReader: PublicStatusReader;
-  /** Where a request comes from. */
+  /** Returns the address a request comes from. */
   clientAddress: (request: IncomingMessage) => string;
   config: {
-    /** Where browsers find the pages. */
+    /** The pages' base URL for browsers. */
     baseUrl: string;
   };
 }
 
 /**
- * What strangers see of a server whose owner shows it: a page, its icon, and a badge for other sites. The badge may be embedded
- * anywhere; the page, as all pages here, may not be framed.
+ * The public view of a server whose owner enables it: a page, its icon, and a badge for other sites. Other sites may
+ * embed the badge; the page, like all pages here, must not be framed.
  */
 export function mountStatus(router: Router, { publicStatusReader, clientAddress, config }: StatusPages): void {
   const look = (ctx: Context) => publicStatusReader.look(String(ctx.params['slug']), clientAddress(ctx.req));

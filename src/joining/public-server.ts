@@ -25,9 +25,9 @@ export interface PublicServer {
   motd: string;
   /** The owner's text while they work on it; otherwise ''. */
   maintenance: string;
-  /** What is against it beside its machine: `suspended`, `node_lost` or `no_room`; '' for nothing. */
+  /** Obstacle beside its state: `suspended`, `node_lost` or `no_room`; '' without one. */
   standing: string;
-  /** Who may wake it by joining, as of its WakePolicy. */
+  /** The mode of its WakePolicy. */
   wakeMode: WakePolicy['mode'];
   /** '' unless the owner shows it. */
   address: string;

@@ -6,7 +6,7 @@ import { type PublicStatusRow, getPublicStatus, listPublicStatuses, savePublicSt
 /** Whether strangers may see a server, and where. */
 export type PublicStatus = Omit<PublicStatusRow, 'serverId'>;
 
-/** What strangers may see of which server. All of it lies in memory, so that whatever is asked for costs no query. */
+/** The public statuses of all servers, held in memory so that requests need no query. */
 export interface PublicStatuses {
   of(serverId: string): PublicStatus;
   /** The server whose status is shown under a slug; undefined for unknown and for switched-off ones alike. */

@@ -57,7 +57,7 @@ export function queueServers({ servers, line, entered, clock, log }: QueuedServe
     }
   }
 
-  /** What waiting does not mend ends the wait; of all else the next look may find that it is over. */
+  /** A refusal that waiting cannot resolve ends the wait. Any other may be over at the next look. */
   async function refused(id: string, error: unknown): Promise<void> {
     if (!(error instanceof StatusError) || !isLasting(error)) throw error;
     await servers.tell(id, { type: 'ALARM', at: clock.now(), failure: failureOf(error) });

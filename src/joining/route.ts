@@ -1,4 +1,4 @@
-/** Promises: what players meet of a server, as its row and its actor show it. Asks nobody and changes nothing. */
+/** Promises: a server's route, from its row and its actor. Makes no requests and changes nothing. */
 import { isTagged } from '../../machines/server.ts';
 import type { Route } from '../../proxy/ports.ts';
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
@@ -16,10 +16,10 @@ import type { WakePolicy } from './wake-policies.ts';
 const NEED_CLIENT_MODS: ReadonlySet<string> = new Set(['forge', 'neoforge', 'mohist', 'magma', 'arclight', 'ketting']);
 /** Cores that can have nothing which translates between versions. */
 const STRICT_CORES: ReadonlySet<string> = new Set(['sandbox', 'vanilla']);
-/** One reading or two may fail. Nobody is sent on to a game that has been silent for longer. */
+/** One or two readings may fail. No player is connected to a game silent for longer. */
 const SILENT_MS = 25_000;
 
-/** Of a server as it is stored. */
+/** The route of a server from its stored row. */
 export function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
   return {
     serverId: sleeper.id,
@@ -41,7 +41,7 @@ export function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
   };
 }
 
-/** Of a server whose actor shows it so, at that instant. */
+/** The route of a server from its actor at that instant. */
 export function routeOf(now: ServerNow, policy: WakePolicy, at: number): Omit<Route, 'protocol'> {
   const { row, context } = now;
   const state = stateFor(now);
@@ -78,7 +78,7 @@ function stateFor(now: ServerNow): Route['state'] {
   return now.state === 'deleting' ? 'stopping' : now.state;
 }
 
-/** What of the policy players meet before they knock. */
+/** The parts of the policy that players see before they join. */
 function asleep(policy: WakePolicy, state: string): Pick<Route, 'asleepMotd' | 'asleepLine' | 'verifies'> {
   const { mode, asleepMotd, maintenanceText } = policy;
   const isClosed = maintenanceText !== '' || mode === 'nobody';
@@ -95,7 +95,7 @@ export function withRefusal(route: Route, line: string | undefined): Route {
   return { ...route, motd: route.asleepMotd || route.motd, asleepMotd: '', asleepLine: line };
 }
 
-/** Nobody else is let in: the start would be for nothing. */
+/** Other versions are refused: waking the server would not help them. */
 export function onlyProtocol(
   { id, type, version, clientVersions }: Pick<RouteRow, 'id' | 'type' | 'version' | 'clientVersions'>,
   translators: Translators | undefined,
@@ -105,7 +105,7 @@ export function onlyProtocol(
   return isStrict ? protocolOf(version) : null;
 }
 
-/** Clients with mods of their own agree on them with the game, on a connection that nobody else has answered. */
+/** Modded clients negotiate with the game, on a connection that no other program has answered. */
 function hasWaitingRoom({ waitingRoom, type }: Pick<RouteRow, 'waitingRoom' | 'type'>): boolean {
   return waitingRoom && !NEED_CLIENT_MODS.has(type);
 }
@@ -118,7 +118,7 @@ function maxPlayers(properties: Record<string, string>): number {
   return Number(properties['max-players']) || DEFAULT_MAX_PLAYERS;
 }
 
-/** A refusal has a line of its own in the server list: what the owner says of it asleep is none. */
+/** A refusal has its own server-list line, which replaces the owner's text for sleeping servers. */
 function refused(now: ServerNow, at: number): Pick<Route, 'refusal'> & Partial<Pick<Route, 'asleepLine'>> {
   const refusal = refusalText(now, at);
   return refusal === '' ? { refusal } : { refusal, asleepLine: '' };
@@ -136,7 +136,7 @@ export function kickText(now: ServerNow): string {
   return stopText(now);
 }
 
-/** What a player who joins now is told; '' where they may come in, or wake it. */
+/** Returns the kick message for a player who joins now; '' if they can join or wake the server. */
 function refusalText(now: ServerNow, at: number): string {
   const { row, state, context } = now;
   if (state === 'installing') return kickText(now);

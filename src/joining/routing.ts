@@ -37,11 +37,11 @@ export interface RoutingOptions {
   /** The id of the server that is meant where none is named; default: none is set. */
   defaultServer?: string;
   joinPolicy: Pick<JoinPolicy, 'admit' | 'mayWake' | 'policyOf'>;
-  /** Of games on several machines: which are on one that does not answer. */
+  /** The games on unresponsive machines, if games run on several. */
   lostGames?: LostGames | undefined;
   /** The server whose address is `localhost`, as it was kept; called when another one gets it. Absent: it is not kept. */
   localhost?: { id: string | undefined; changed: (id: string) => void };
-  /** What lets clients of other versions in; default: nothing is known of that. */
+  /** Knows which servers accept other client versions. Default: none is known to. */
   translators?: Translators;
   /** All servers as they are stored. */
   sleepers: RouteRow[];
@@ -72,7 +72,7 @@ class Routing implements Routes, Wake {
   readonly #listeners = new Set<(host: string) => void>();
   readonly #names = new Map<string, string>();
   readonly #ages = new Map<string, number>();
-  /** The id of the oldest server; undefined: to be looked for. A stranger may ask for names that nobody has all day. */
+  /** The id of the oldest server; undefined until it is looked up. Strangers may ask for unknown names all day. */
   #oldest: string | undefined;
   /** The id of the server at `localhost`. Once it is deleted, the next new server is: addresses of others never change. */
   #atLocalhost: string | undefined;

@@ -3,7 +3,7 @@ import { boolean, id, ofServer, text } from '../store/columns.ts';
 import { exact } from '../store/exact.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** What strangers may see of a server. */
+/** The public status of a server. */
 export interface PublicStatusRow {
   serverId: string;
   /** The last part of the page's address; null until it was enabled for the first time, and the same ever after. */
@@ -15,15 +15,15 @@ export interface PublicStatusRow {
 /** Whose login may wake a server. */
 export type WakeMode = 'anyone' | 'known' | 'whitelist' | 'verified' | 'nobody';
 
-/** Who may wake a server by joining, and what it shows while it sleeps. No row: anyone, and Dormouse's own words. */
+/** Who can wake a server by joining, and its server-list text while asleep. No row: anyone, and the default texts. */
 export interface WakePolicyRow {
   serverId: string;
   mode: WakeMode;
-  /** By players, counted from midnight UTC; 0: no cap. */
+  /** Limit of wakes by players, counted from midnight UTC; 0 = unlimited. */
   maxWakesPerDay: number;
-  /** What the server list shows while it sleeps; '' for the usual. */
+  /** Server-list text while asleep; '' for the default. */
   asleepMotd: string;
-  /** Not '': nobody wakes it by joining, and all who try read this. */
+  /** Unless '', joining does not wake the server and players get this message. */
   maintenanceText: string;
 }
 

@@ -13,7 +13,7 @@ import { WAKE_MODES } from './wake-policies.ts';
 type Policy = ReplyOf<'SetWakePolicy'>;
 type WakeMode = (typeof WAKE_MODES)[number];
 
-/** Who wakes the server by joining, and what players meet who do not. */
+/** Settings of wakes by joining and of texts for players. */
 export function mountJoiningSettings(panel: Panel): void {
   panel.serverPage({
     path: '/settings/joining',

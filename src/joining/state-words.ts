@@ -6,11 +6,11 @@ import type { WakePolicy } from './wake-policies.ts';
 export interface StateWords {
   label: string;
   tone: 'up' | 'asleep' | 'passing' | 'down';
-  /** What a player can do; '' for nothing to say. */
+  /** The player's next step; '' if there is none to mention. */
   hint: string;
 }
 
-/** A state of a server as a player reads it. Nothing in it tells why a server failed. */
+/** A server's state in words for players. Never includes why it failed. */
 export function stateWords(server: PublicServer): StateWords {
   const { state, maintenance, standing, wakeMode, playersOnline, playersMax } = server;
   if (standing === 'node_lost') return NOT_ANSWERING;

@@ -42,7 +42,7 @@ export function createTranslators(dataDir: string): Translators {
   };
 }
 
-/** Undefined where nobody can look. */
+/** Undefined if the folder cannot be read. */
 async function isAmong(root: string): Promise<boolean | undefined> {
   try {
     await using jail = await openJail(root);

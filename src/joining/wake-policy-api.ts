@@ -10,7 +10,7 @@ import { recordOnServer } from '../servers/api/reach.ts';
 import type { Servers } from '../servers/servers.ts';
 import { WAKE_MODES, type WakePolicies } from './wake-policies.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   clock: Clock;
   withLock: WithKeyLock;

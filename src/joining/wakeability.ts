@@ -17,7 +17,7 @@ export interface WakeabilityOptions {
   sleepers: () => readonly string[];
   /** The line of this server is another one now. */
   changed: (serverId: string) => void;
-  /** What else is looked at of each, in the same rounds. */
+  /** Another check of each server in the same rounds. */
   look?: (serverId: string) => Promise<void>;
   clock: Clock;
   log: Log;
@@ -32,7 +32,9 @@ export interface Wakeability {
 }
 
 const LOOK_MS = 15_000;
-/** Servers of which the rules are asked in one round: few installations have more, and a large one is not to be slowed by it. */
+/**
+ * Servers whose rules are checked in one round: few installations have more, and a large one must not be slowed down.
+ */
 const MOST_A_ROUND = 50;
 
 /** Asks about each sleeping server in turn, and at once about one that falls asleep or is changed. */
@@ -73,7 +75,7 @@ export function watchWakeability(options: WakeabilityOptions): Wakeability {
     isLooking = false;
   }
 
-  /** Those of whom something is said come first: it may have become untrue. */
+  /** Servers with a line come first: it may be outdated. */
   function nextRound(): string[] {
     const all = sleepers();
     const told = [...lines.keys()].slice(0, MOST_A_ROUND / 2);

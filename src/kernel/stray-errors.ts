@@ -10,7 +10,7 @@ export interface StrayErrorsOptions {
   closeMs?: number;
 }
 
-/** What is not let go of by then, the next start puts right, as after a power cut. */
+/** Whatever has not closed by then is repaired by the next start, as after a power cut. */
 const CLOSE_MS = 5_000;
 
 /**

@@ -11,7 +11,7 @@ import { wrongState } from '../servers/refusals.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Mods } from './mods.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   clock: Clock;
   mods: Mods;

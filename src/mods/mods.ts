@@ -84,7 +84,9 @@ export class Mods {
     return listMods(this.#options.store, serverId);
   }
 
-  /** Adds a mod with what it needs; one that is there gets the new `versionSpec`. A dry run only tells. */
+  /**
+   * Adds a mod with its dependencies; an installed one gets the new `versionSpec`. A dry run only returns the changes.
+   */
   add(
     server: Host,
     { dryRun, ...wish }: Wish & { dryRun: boolean },

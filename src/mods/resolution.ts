@@ -10,9 +10,9 @@ const MAX_MODS = 256;
 
 export interface Resolution {
   server: Pick<ServerRow, 'id' | 'type' | 'version'>;
-  /** What was asked for. */
+  /** The requested mods. */
   wishes: readonly Wish[];
-  /** What stays as it was chosen before. */
+  /** Earlier choices that stay. */
   kept: readonly ServerModRow[];
   registry: (source: string) => ModRegistry;
   signal: AbortSignal;

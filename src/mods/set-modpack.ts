@@ -18,7 +18,7 @@ import type { ServerRow } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Mods } from './mods.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   serverView: ServerView;
   clock: Clock;
@@ -59,7 +59,7 @@ const setModpack = (needs: Needs) =>
       const { servers, clock, worlds, mods } = needs;
       const { row } = server;
       check(row, body);
-      // Checked before the backup too, so that nobody waits for one in vain.
+      // Checked before the backup too, so that it is not made in vain.
       await needs.mayRun(row);
       const cause = causeOf(principal);
       requireRest(server.state, row.id);

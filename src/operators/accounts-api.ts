@@ -17,7 +17,7 @@ import type { Servers } from '../servers/servers.ts';
 import type { Tx } from '../store/store.ts';
 import type { Suspensions } from './suspensions.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs extends People {
   accountLimits: AccountLimits;
   disk: Pick<DiskQuota, 'view'>;

@@ -60,7 +60,7 @@ export interface OperatorFeatureOptions {
   capacity: Capacity;
   reachability: Reachability;
   accountLimits: AccountLimits;
-  /** What is wrong with the settings of how players come in; undefined: nothing. */
+  /** Returns the problem of the join settings; undefined if there is none. */
   trouble: () => string | undefined;
   settings: { nodeLabel: string; region: string; maxServersPerAccount: number };
 }

@@ -7,7 +7,7 @@ import { cancelInvitation, inviteToSignUp } from '../people/accounts/invitations
 import { Email, Reason } from '../people/people-fields.ts';
 import type { People } from '../people/people.ts';
 
-/** An open invitation. Its link is told only once, to who made it. */
+/** An open invitation. Its link is returned only once, to the operator who created it. */
 const AccountInvitation = z
   .object({
     invitationId: reply.text,

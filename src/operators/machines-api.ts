@@ -13,7 +13,7 @@ import { Cause, Transition } from '../servers/api/machine.ts';
 import { OPERATOR_EVENTS } from '../servers/operator-events.ts';
 import type { Machines } from './machines.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   machines: Machines;
 }

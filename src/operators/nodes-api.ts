@@ -7,7 +7,7 @@ import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import { Reason } from '../people/people-fields.ts';
 import type { Fleet } from './fleet.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   fleet: Fleet;
   clock: { now(): number };

@@ -3,7 +3,7 @@ import { reply } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Proxies, ProxyView } from '../joining/link/proxies.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   proxies: Pick<Proxies, 'views'>;
 }

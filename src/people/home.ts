@@ -9,7 +9,7 @@ export function mountHome(serve: Serve, { config }: Pick<People, 'config'>): voi
   serve.open('/', (request): Answer => (request.principal ? { to: '/servers' } : homePage(config.signup)));
 }
 
-/** For who has no account where only whoever runs the installation gives them out. */
+/** For people without an account if only operators create accounts. */
 export const ASK_FOR_ACCOUNT =
   'New here? Accounts are given out by whoever runs this installation: ask them for a link.';
 

@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts';
 import type { BrowserSessionRow } from './browser-session-rows.ts';
 import { endOtherBrowserSessions, endBrowserSession, browserSessionsOf } from './browser-sessions.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   accessChanges: AccessChanges;
   clock: Clock;

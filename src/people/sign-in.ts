@@ -16,7 +16,7 @@ import { endBrowserSession } from './browser-sessions.ts';
 import { codePath } from './second-factor/sign-in-page.ts';
 import { type Credentials, PASSWORD_BYTES, isPassword, signIn, signUp } from './users.ts';
 
-/** What of a form is shown again when it has a problem: never a password. */
+/** The form values shown again when there is a problem: never a password. */
 interface Draft {
   email: string;
   next: string;
@@ -118,7 +118,7 @@ function noEmail(given: string): Problem {
   return invalid('email', `“${plainName(given)}” is not an e-mail address.`);
 }
 
-/** `firstRun`: the file that holds the first password, which nobody has used yet. */
+/** `firstRun`: the file with the first password, while it is unused. */
 function signInPage(
   request: PageRequest,
   { email, next, problem }: Draft,

@@ -15,7 +15,7 @@ import { PlayerLists, listsView } from './lists-view.ts';
 import type { Players, WantedChange } from './players.ts';
 import { SECOND_MS } from '../kernel/units.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   clock: Clock;
   players: Players;
@@ -26,7 +26,7 @@ const PlayerName = text(17)
   .regex(PLAYER_NAME, 'must be a name of a player: 1 to 16 letters, digits and underscores')
   .describe('With a dot before it: a player of the Bedrock edition, who has joined before.');
 
-/** Blanks count as one: a command's words are told apart by them. */
+/** A run of blanks counts as one: commands separate words by them. */
 const Reason = text(256)
   .regex(
     /^[^\p{Cc}\p{Bidi_Control}\u2028\u2029@]*$/u,

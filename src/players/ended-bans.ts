@@ -15,13 +15,13 @@ export interface EndedBansOptions extends ConsoleAccess {
   files: Pick<PlayerFiles, 'ended'>;
   clock: Clock;
   log: Log;
-  /** Is told when bans of addresses have ended. */
+  /** Called when bans of addresses have ended. */
   onAddressBan: (serverId: string) => void;
 }
 
 /** The games' lists are looked at this often; a look at one that has not changed is a system call. */
 const LOOK_MS = 5_000;
-/** A game that did not do it is told again after so long. */
+/** Delay before the command is repeated to a game that did not obey. */
 const AGAIN_MS = MINUTE_MS;
 
 /** Lifts bans that have ended in running games, which do not know of their ends (`ban-ends.ts`). Returns the end of it. */

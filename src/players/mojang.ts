@@ -16,7 +16,7 @@ export interface MojangOptions {
 }
 
 const FRESH_MS = HOUR_MS;
-/** A name that nobody bears may be taken any minute. */
+/** An unused name may be taken any minute. */
 const UNKNOWN_FRESH_MS = MINUTE_MS;
 const MOST_KNOWN = 4_096;
 /** Requests that wait for an answer at once, of all callers. */
@@ -26,7 +26,7 @@ const MAX_BYTES = 16_384;
 /** How long it is left alone where it does not say itself: it takes 600 requests in ten minutes. */
 const BUSY_MS = MINUTE_MS;
 
-/** What is read of an answer (https://minecraft.wiki/w/Mojang_API#Query_player's_UUID). */
+/** The fields read from an answer (https://minecraft.wiki/w/Mojang_API#Query_player's_UUID). */
 const Answer = z.object({ id: z.string().regex(/^[0-9a-f]{32}$/), name: z.string().regex(/^[A-Za-z0-9_]{1,16}$/) });
 
 /** Accounts by name, as Mojang knows them: each name asked for once at a time, and remembered for an hour. */

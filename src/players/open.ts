@@ -28,7 +28,7 @@ export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files' | 'serv
   serverOperation: ServerOperation;
 }
 
-/** Who may come in and command, and who is in. */
+/** Player lists and online players. */
 export function openPlayers(options: OpenPlayersOptions): Feature {
   const { files, playerFiles, dataDir, lock, owner, serverOperation, log, onClose, ...rest } = options;
   const players = new Players({ ...rest, files: createPlayerListFiles({ files, dataDir, lock, owner }) });

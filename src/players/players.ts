@@ -30,10 +30,10 @@ import type { RowChange, ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store, Tx } from '../store/store.ts';
 
-/** Who may come in, who commands, and who is in. Entries of lists are as the game's files have them. */
+/** Player lists and online players. Entries of lists are as in the game's files. */
 export interface PlayersNow {
   running: boolean;
-  /** Names; nobody while the game does not run. */
+  /** Names; empty while the game does not run. */
   online: string[];
   /** The game takes no commands: who is online is known of the proxy, changes wait for the next start. */
   withoutConsole: boolean;
@@ -44,15 +44,15 @@ export interface PlayersNow {
 }
 
 /**
- * What is wanted of a list, by name or address (which is written in the one way). `reason` '' is the game's own; `until` (epoch ms,
- * whole seconds) null is for ever.
+ * The wanted change of a list, by name or address (in normal form). `reason` '' is the game's own; `until` (epoch ms,
+ * whole seconds) null is permanent.
  */
 export type WantedChange =
   | { list: 'whitelist' | 'ops'; name: string; listed: boolean }
   | { list: 'banned'; name: string; listed: boolean; reason: string; until: number | null }
   | { list: 'bannedIps'; ip: string; listed: boolean; reason: string; until: number | null };
 
-/** What is stored with a change, before a game is told of it. */
+/** Runs in the write of a change, before the game is notified. */
 export type InWrite = (tx: Tx) => Promise<void>;
 
 export interface PlayersOptions extends ConsoleAccess {
@@ -62,9 +62,9 @@ export interface PlayersOptions extends ConsoleAccess {
   pinger: Pinger;
   store: Pick<Store, 'write'>;
   clock: Clock;
-  /** Who is joined to a game, as the proxy knows them. */
+  /** The players the proxy has joined to a game. */
   joined: (serverId: string) => readonly Joined[];
-  /** Is told when a ban of an address is in the game's file, or out of it. */
+  /** Called when a ban of an address has entered or left the game's file. */
   onAddressBan: (serverId: string) => void;
 }
 
@@ -76,7 +76,7 @@ interface TwoWays {
   isDone(): Promise<boolean>;
   /** Does it in the files of a game that is down. */
   write(): Promise<void>;
-  /** What changes of the server's row with it. */
+  /** Changes of the server's row in the same write. */
   fields?: RowChange;
 }
 
@@ -154,7 +154,7 @@ export class Players {
       return isIt;
     };
     const write = () => this.#files.keepProperty(serverId, { name: WHITELIST, value });
-    // What the owner set would win over the file at the next boot.
+    // The owner's property would overwrite the file at the next start.
     const fields = ({ properties }: ServerRow) =>
       Object.hasOwn(properties, WHITELIST) ? { properties: { ...properties, [WHITELIST]: value } } : {};
     const commands = [`whitelist ${enforced ? 'on' : 'off'}`];
@@ -171,7 +171,7 @@ export class Players {
     await this.#options.store.write(record);
     const said = await runOnGame(this.#options, now, kickCommand(player, reason));
     const isGone = await this.#holdsSoon(async () => !(await this.#onlineOn(now)).online.some(isHim));
-    // Who comes back at once was thrown out all the same.
+    // A player who rejoins at once was kicked all the same.
     if (!isGone && !said.startsWith('Kicked ')) throw gameRefused(now, said);
   }
 
@@ -202,7 +202,9 @@ export class Players {
     return { onlineMode: isOnlineMode(properties), remembered, at: this.#clock.now() };
   }
 
-  /** Whom a name on a list means: the entry itself tells, also where the account is no more or has another name by now. */
+  /**
+   * Returns the profile of a name on a list, from the entry itself: it works even if the account is gone or renamed.
+   */
   async #listedAs(now: ServerNow, list: PlayerList, name: string): Promise<Profile> {
     const remembered = rememberedAs(name, await this.#namesOf(now));
     const entries = (await this.#listOf(now, list)).filter((entry) => typeof entry === 'object' && entry !== null);

@@ -29,7 +29,7 @@ import {
 } from './rows.ts';
 import { type Schedules, scheduleNotFound } from './schedules.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   clock: Clock;
   schedules: Pick<Schedules, 'changed' | 'runNow'>;
@@ -59,7 +59,7 @@ const Schedule = z
 const ScheduleId = message({ scheduleId: line(64).min(1, 'is required') });
 const COMMON = { tag: 'control', role: 'member', params: ServerParams } as const;
 
-/** What a schedule does needs the scope that doing it does. */
+/** A schedule needs the scope of its action. */
 const SCOPES: Partial<Record<ScheduleKind, Scope>> = { command: 'console', backup: 'backups' };
 const ALSO = Object.fromEntries(Object.entries(SCOPES).map(([kind, scope]) => [scope, `kind \`${kind}\``]));
 

@@ -26,7 +26,7 @@ const REMEMBERED = { most: 256, ms: 10_000 };
 export type ServerActors = DurableActors<ServerTypes>;
 
 interface Options extends Required<Omit<ServersOptions, 'onRefusal'>> {
-  /** Not asked before the first actor comes to life. */
+  /** Called when the first actor is loaded. */
   parts: () => Required<ServerParts>;
 }
 interface ServerTypes {

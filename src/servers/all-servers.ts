@@ -115,7 +115,7 @@ async function createServer(options: CreateOptions, row: ServerRow, cause: Cause
   return made;
 }
 
-/** What is provided once, after the rooms that it is made of are open. */
+/** Set once, after the rooms it depends on are open. */
 function createParts(): { provide: (parts: ServerParts) => void; get: () => Required<ServerParts> } {
   let provided: Required<ServerParts> | undefined;
   return {

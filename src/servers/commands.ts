@@ -22,7 +22,7 @@ export interface ServerCommandsOptions extends Required<
 
 type Allow = (now: ServerNow, snapshot: ServerSnapshot) => void;
 
-/** What has to be allowed before it is done: commands, operators' events, and changes that a run must not see. */
+/** Changes that need permission first: commands, operators' events, and settings that a run must not see change. */
 export function createServerCommands(
   options: ServerCommandsOptions,
 ): Pick<Servers, 'send' | 'intervene' | 'patchAtRest'> {

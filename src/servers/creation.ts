@@ -31,7 +31,7 @@ export interface Creation {
   create(principal: Principal, asked: CompleteRequest): Promise<ServerNow>;
 }
 
-/** What fills requests in, and what may refuse a new server. */
+/** Defaults of requests, and checks that can refuse a new server. */
 export interface CreationOptions extends RequestDefaults {
   servers: Pick<Servers, 'count' | 'ramMb' | 'create' | 'get'>;
   clock: Clock;
@@ -56,7 +56,7 @@ export function openCreation(options: CreationOptions): Creation {
       const { maxServers } = accountLimits.of(accountId);
       // One creation of an account after the other: each counts those before it.
       return withAccountLock(accountId, async () => {
-        // A repeated request is told so, also where the first one was for the account's last server.
+        // A repeated request gets its earlier result, even if that used up the account's limit.
         const { id, hostname } = wanted;
         if (id !== '' && (await servers.get(id)) !== undefined) throw serverExists({ id, hostname: hostname || id });
         if (maxServers > 0 && (await servers.count(accountId)) >= maxServers) {

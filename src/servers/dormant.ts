@@ -7,12 +7,12 @@ import { fromStoredTime } from './machine-time.ts';
 import type { ServerRow } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 
-/** What is stored of a server's run, in the wall's time. */
+/** Returns the stored snapshot of a server's run, in wall time. */
 function storedSnapshot(row: ServerRow): ServerSnapshot {
   return JSON.parse(row.snapshot) as ServerSnapshot;
 }
 
-/** Where nobody knows any more who or what it was. */
+/** The cause if it is no longer known. */
 export const UNKNOWN_CAUSE: Cause = { kind: 'system', id: 'restored', note: '' };
 
 /** The run of a server to which nothing has happened yet. */

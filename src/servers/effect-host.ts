@@ -12,7 +12,7 @@ import type { Tx } from '../store/store.ts';
 import type { ServerRow } from './rows.ts';
 import type { RowChange, ServerNow } from './server-now.ts';
 
-/** What the effects may know of the actors they belong to. */
+/** The effects' view of their actors. */
 export interface EffectHost {
   /** Resolves once the snapshot that started the calling effect is stored. */
   committed(id: string, signal?: AbortSignal): Promise<void>;
@@ -29,11 +29,11 @@ export interface EffectHost {
  */
 export type Maintain = (serverId: string, jobId: string, signal: AbortSignal) => Promise<Failure | null>;
 
-/** What effects ask of the mods of a server. */
+/** The mods of a server, as effects need them. */
 export interface ServerMods {
   /** Before a start: finishes what was cut short, and brings back what is missing. */
   settle(serverId: string, signal: AbortSignal): Promise<void>;
-  /** What a pack makes of a server's row: also which version of it, where none was asked for. */
+  /** Applies a pack to a server's row, including the version if none was requested. */
   pack(
     platform: string,
     pack: Pick<ServerRow, 'modpackRef' | 'modpackVersion' | 'version'>,

@@ -38,7 +38,7 @@ const SIGNAL_MS = MINUTE_MS;
 const GRACE_MS = 45_000;
 /** An engine waits longer than the machine, so that it is the machine that kills, and knows. */
 const BEHIND_DEADLINE_MS = 15_000;
-/** What the runner in the game's image says where it was the first to lose patience. */
+/** Printed by the runner in the game's image if it loses patience first. */
 const RUNNER_KILLED = /Took too long, so killing server process/;
 
 /**
@@ -238,7 +238,7 @@ class ServerEffects {
     return row.type === SANDBOX ? { ...placed, env: { ...spec.env, ...options.sandboxFaults } } : placed;
   }
 
-  /** So that later starts run the same build, however many newer ones there are by then. This one is none the worse without. */
+  /** Makes later starts run the same build, even if newer ones exist. This start does not need it. */
   async #keepBuild(row: ServerRow): Promise<void> {
     const { dataDir, owner, log } = this.#options;
     await noteBuild(dataRoot(dataDir, row.id), row, { ...this.#readingFor(row), owner }).catch((error: unknown) => {
@@ -368,7 +368,7 @@ async function unknownJob(): Promise<never> {
   throw new Error('nobody here does jobs');
 }
 
-/** The failure that is told of it says all there is to say. */
+/** Its failure says everything already. */
 function isExplained(error: unknown): boolean {
   return error instanceof GameEnded || error instanceof EngineError || error instanceof StatusError;
 }

@@ -43,7 +43,7 @@ export interface ServerFeatureOptions extends StandingOptions {
   capacity: CreationOptions['capacity'];
   accountLimits: CreationOptions['accountLimits'];
   drain: CreationOptions['drain'];
-  /** Who may wake a server by joining. */
+  /** Who can wake a server by joining. */
   wakePolicies: { of(serverId: string): { mode: string; maintenanceText: string } };
   worlds: VersionNeeds['worlds'];
   /** Puts a test alert down, to be sent to a server's webhook. */
@@ -93,7 +93,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
       pageOperations: serverPageOperations({ ...needs, standing, accessChanges: people.accessChanges }),
       panel(panel) {
         mountServerList(panel, { servers, standing, playersWake, addresses, firstRunFile: people.firstRunFile });
-        // Before any server: `new` is none.
+        // Mounted before the servers' pages, because `new` is not a server.
         mountCreate(panel);
         mountOverview(panel, { ...settings, servers, playersWake, addresses });
         mountServerSettings(panel, settings);

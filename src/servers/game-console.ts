@@ -5,7 +5,7 @@ import { StatusError } from '../kernel/status.ts';
 import { wrongState } from './refusals.ts';
 import type { ServerNow } from './server-now.ts';
 
-/** What the console of a game is reached by. */
+/** Access to a game's console. */
 export interface ConsoleAccess {
   console: Pick<Console, 'run'>;
   rconPassword: (serverId: string) => string | Promise<string>;
@@ -33,13 +33,13 @@ export function withoutSlash(given: string): string {
   return command;
 }
 
-/** What is wrong with a command; undefined where it can be sent. */
+/** Returns the problem of a command; undefined if it can be sent. */
 export function commandProblem(command: string): string | undefined {
   if (command.trim() === '') return 'is required';
   return Buffer.byteLength(command) > MAX_COMMAND_BYTES ? `must have at most ${MAX_COMMAND_BYTES} bytes` : undefined;
 }
 
-/** Where the console of a running server answers. Throws as `runOnGame` does. */
+/** Returns the console address of a running server. Throws like `runOnGame`. */
 export function rconOf({ row, state, context }: ServerNow): Address {
   if (state !== 'running') {
     const sentence = 'Start the server, then send it commands.';

@@ -9,13 +9,13 @@ import type { LiveServers } from './live.ts';
 import type { Presence } from './presence.ts';
 import type { ServerNow } from './server-now.ts';
 
-/** Servers that must stop, and whose players are told so beforehand. */
+/** Servers about to be stopped, with a warning to their players first. */
 export interface LastCall {
   /** From the warning to the stop. */
   graceMs: number;
   /** For the chat, in one line. */
   warning: string;
-  /** Whom it is about. Asked again for the stop: who has come in meanwhile stops with the others. */
+  /** Returns the servers concerned. Asked again for the stop, so that servers woken meanwhile stop too. */
   servers: () => ServerNow[];
   /** Why they stop, once the grace is over; undefined: what it was for has passed. */
   cause: () => Promise<Cause | undefined>;
@@ -28,7 +28,7 @@ export interface LastCalls {
   has(key: string): boolean;
   /** Warns, and stops after the grace. A console that hangs delays nothing. */
   begin(key: string, call: LastCall): void;
-  /** The grace of a key is over now; nothing happens where there is none. */
+  /** Ends the grace of a key now; does nothing without one. */
   cutShort(key: string): void;
   /** No stop follows. */
   cancel(key: string): void;
@@ -58,7 +58,7 @@ export function createLastCalls(options: LastCallOptions): LastCalls {
     if (entry === undefined) return;
     const { call } = entry;
     entry.cancel();
-    // It stays in the list until the stops are given: nobody is warned anew meanwhile.
+    // Stays listed until the stops are sent, so that players are not warned again.
     try {
       const cause = await call.cause();
       if (cause === undefined || begun.get(key) !== entry) return;

@@ -27,8 +27,8 @@ export interface StartOnNode {
 }
 
 /**
- * What `start` settles with. Rejects with MachineGone instead where the node of the game has gone away and does not run it any
- * more: because it is surely off, or is back without the game. Until then nothing is concluded; `start` goes on.
+ * Settles like `start`. Rejects with MachineGone if the game's node has gone and no longer runs it: because it is
+ * marked as off, or is back without the game. Until then no conclusion is drawn and `start` continues.
  */
 export async function onItsNode<T>(of: StartOnNode, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { engine, signal } = of;
@@ -45,7 +45,7 @@ export async function onItsNode<T>(of: StartOnNode, start: (signal: AbortSignal)
     throw error;
   } finally {
     over.abort();
-    // Nothing of this start may go on beside the next one.
+    // No part of this start may continue beside the next one.
     await starting.catch(() => {});
   }
 }

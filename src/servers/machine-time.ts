@@ -2,9 +2,9 @@ import type { ServerEvent } from '../../machines/server-types.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 
 /**
- * Servers' machines live by the steady clock, so that nobody sleeps, wakes or is given up because somebody sets the machine's
- * clock. What is stored and shown of them is in the wall's time, as of when it was: it lasts longer than a boot. The way from
- * one to the other is here, and `actors.ts`, `commands.ts` and `servers.ts` go it.
+ * Servers' machines live by the steady clock, so that a change of the machine's clock does not make them sleep, wake or
+ * fail. Stored and shown instants are wall time, because they outlive a boot. The conversions are here; `actors.ts`,
+ * `commands.ts` and `servers.ts` use them.
  */
 export interface StoredTime {
   epoch: string;
@@ -28,7 +28,7 @@ function shiftedField(key: string, value: unknown, byMs: number): unknown {
   return typeof value === 'object' && value !== null ? shifted(value, byMs) : value;
 }
 
-/** An event whose instants are the wall's, as a machine takes it: what is told of has happened, be it this moment. */
+/** Converts an event from wall time for the machine. Facts lie in the past, even if only by a moment. */
 export function inMachineTime<Event extends ServerEvent>(event: Event, steady: SteadyClock): Event {
   const told = shifted(event, -steady.offsetMs());
   return 'at' in told ? { ...told, at: Math.min(told.at, steady.now()) } : told;

@@ -15,7 +15,7 @@ export interface ManagedPlayersOptions {
   rconPassword: (serverId: string) => string;
 }
 
-/** How many play on one server, as its management port tells. */
+/** Counts the players of one server through its management port. */
 export interface ManagedPlayers {
   /** Null where the game has no such port, or does not answer there. */
   count(row: ManagedRow): Promise<number | null>;

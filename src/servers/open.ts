@@ -34,7 +34,7 @@ export function openServers({ startTimeoutSeconds, ...options }: OpenServersOpti
   return createServers({ ...options, limits });
 }
 
-/** What the settings say of running servers. */
+/** Settings for running servers. */
 export interface EffectsSettings {
   dataDir: string;
   gameImage: string;
@@ -68,7 +68,7 @@ export interface OpenEffectsOptions extends Pick<
   steady: SteadyClock;
   passwords: ConsolePasswords;
   settings: EffectsSettings;
-  /** What is stored with a server's step, in the order of the list. */
+  /** Hooks in the write of a server's step, in order. */
   onStep: readonly OnStep[];
   onClose: OnClose;
 }

@@ -5,10 +5,10 @@ import { StatusError } from '../kernel/status.ts';
 import { worthStoring } from './dormant.ts';
 
 /**
- * What operators may send to a server. Of commands all but a player's JOIN, for which START stands, and KEEP_AWAKE, which is
- * the owner's wish. Of facts ALARM alone: it brings forward what the machine would do anyway when its time is up, or tries
- * again. DOWN and UP would have a person's word believed about a game that may well be running, and `done` likewise: two
- * games on one world, or one that nobody pays for. KILL reaches the same by asking the engine.
+ * The events operators can send to a server. All commands except a player's JOIN, replaced by START, and KEEP_AWAKE,
+ * the owner's wish. Of the facts only ALARM: it brings a due timeout forward or retries. DOWN, UP and `done` would make
+ * the service believe a person about a game that may be running: two games on one world, or one that is not billed.
+ * KILL reaches the same by asking the engine.
  */
 export const OPERATOR_EVENTS = [
   'ALARM',

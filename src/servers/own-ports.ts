@@ -13,7 +13,10 @@ export interface OwnPortsOptions {
   published: readonly number[];
 }
 
-/** Tells a game from whatever else may answer where it should, on engines whose games share this machine's addresses. */
+/**
+ * Distinguishes a game from other programs that answer at its address, on engines whose games share this machine's
+ * addresses.
+ */
 export interface OwnPorts {
   /** Whether what listens there is the game. */
   owns(address: Address): Promise<boolean>;

@@ -138,7 +138,7 @@ async function askConsole(
 ): Promise<void> {
   for (;;) {
     await sleep(clock, CONSOLE_EVERY_MS, signal);
-    // Nobody else is told the password, and who takes commands elsewhere takes no players here.
+    // The password goes only to our own game. A program that accepts commands elsewhere accepts no players here either.
     if (game.rcon === null || !(await areOwn(ports, game.rcon, game.game))) continue;
     const reply = await console.run(game.rcon, rconPassword, 'list').catch(() => undefined);
     if (reply !== undefined) return;

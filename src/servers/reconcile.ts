@@ -26,19 +26,19 @@ export interface ReconcileOptions {
 
 /** Exit codes of a process that was ended from outside: by the runner's own kill, or by SIGKILL. */
 const KILLED = new Set([255, 137]);
-/** By SIGTERM, which this service sends to no game that is to run: the machine is shutting down, say. */
+/** Exit by SIGTERM, which this service does not send to a wanted game: the machine is shutting down, for example. */
 const TERMINATED = 143;
-/** What a game answers to `stop`, from its console or from somebody in charge. Chat begins with `<name>`. */
+/** A game's answer to `stop` from its console or an operator. Chat begins with `<name>`. */
 const TOLD_TO_STOP = /\]:? (?:\[[^\]]{1,64}: )?Stopping the server\]?$/;
 const RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 30_000;
-/** An end that nobody told of is noticed within this time. */
+/** An unreported end is noticed within this time. */
 const EVERY_MS = MINUTE_MS;
 
 /**
- * Compares what the engine shows with what the actors believe: at the start, after the engine was away, at each of its events,
- * and once a minute; the machines decide what follows. What could not be stored is told again until it is. Games without a
- * server are removed. Returns the function that ends it.
+ * Compares the engine's games with the actors: at the start, after the engine was away, at each of its events, and once
+ * a minute. The machines decide what follows. Facts that could not be stored are sent again. Games without a server are
+ * removed. Returns the function that ends it.
  */
 export async function startReconcile(options: ReconcileOptions): Promise<() => void> {
   const comparison = new Comparison(options);
@@ -49,7 +49,7 @@ export async function startReconcile(options: ReconcileOptions): Promise<() => v
 class Comparison {
   readonly #options: ReconcileOptions;
   readonly #diagnose: Diagnose;
-  /** Servers whose last comparison failed, and whether nobody had told of their game's end. */
+  /** Servers whose last comparison failed, and whether their game's end was unreported. */
   readonly #pending = new Map<string, boolean>();
   readonly #unwatch: () => void;
   #closed = false;
@@ -190,8 +190,8 @@ export async function removeGame(engine: Pick<Engine, 'kill' | 'erase'>, serverI
 }
 
 /**
- * It ended, or was ended from outside, while nobody watched: then its engine or machine went away, not the game. An end in
- * good order is somebody's wish only if the game was told so; else its engine may be going down, or the game ends by itself.
+ * Classifies an unwatched end: the engine or the machine went away, not the game. An orderly end is a wish only if the
+ * game received a stop command; else its engine may be going down, or the game ended by itself.
  */
 function endingOf(exit: Exit | null, missed: boolean, lines: string[]): Ending {
   const code = exit?.code ?? null;

@@ -22,14 +22,14 @@ export function wrongState(
   return new StatusError('FAILED_PRECONDITION', reason, sentence, { metadata, details });
 }
 
-/** What a run is made and charged by does not change under it. */
+/** The settings of a run, and its price, do not change during it. */
 export function notStopped({ row, state, context }: ServerNow): StatusError {
   if (context.job !== null) return inProgress(row.id, context.job.kind);
   const sentence = 'Stop the server first: this changes only while it is stopped.';
   return wrongState('SERVER_NOT_STOPPED', sentence, { server: row.id, state });
 }
 
-/** A name that nobody plays by right now. */
+/** No online player has this name. */
 export function playerNotOnline({ row }: Pick<ServerNow, 'row'>, name: string): StatusError {
   return new StatusError('NOT_FOUND', 'PLAYER_NOT_ONLINE', `${name} is not playing right now.`, {
     metadata: { server: row.id, name },

@@ -14,7 +14,7 @@ import type { Sql, Store, Tx } from '../store/store.ts';
  */
 export type ClientVersions = 'auto' | 'own' | 'any';
 
-/** What an owner sets, and what runs left behind; the live part of a server is its actor's snapshot. */
+/** An owner's settings and the remains of runs. The live part of a server is its actor's snapshot. */
 export interface ServerRow extends OwnerSettings {
   /** A slug, also the host name's first label; unique in the installation. */
   id: string;
@@ -42,7 +42,7 @@ export interface ServerRow extends OwnerSettings {
   state: string;
 }
 
-/** What players may see of a server without its snapshot being read: enough to route to ten thousand at boot. */
+/** The columns players may see, without the snapshot: enough to route to ten thousand servers at boot. */
 export type RouteRow = Pick<
   ServerRow,
   | 'id'
@@ -96,7 +96,7 @@ export const servers = new EntitySchema<ServerRow>({
 
 const COLUMNS: Readonly<Record<string, unknown>> = servers.options.columns;
 
-/** What an owner or a run may change of a server; `saveSnapshot` alone writes the rest. */
+/** The columns an owner or a run may change; only `saveSnapshot` writes the rest. */
 export type ServerPatch = Partial<Omit<ServerRow, 'id' | 'accountId' | 'createdAt' | 'snapshot' | 'state'>>;
 
 /** ALREADY_EXISTS where another server has the id or the host name. */
@@ -135,13 +135,16 @@ export async function listServersById(db: Sql, ids: readonly string[]): Promise<
 /** As many as one query names. */
 const MOST_IDS = 500;
 
-/** NOT_FOUND for a server that is not there, or not for long: nothing new may be given to it, as nobody would clear it away. */
+/**
+ * NOT_FOUND if the server is missing or being deleted: nothing new may be attached to it, because it would never be
+ * removed.
+ */
 export async function requireServer(tx: Tx, id: string): Promise<void> {
   const sql = `SELECT "id" FROM "servers" WHERE "id" = $1 AND "state" <> 'deleting'`;
   if ((await tx.query(sql, [id])).length === 0) throw serverNotFound(id);
 }
 
-/** Where a server stands among those of its account, oldest first. */
+/** A server's position among those of its account, oldest first. */
 export type ServerPlace = Pick<ServerRow, 'createdAt' | 'id'>;
 
 /** At most so many of an account's servers, oldest first: the first ones, or those behind a place. */

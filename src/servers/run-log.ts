@@ -1,4 +1,4 @@
-/** What one run of a game, or one installation, printed, out of a log that goes over all of a server's. */
+/** The output of one run or one installation, cut from a log that spans all of a server's. */
 import type { Engine } from '../engines/engine.ts';
 import { saysReady } from '../game/boot-log.ts';
 import { MAX_LINE_CHARS } from '../game/diagnosis/line.ts';
@@ -7,7 +7,7 @@ import { shortText } from '../kernel/short-text.ts';
 /** As many of the newest lines as a diagnosis reads. */
 const MAX_LINES = 2_000;
 
-/** Where a server's log ends now; null where it is empty. Rejects where the engine cannot say. */
+/** Returns where a server's log ends now; null if it is empty. Rejects if the engine cannot tell. */
 export async function lastPosition(engine: Engine, id: string): Promise<string | null> {
   let position: string | null = null;
   for await (const line of engine.logs(id, { tail: 1 })) ({ position } = line);

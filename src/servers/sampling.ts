@@ -34,11 +34,11 @@ interface SamplingOptions extends ManagedPlayersOptions {
 }
 
 /**
- * Sends a SAMPLE now and then until the returned function is called. Our own requests are no activity: players
- * that the game itself counts are, and those whom the proxy has joined to it, who may not be counted yet. A game with a
- * management port is asked there, and at once when it tells of somebody who came or left; else its status counts. Where that
- * does not answer, the console's `list` is asked; where nothing does, players is null. Between two questions the count follows
- * the proxies, which see at once who joins and who leaves.
+ * Sends a SAMPLE regularly until the returned function is called. Our own requests do not count as activity; players
+ * counted by the game do, and so do those the proxy has joined, whom the game may not count yet. A game with a
+ * management port is asked there, immediately when it reports a player; else its status counts. If that does not
+ * answer, the console's `list` is used; if nothing answers, players is null. Between two readings the count follows the
+ * proxies, which see joins and leaves immediately.
  */
 export function sampleEvery(
   options: SamplingOptions,
@@ -120,7 +120,7 @@ interface Players {
   answered: boolean;
 }
 
-/** How many play, by the first that tells: the management port, the status, the console. */
+/** Returns the number of players from the first source that answers: management port, status, console. */
 async function playersOf(
   options: SamplingOptions,
   host: EffectHost,

@@ -47,13 +47,13 @@ export interface Servers {
   patchAtRest(id: string, change: RowChange, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   inspect(id: string): Promise<MachineView | undefined>;
   /**
-   * Tells a fact and resolves once what it changed is stored; a server that does not know it in its state, or is gone, ignores
-   * it. Rejects where it could not be stored: then it is to be told again.
+   * Sends a fact and resolves once its change is stored. A server that does not handle it in its state, or is gone,
+   * ignores it. Rejects if it could not be stored: then send it again.
    */
   tell(id: string, fact: ServerEvent): Promise<void>;
   /** Calls after every change of any server, with null once it is gone. Returns the cancellation. */
   observe(listener: (id: string, now: ServerNow | null) => void): () => void;
-  /** Tells every step of every server once it is stored; readings are none. Returns the cancellation. */
+  /** Reports every step of every server once it is stored, readings excluded. Returns the cancellation. */
   follow(listener: StepListener): () => void;
   /** Resolves with the first state of the server, the present one included, that satisfies; rejects when `signal` fires. */
   until(id: string, satisfies: (now: ServerNow | null) => boolean, signal: AbortSignal): Promise<ServerNow | null>;
@@ -62,10 +62,11 @@ export interface Servers {
    * once it has stopped. With CREATE, one that is refused leaves no server behind. Returns the cancellation.
    */
   checkWakes(check: WakeCheck, commands?: readonly CheckedCommand[]): () => void;
-  /** What those who are asked before a wake have against a player's join now; undefined: nothing, or nobody is asked. */
+  /** Returns the first refusal of a player's join by the wake checks; undefined if none refuses. */
   refusal(id: string): Promise<StatusError | undefined>;
   /**
-   * What is against a join or a start of several servers, to be shown: by what is known, with as few reads for many as for one. Servers that nothing is known to be against are not in it.
+   * Returns the refusals of a join or start of several servers, for display: from known data, with as few reads for
+   * many as for one. Servers without a known refusal are missing.
    */
   refusals(ids: readonly string[], command: 'JOIN' | 'START'): Promise<Map<string, StatusError>>;
   /** Says what the machines make happen and what is stored with their steps: once, before the first command and `restore`. */
@@ -86,7 +87,7 @@ export interface Servers {
 export interface ServersOptions {
   store: Store;
   clock: Clock;
-  /** What the machines live by; see `machine-time.ts`. */
+  /** The machines' clock; see `machine-time.ts`. */
   steady: SteadyClock;
   log: Log;
   limits: ServerLimits;
@@ -96,10 +97,13 @@ export interface ServersOptions {
   onRefusal?: (reason: string) => void;
 }
 
-/** What is done in the write of a step, with the server as the step leaves it: what must be stored with it or not at all. */
+/**
+ * Runs in the write of a step, with the server as the step leaves it: for rows that must be stored with it or not at
+ * all.
+ */
 export type OnStep = (tx: Tx, now: ServerNow, step: ServerStep) => Promise<void>;
 
-/** What the rooms that know servers do with their steps. */
+/** Hooks of rooms that depend on servers. */
 export interface ServerParts {
   effects: (host: EffectHost) => Effects;
   onStep?: OnStep | undefined;
@@ -109,7 +113,7 @@ export interface ServerParts {
 export interface MachineView {
   /** `maintaining`: a job is done on its files, and for everybody else it is `hibernated`. */
   state: ServerState | 'maintaining';
-  /** Where in the statechart: `stopping.halting`. */
+  /** State path: `stopping.halting`. */
   path: string;
   /** The job that is done, or waits for the stop before it. */
   job: Pick<Job, 'kind' | 'target'> | null;
@@ -129,6 +133,6 @@ export interface MachineView {
 /** Some of an account's servers, oldest first. */
 export interface ServerPage {
   servers: ServerNow[];
-  /** Where the next page begins; undefined on the last. */
+  /** Start of the next page; undefined on the last. */
   next: ServerPlace | undefined;
 }

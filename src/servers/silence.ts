@@ -3,9 +3,9 @@ import { lostGame } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 
-/** What is known of whether a running game still does anything. */
+/** How long a running game has shown no activity. */
 export interface Silence {
-  /** For how long all of it has been silent; null: something answered; absent: nobody can tell. */
+  /** How long the whole game has been silent; null if something answered, absent if it cannot be known. */
   silentMs?: number | null;
   /** A silent game's last lines. */
   lastLines?: string;

@@ -1,21 +1,21 @@
 import type { Failure } from '../../machines/server-types.ts';
 import { type ServerNow, waitsForRoom } from './server-now.ts';
 
-/** What is against servers that would go on otherwise: an operator, a node that does not answer, or that there is no room. */
+/** Obstacles to servers that would otherwise run: an operator, an unresponsive node, or missing room. */
 export interface Standing {
   /** Why a server does not go on; undefined: nothing of that is against it. `now`: the server; undefined for one that sleeps. */
   of(serverId: string, now: Run | undefined): Failure | undefined;
-  /** Tells each server for which that has changed by something else than a change of its own. Returns the cancellation. */
+  /** Reports each server whose standing changed without a change of its own. Returns the cancellation. */
   follow(listener: (serverId: string) => void): () => void;
 }
 
 type Run = Pick<ServerNow, 'state' | 'context'>;
 
-/** Something known of servers that tells when it changes. */
+/** A property of servers that reports its changes. */
 export interface Told<Found> {
   /** Undefined: that is not so of this server. */
   of(serverId: string): Found | undefined;
-  /** Tells each server for which it has become another. Returns the cancellation. */
+  /** Reports each server whose value changed. Returns the cancellation. */
   follow(listener: (serverId: string) => void): () => void;
 }
 

@@ -8,7 +8,7 @@ export interface SaidStep {
   /** Its name. */
   event: string;
   cause: Cause;
-  /** What the step is due to. */
+  /** The failure behind the step. */
   failure?: { code: string; summary: string; suggestion: string } | undefined;
   /** How long a start that has succeeded took. */
   startMs?: number | undefined;

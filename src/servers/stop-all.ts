@@ -11,8 +11,8 @@ const MOST_MS = 130_000;
 export const hasGame = (state: string): boolean => isTagged(state, 'awake') || state === 'stopping';
 
 /**
- * Puts every server to sleep, and records `note` as the reason. Call it when nobody can wake a server any more. Resolves when all
- * are asleep, or after two minutes. Logs each server that it could not stop.
+ * Puts every server to sleep and records `note` as the reason. Call it once servers can no longer be woken. Resolves
+ * when all are asleep, or after two minutes. Logs each server that it could not stop.
  */
 export async function stopAll(
   servers: Pick<Servers, 'live' | 'send' | 'until'>,

@@ -11,7 +11,7 @@ export interface TransitionRow {
   event: string;
   from: string;
   to: string;
-  /** Who or what caused it, as JSON text of machines' `Cause`. */
+  /** The cause, as JSON text of the machines' `Cause`. */
   cause: string;
 }
 
@@ -36,14 +36,14 @@ export const transitions = new EntitySchema<TransitionRow>({
 const KEPT_TRANSITIONS = 200;
 const TRIMMED_EACH = 20;
 
-/** What one step of a server's machine leaves behind. */
+/** The stored result of one step of a server's machine. */
 export interface SnapshotChange {
   /** JSON text. */
   snapshot: string;
   /** The snapshot's wire state, or `deleting`. */
   state: string;
   updatedAt: number;
-  /** What led here since the last save, oldest first. */
+  /** The transitions since the last save, oldest first. */
   transitions: NewTransition[];
 }
 
@@ -68,7 +68,7 @@ export async function listTransitionsSince(db: Sql, serverId: string, at: number
   return db.query<TransitionRow>(sql, [serverId, at]);
 }
 
-/** Whether a server has run since an instant. As far back as transitions are kept, of which every run makes several. */
+/** Reports whether a server has run since an instant, as far back as transitions are kept. Every run makes several. */
 export async function hasRunSince(db: Sql, serverId: string, at: number): Promise<boolean> {
   const sql = `SELECT 1 FROM "transitions" WHERE "serverId" = $1 AND "to" = 'running' AND "at" >= $2 LIMIT 1`;
   return (await db.query(sql, [serverId, at])).length > 0;

@@ -5,15 +5,15 @@ import type { ServerRow } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 
 /**
- * Whether a server may wake, or have something installed. What has to be read for that is read first; the function it gives
- * is called synchronously with the command, with nothing between the question and the wake, and throws the StatusError that
- * refuses it. With `look` nobody gives a command: the answer goes by what is known, and must not be waited for.
+ * Checks whether a server may wake or install something. It first reads what it needs; the returned function is called
+ * synchronously with the command, so that nothing can change in between, and throws the StatusError that refuses it.
+ * With `look` no command follows: it answers from known data without waiting.
  */
 export type WakeCheck = (row: ServerRow, look?: Look) => Promise<(now: ServerNow) => void>;
 
 /** One look at the rules for several servers, to show what they say. */
 export interface Look {
-  /** What `read` gives; of all calls that are about the same thing with the same key, it is called for the first. */
+  /** Returns the result of `read`. For all calls with the same subject and key, only the first calls it. */
   once<Found>(about: unknown, key: string, read: () => Promise<Found>): Promise<Found>;
 }
 
@@ -38,7 +38,7 @@ export function readFirst(require: (row: ServerRow) => Promise<void>, keyOf = ({
   };
 }
 
-/** What a server's software and its account decide together. */
+/** The key of a decision that depends on a server's software and its account. */
 export const SOFTWARE_OF = ({ accountId, type }: ServerRow): string => `${accountId} ${type}`;
 
 /** The commands for which somebody may be asked. */
@@ -46,7 +46,7 @@ export type CheckedCommand = 'CREATE' | 'START' | 'JOIN' | 'RESTART' | 'REINSTAL
 
 /** Commands that begin a start, or queue one. */
 export const WAKES: readonly CheckedCommand[] = ['START', 'JOIN', 'RESTART'];
-/** What installs something: also a creation with a mod pack. */
+/** Commands that install something, including creation with a mod pack. */
 const INSTALLS: readonly CheckedCommand[] = ['CREATE', 'REINSTALL', 'RETRY_INSTALL'];
 
 /** Commands that begin a start, queue one, or install something. */
@@ -58,7 +58,7 @@ export interface WakeRule {
   commands?: readonly CheckedCommand[];
 }
 
-/** Who is asked before a server wakes, or has something installed. */
+/** The checks before a server wakes or installs something. */
 export interface WakeChecks {
   /** Asks `check` before these commands from now on. Returns the cancellation. */
   add: (check: WakeCheck, commands?: readonly CheckedCommand[]) => () => void;
@@ -67,7 +67,7 @@ export interface WakeChecks {
    * a restart does from wherever it begins.
    */
   before(type: string, state: ServerState): WakeCheck[];
-  /** What the first that is against a command has to say; undefined: nobody is. */
+  /** Returns the first refusal of a command; undefined if none refuses. */
   refusal(now: ServerNow, command: CheckedCommand, look?: Look): Promise<StatusError | undefined>;
 }
 

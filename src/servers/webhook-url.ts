@@ -5,8 +5,8 @@ import { isPublicAddress } from '../kernel/ip.ts';
 const MAX_CHARS = 2_048;
 
 /**
- * What is wrong with the URL of a webhook, as a sentence for its owner; undefined: nothing. Only what the text shows: where
- * a name leads is looked at whenever something is sent, as it may lead elsewhere by then.
+ * Returns the problem of a webhook's URL as a sentence for its owner; undefined if it is valid. Checks the text alone:
+ * the host name is resolved at each delivery, because it may change.
  */
 export function checkWebhookUrl(text: string): string | undefined {
   if (text.length > MAX_CHARS) return `A webhook URL has at most ${MAX_CHARS} characters.`;

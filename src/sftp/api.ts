@@ -13,7 +13,7 @@ import { getSftpUser } from './rows.ts';
 import type { Sftp } from './sftp.ts';
 import { type SftpLogin, issueSftpLogin, revokeSftpLogin, rotateSftpLogin } from './users.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   clock: Clock;
   config: { publicHost: string };
@@ -122,7 +122,7 @@ async function credential(
   return { ...address(needs), ...login };
 }
 
-/** Changes who may sign in, in one write with what shows of it; then nobody is in who came by an earlier password. */
+/** Changes the access in one write with its view; then sessions with an earlier password end. */
 async function change<T>(
   { server: { row }, principal }: Call,
   { servers, sftp, clock }: Needs,

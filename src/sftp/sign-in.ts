@@ -20,9 +20,9 @@ export interface SignInOptions {
   limits: Pick<SftpLimits, 'tries' | 'refusalDelayMs' | 'address' | 'name'>;
 }
 
-/** Who wants to sign in. */
+/** The client that wants to sign in. */
 export interface Guest {
-  /** What limits by address count. */
+  /** The key of limits by address. */
   address: string;
   /** They name this server: told before it is known whether they may. */
   claim(serverId: string): void;
@@ -57,7 +57,10 @@ export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOpt
       else await guest.end();
     };
 
-    /** A client first asks whether a key will do, then signs with it (RFC 4252 §7). Nobody guesses one, so nothing is counted. */
+    /**
+     * A client first asks whether a key is accepted, then signs with it (RFC 4252 §7). Keys cannot be guessed, so tries
+     * are not counted.
+     */
     async function answerKey(context: PublicKeyAuthContext): Promise<void> {
       const { username, signature, blob, hashAlgo } = context;
       const claimed = NAME.exec(username)?.[1];

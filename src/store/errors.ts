@@ -13,7 +13,7 @@ const SQLITE_TROUBLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|NOMEM|
  */
 const POSTGRES_TROUBLE = /^(08|53|57P|57014|58|25P03|40001|40P01)/;
 const NETWORK_TROUBLE = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
-/** What the drivers say without a code when a connection goes away. */
+/** Messages without a code that drivers use when a connection is lost. */
 const LOST = /connection terminated|timeout exceeded when trying to connect|connection error and is not queryable/i;
 
 /**

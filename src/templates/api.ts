@@ -25,7 +25,7 @@ import {
 } from './rows.ts';
 import { type Template as TemplateView, builtInTemplates } from './templates.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   creation: Creation;
   /** Minecraft versions of the sandbox core, newest first. */

@@ -8,7 +8,7 @@ import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Worlds } from './worlds.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   serverOperation: ServerOperation;
   worlds: Worlds;

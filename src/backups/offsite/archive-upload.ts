@@ -21,7 +21,7 @@ export interface ArchiveUploadOptions {
   at: (step: string) => Promise<void> | void;
 }
 
-/** Where an archive goes, and what it is there. */
+/** The bucket and key of an archive. */
 interface Target {
   bucket: Bucket;
   key: string;
@@ -58,7 +58,7 @@ export async function uploadArchive(
     }
     signal.throwIfAborted();
     await at('parts-sent');
-    // Where only the answer was lost, it is there all the same.
+    // If only the answer was lost, the object exists all the same.
     await bucket.complete(upload, parts).catch(async (error: unknown) => {
       if (!(await isThere(target))) throw error;
     });
@@ -92,7 +92,7 @@ async function resumed({ store, at }: ArchiveUploadOptions, row: rows.BackupUplo
   const partBytes = partBytesFor(sizeBytes);
   const upload: OpenUpload = { key, uploadId: await bucket.begin(key, sha256) };
   await at('upload-begun');
-  // Where the backup is no more, its removal has been noted, and ends the upload.
+  // If the backup is gone, its recorded removal ends the upload.
   await store.write((tx) => rows.noteUpload(tx, row, upload.uploadId, partBytes));
   await at('upload-noted');
   return { upload, partBytes, sent: [] };

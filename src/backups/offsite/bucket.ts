@@ -1,7 +1,7 @@
 /** A piece of an upload that the bucket has. Pieces are numbered from 1. */
 export interface SentPart {
   number: number;
-  /** What the bucket calls its content. */
+  /** The bucket's identifier of the content. */
   etag: string;
   sizeBytes: number;
 }

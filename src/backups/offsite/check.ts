@@ -15,12 +15,12 @@ export interface CheckOptions {
   bucket: Bucket;
   location: string;
   endpoint: string;
-  /** What tells this installation from others, and nothing of its secret. */
+  /** Identifies this installation without revealing its secret. */
   installation: string;
   log: Log;
 }
 
-/** What has to be known of a store before anything is written or removed there. */
+/** Checks a store before anything is written or removed there. */
 export interface StoreCheck {
   /**
    * Resolves once the store has let a small object and an upload be made, read and removed, which is tried until it has been so
@@ -44,7 +44,7 @@ export function createStoreCheck(options: CheckOptions): StoreCheck {
       throw error;
     }));
   const first = passed();
-  // Who does not wait for it asks again before the store is used.
+  // Callers that do not wait for it check again before the store is used.
   first.catch(() => {});
   return {
     passed,

@@ -4,16 +4,16 @@ import { sleep } from '../../kernel/sleep.ts';
 /** Pauses after a failure grow from the first to the second. */
 const RETRY_MS = 5_000;
 const MOST_RETRY_MS = 600_000;
-/** Of the list itself. */
+/** The key of the list itself. */
 const ALL = '';
 
 export interface LaneOptions<Row> {
   clock: Clock;
   /** Ends it, once what goes on has ended. */
   signal: AbortSignal;
-  /** What is owed, in the order in which it is to be done. Where it rejects, nothing is done, and it is asked again. */
+  /** Returns the work to do, in order. If it rejects, nothing is done, and it is asked again. */
   list: () => Promise<readonly Row[]>;
-  /** Tells a row from others; never ''. */
+  /** Identifies a row; never ''. */
   keyOf: (row: Row) => string;
   work: (row: Row) => Promise<void>;
   /** Told of the first failure of a round, and how many there were. */

@@ -4,7 +4,7 @@ import type { Store, Tx } from '../../store/store.ts';
 import { type OffSite, archiveOf, isArchiveKey } from './offsite.ts';
 import { insertRemoval, listKnown } from './rows.ts';
 
-/** Who looks for what is left over waits no longer for a store that is away. */
+/** Time limit for listing leftovers in an unresponsive store. */
 const LIST_MS = 10_000;
 
 export interface LeftOverOptions {
@@ -18,8 +18,8 @@ export interface LeftOverOptions {
 /** Archives off site that this service's database does not know: after it was lost, or restored as it was earlier. */
 export interface LeftOver {
   /**
-   * By `<server>/<backup>`, of the first 10 000 objects where new backups go; `at`: epoch ms. None where backups stay in the
-   * folder. Rejects with UNAVAILABLE BACKUP_STORE_AWAY, after ten seconds at most.
+   * Returns the first 10 000 objects under the prefix of new backups, by `<server>/<backup>`; `at`: epoch ms. Empty if
+   * backups stay in the folder. Rejects with UNAVAILABLE BACKUP_STORE_AWAY, after ten seconds at most.
    */
   list(): Promise<{ id: string; at: number }[]>;
   /**

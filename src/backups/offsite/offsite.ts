@@ -2,9 +2,9 @@ import type { BackupRow } from '../rows.ts';
 import type { Bucket } from './bucket.ts';
 import type { BucketPlace } from './s3.ts';
 
-/** Where backups lie that are not in the folder. */
+/** The place of backups outside the folder. */
 export interface OffSite {
-  /** Where new ones go: `s3://bucket/prefix`; '': they stay in the folder. */
+  /** The place of new backups: `s3://bucket/prefix`; '': the folder. */
   location: string;
   /** Also of a location of earlier settings, with the credentials of now. */
   bucket(location: string): Bucket;

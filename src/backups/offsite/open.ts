@@ -26,8 +26,8 @@ export interface OpenOffSiteOptions {
 export type StartingOffSite = OffSite & Pick<StoreCheck, 'settled'>;
 
 /**
- * Where backups lie off site by the settings. Where new ones are to go there, that place is checked from now on. Without
- * BACKUP_STORE it is asked only for backups that were brought there before.
+ * Opens the off-site stores of the settings. If new backups go there, the place is checked from now on. Without
+ * BACKUP_STORE, only existing off-site backups are accessed.
  */
 export function openOffSite({ settings, secret, clock, log }: OpenOffSiteOptions): StartingOffSite {
   const endpoint = settings.s3Endpoint ?? '';

@@ -12,7 +12,7 @@ type Key = Pick<BackupUploadRow, 'serverId' | 'backupId'>;
 export interface BackupUploadRow {
   serverId: string;
   backupId: string;
-  /** Where to: `s3://bucket/prefix`. */
+  /** The target: `s3://bucket/prefix`. */
   location: string;
   /** The store's id of the upload that was begun; '' before. */
   uploadId: string;
@@ -57,7 +57,10 @@ export async function listUploads(db: Sql): Promise<BackupUploadRow[]> {
   return await db.query<BackupUploadRow>('SELECT * FROM "backup_uploads" ORDER BY "at", "backupId"');
 }
 
-/** How many wait to be brought off site, or are being brought there, and since when the oldest does; null: there is none. */
+/**
+ * Returns how many backups are waiting to be uploaded or being uploaded, and since when the oldest is; null if there is
+ * none.
+ */
 export async function countUploads(db: Sql): Promise<{ count: number; since: number | null }> {
   const sql = 'SELECT COUNT(*) AS "count", MIN("at") AS "since" FROM "backup_uploads"';
   const [row] = await db.query<{ count: number | string; since: number | string | null }>(sql);
@@ -90,8 +93,8 @@ export async function deleteUpload(tx: Tx, { serverId, backupId }: Key): Promise
 }
 
 /**
- * Notes what is to be removed off site of one backup, or of all of a server: what lies there, and what was begun. Nothing of
- * them is brought there any more.
+ * Records the removal of off-site objects of one backup, or of all of a server's, including started uploads. They are
+ * not uploaded any more.
  */
 export async function noteRemovals(tx: Tx, { serverId, id: backupId }: OneOrAll, at: number): Promise<void> {
   const one = backupId === undefined ? '' : ' AND b."id" = $3';

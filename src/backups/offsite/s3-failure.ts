@@ -1,6 +1,6 @@
 import { StatusError } from '../../kernel/status.ts';
 
-/** What errors of the client have beside their message. */
+/** The client's error fields beside the message. */
 interface S3Error extends Error {
   code?: string;
   $metadata?: { httpStatusCode?: number };
@@ -26,15 +26,15 @@ export function isBucketGone(error: unknown): boolean {
   return ((error as Error).cause as S3Error | undefined)?.name === NO_BUCKET;
 }
 
-/** What callers are told; the log has the cause. */
+/** The error for callers; the log has the cause. */
 export function storeAway(cause: unknown): StatusError {
   const sentence = 'The place where backups are kept off site does not answer as it should now. Try again later.';
   return new StatusError('UNAVAILABLE', 'BACKUP_STORE_AWAY', sentence, { cause, retryAfterSeconds: 60 });
 }
 
 /**
- * What is wrong with the settings, in a sentence that says what to do; undefined where the store cannot be reached now, or is
- * busy, which is no fault of theirs.
+ * Returns the problem of the settings with a remedy; undefined if the store is unreachable or busy, which is not their
+ * fault.
  */
 export function wrongSetting(answer: unknown, { bucket, endpoint, doing }: Checked): string | undefined {
   const error = answer as S3Error;
@@ -63,5 +63,5 @@ interface Checked {
   doing: Doing;
 }
 
-/** What was tried. */
+/** The attempted operation. */
 export type Doing = 'read' | 'write' | 'delete' | 'list';

@@ -21,7 +21,7 @@ export interface S3Options {
   clock: Clock;
 }
 
-/** Where a bucket is, and which part of it is ours. */
+/** A bucket, and the prefix that is ours. */
 export interface BucketPlace {
   bucket: string;
   /** Without slashes at its ends; may be empty. */
@@ -83,7 +83,7 @@ async function connection({
 
 class S3Bucket implements Bucket {
   readonly #bucket: string;
-  /** What all our keys begin with. */
+  /** Prefix of all our keys. */
   readonly #below: string;
   readonly #connect: () => Promise<Connection>;
   readonly #clock: Clock;
@@ -200,7 +200,7 @@ class S3Bucket implements Bucket {
     });
   }
 
-  /** What a listing has of keys that begin so, page by page. `next`: what to ask for the page that follows. */
+  /** Yields the entries of a listing under a prefix, page by page. `next`: the marker of the following page. */
   async #allBelow<Found extends { key: string }>(
     begins: string,
     pageOf: (
@@ -251,7 +251,7 @@ class S3Bucket implements Bucket {
   }
 }
 
-/** What a store calls a part of this content, unless it encrypts with keys of its own: quoted as in HTTP. */
+/** Returns a store's ETag of this content, unless it encrypts with keys of its own: quoted as in HTTP. */
 export function etagOf(bytes: Buffer): string {
   return `"${createHash('md5').update(bytes).digest('hex')}"`;
 }

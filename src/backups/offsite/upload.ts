@@ -4,7 +4,7 @@ import { MIB } from '../../kernel/units.ts';
 import type { Bucket, OpenUpload, SentPart } from './bucket.ts';
 import { etagOf } from './s3.ts';
 
-/** What an upload holds in memory at most: so many parts, and the one that is being read. */
+/** Parts held in memory: this many, and the one being read. */
 const PARTS_AT_ONCE = 3;
 const PART_BYTES = 8 * MIB;
 /** S3 takes 10 000. */
@@ -21,7 +21,7 @@ export interface UploadOptions {
   upload: OpenUpload;
   sizeBytes: number;
   partBytes: number;
-  /** What the bucket has already; parts of other content are sent again. */
+  /** The parts already in the bucket; parts of other content are sent again. */
   sent: readonly SentPart[];
   signal: AbortSignal;
   /** Called with all bytes, in their order and in small pieces, those of a part before it is sent. */

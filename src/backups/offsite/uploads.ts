@@ -104,14 +104,14 @@ export class Uploads {
     this.#stopDaily();
     this.#stopWatch();
     this.#closing.abort();
-    // What a store does not answer to is taken up by the next process.
+    // Unanswered requests are left to the next process.
     await withTimeout(this.#running, CLOSE_MS, { late: () => undefined });
   }
 
   async #uploadsOwed(): Promise<rows.BackupUploadRow[]> {
     const { store, offSite } = this.#options;
     await abortable(offSite.passed(), this.#closing.signal);
-    // First, so that no upload of this process is taken for one that nobody owns.
+    // First, so that no upload of this process counts as an orphan.
     if (!this.#isSwept && offSite.location !== '') await this.#sweep();
     this.#isSwept = true;
     return await rows.listUploads(store);
@@ -136,7 +136,9 @@ export class Uploads {
     }
   }
 
-  /** What lay in a bucket of earlier settings is gone with it. Where new ones go, a bucket that is gone is to be made again. */
+  /**
+   * A missing bucket of earlier settings has lost its content. A missing bucket for new backups must be created again.
+   */
   async #removeUnlessGone(row: rows.OffsiteRemovalRow): Promise<void> {
     const { store, offSite, log } = this.#options;
     try {

@@ -119,7 +119,7 @@ function actions(request: ServerRequest, backup: Backup, isRestored: boolean): (
   ];
 }
 
-/** What a restore does, said before somebody asks for one. */
+/** Returns the effects of a restore, for its confirmation. */
 function restoreText(request: ServerRequest, backup: Backup, isRestored: boolean): string {
   const { server } = request;
   const [now, then] = [softwareText(server), softwareText(backup)];

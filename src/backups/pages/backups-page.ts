@@ -52,7 +52,7 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
     // Asked for apart, with how many it is about: what has been made since, or other numbers, are another question.
     if (goes > Number(form.get('goes') ?? 0))
       return await backupsPage({ ...request, sent: form, failed: 'retention' }, goes);
-    // What is no number is refused by the operation, which says what it takes.
+    // The operation refuses invalid numbers and says what it accepts.
     await call('SetBackupRetention', { id: server.id }, Object.fromEntries(retentionIn(form)) as object);
     return 'retention';
   },

@@ -10,7 +10,7 @@ import { lastsText } from './words.ts';
 
 const months = lazily(() => new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }));
 
-/** What is there, what it costs now, and how long that lasts. */
+/** The balance, the current cost, and how long the balance lasts. */
 export function walletCard({ wallet, spending }: Bill, now: number): Html {
   const { burnMicrosPerHour, runwayMinutes, spentMicros } = spending;
   const figure = (name: string, value: string) =>

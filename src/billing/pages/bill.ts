@@ -16,12 +16,12 @@ import { ENTRIES, ledgerCard } from './ledger.ts';
 /** Servers on a page. */
 const SERVERS = 24;
 
-/** What the page is not told by the API: names of a few servers among many. */
+/** Data the page needs beyond the API: names of a few servers among many. */
 export interface BillOptions {
   servers: Pick<Servers, 'get'>;
 }
 
-/** What an account has, what it costs now and how long that lasts, and everything that moved its money. */
+/** An account's balance, its current cost, how long the balance lasts, and all ledger entries. */
 export function mountBill(panel: Panel, options: BillOptions): void {
   panel.page({
     path: '/bill',
@@ -70,7 +70,7 @@ async function serversAfter(call: PanelRequest['call'], after: string) {
   }
 }
 
-/** Of the account's servers that entries are about, as far as they are there. */
+/** Returns the names of the account's existing servers that entries are about. */
 async function namesOf(
   entries: readonly { serverId: string }[],
   accountId: string,

@@ -7,7 +7,10 @@ import type { Page, PageRequest } from '../../web/page-request.ts';
 import type { CheckoutRow } from '../checkout-rows.ts';
 import type { Checkouts } from '../checkout.ts';
 
-/** As `createCheckouts` makes them: nobody guesses one, so who has the address may see and pay it, signed in or not. */
+/**
+ * As created by `createCheckouts`. Ids are unguessable, so anyone with the address may see and pay the checkout, signed
+ * in or not.
+ */
 const CHECKOUT_ID = /^chk_[0-9A-Za-z]{22}$/;
 
 /**

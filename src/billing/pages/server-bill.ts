@@ -18,7 +18,7 @@ type Usage = ReplyOf<'GetServerUsage'>;
 /** Sessions in a part of the table. */
 const ROWS = 25;
 
-/** What one server costs, when it was awake, who or what woke it, and what that came to. */
+/** A server's cost, its awake time and the causes of its wakes. */
 export function mountServerBill(panel: Panel): void {
   panel.serverPage({ path: '/bill', show: serverBillPage });
 }

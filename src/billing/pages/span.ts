@@ -22,7 +22,10 @@ const CHOICES = [
   ['30', 'Last 30 days'],
 ] as const;
 
-/** What was asked for: `range`, or the days `from` and `to`, both included; else this month. Months and days are UTC's. */
+/**
+ * Returns the requested span: `range`, or the days `from` and `to`, both included; else this month. Months and days are
+ * in UTC.
+ */
 export function spanOf(query: URLSearchParams, now: number): Span {
   const [first, last] = [dayOf(query.get('from')), dayOf(query.get('to'))];
   if (first !== undefined && last !== undefined && first <= last && last - first < MOST_MS && first <= now) {
@@ -75,7 +78,7 @@ function dayField(name: string, label: string, day = ''): Html {
   </div>`;
 }
 
-/** The beginning of a day as a form tells it: `2026-11-20`. */
+/** Returns the start of a day from a form: `2026-11-20`. */
 function dayOf(text: string | null): number | undefined {
   if (text === null || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
   const at = Date.parse(`${text}T00:00:00Z`);

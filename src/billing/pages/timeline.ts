@@ -8,7 +8,7 @@ import { causeText, spanText } from '../../web/panel/words.ts';
 import { clockText, countText } from '../../web/text.ts';
 import type { Span } from './span.ts';
 
-/** Of the days of a longer span the newest are drawn. */
+/** Only the newest days of a longer span are drawn. */
 const MOST_DAYS = 62;
 /** Minutes of a day, the width of its drawing. */
 const WIDTH = DAY_MS / MINUTE_MS;
@@ -37,12 +37,12 @@ interface Piece {
   micros: number;
 }
 
-/** Who reads it. */
+/** The reader. */
 interface Reader {
   userId: string;
 }
 
-/** Whether a session was free whatever it lasted: it was never up, or a wake after which nobody came in. */
+/** Reports whether a session was free however long it lasted: it was never up, or no player joined after the wake. */
 export function isFree({ readyAt, endedAt, ending }: AwakeSession): boolean {
   return ending === 'false_wake' || (readyAt === null && endedAt !== null);
 }
@@ -92,7 +92,7 @@ function pieceOf(session: AwakeSession, day: number, now: number): Piece {
   return { session, from, to, micros: isFree(session) ? 0 : Number(session.amountMicros) * share };
 }
 
-/** `reader`: who is told of each piece; undefined: of none. */
+/** `reader`: decides the wording of causes; undefined: causes are not shown. */
 function dayLine(day: number, pieces: readonly Piece[], reader: Reader | undefined): Html {
   const awakeMs = pieces.reduce((sum, { from, to }) => sum + to - from, 0);
   const cost = usdText(Math.round(pieces.reduce((sum, { micros }) => sum + micros, 0)));

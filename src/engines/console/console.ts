@@ -15,7 +15,7 @@ export interface Console {
   close(): void;
 }
 
-/** `absent`: nobody listens there. A game that does not answer now is `unavailable`. */
+/** `absent`: no program listens there. A game that does not respond now is `unavailable`. */
 export class ConsoleError extends Error {
   readonly reason: 'absent' | 'unavailable' | 'timeout' | 'refused' | 'invalid';
   constructor(reason: ConsoleError['reason'], message: string, cause?: unknown) {

@@ -31,7 +31,7 @@ export async function within<T>(ms: number, call: Promise<T>): Promise<T> {
   });
 }
 
-/** What dockerode rejected with, as an EngineError. An EngineError or TypeError passes unchanged. */
+/** Converts a rejection of dockerode to an EngineError. An EngineError or TypeError passes unchanged. */
 export function engineError(error: unknown): Error {
   if (error instanceof EngineError || error instanceof TypeError) return error;
   const message = error instanceof Error ? error.message.trim() : String(error);
@@ -56,7 +56,7 @@ function isConnectionError(error: unknown): boolean {
   return dialling || BROKEN.has(String(error.code));
 }
 
-/** What `work` rejects with as an EngineError; where `signal` has fired, its reason. */
+/** Runs `work` and converts its rejection to an EngineError, or to the signal's reason once that has fired. */
 export async function translated<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await work();

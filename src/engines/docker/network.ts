@@ -9,7 +9,10 @@ const CALL_MS = 30_000;
 /** The one network of an installation's games. */
 export interface GameNetwork {
   readonly name: string;
-  /** Makes it, if it is not there, and tells its id. Rejects where a network of this name lets games reach each other. */
+  /**
+   * Creates the network if it is missing and returns its id. Rejects if a network of this name lets games reach each
+   * other.
+   */
   ensure(): Promise<string>;
   /** This machine's addresses on it. */
   gateways(): Promise<string[]>;

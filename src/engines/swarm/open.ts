@@ -15,7 +15,7 @@ import { type Engine, EngineError } from '../engine.ts';
 import type { FenceNode, FenceNotes } from './fences.ts';
 import { createSwarmEngine } from './swarm.ts';
 
-/** What a swarm is opened with. */
+/** The options of opening a swarm. */
 export interface OpenSwarm {
   store: Store;
   secret: Secret;
@@ -45,7 +45,7 @@ export interface OpenSwarm {
 const KEY = 'swarm.fenced';
 const FENCE_MS = 2 * MINUTE_MS;
 
-/** The engine of a swarm. Rejects with StatusError where it cannot be used, with what is to be done. */
+/** Opens the engine of a swarm. Rejects with StatusError and a remedy if it cannot be used. */
 export async function openSwarm({ store, secret, settings, ...parts }: OpenSwarm): Promise<Engine> {
   const serversDir = join(settings.dataDir, 'servers');
   await mkdir(serversDir, { recursive: true });

@@ -13,8 +13,8 @@ const ENDINGS: readonly [RegExp, ArchiveFormat][] = [
 ];
 
 /**
- * What Zstandard may need of memory to decompress, as a power of two: 8 MiB, which RFC 8878 §3.1.1.1.2 asks every reader to
- * take, and enough for every level but --ultra. Whoever writes the archive chooses it, up to 2 GiB.
+ * Memory limit of Zstandard decompression, as a power of two: 8 MiB, which RFC 8878 §3.1.1.1.2 asks every reader to
+ * support, and enough for every level but --ultra. The archive's writer chooses it, up to 2 GiB.
  */
 export const ZSTD_WINDOW = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 
@@ -31,14 +31,14 @@ const OTHERS: readonly [string, string][] = [
 /** As many bytes of a file as `formatOfContent` looks at. */
 export const MAGIC_BYTES = 512;
 
-/** What an archive of this name is to be. INVALID_ARGUMENT UNKNOWN_ARCHIVE. */
+/** Returns the format by an archive's name. INVALID_ARGUMENT UNKNOWN_ARCHIVE. */
 export function formatOfName(name: string): ArchiveFormat {
   const format = ENDINGS.find(([ending]) => ending.test(name))?.[1];
   if (format) return format;
   throw unknownArchive('to', 'The name must end in .zip, .tar, .tar.gz or .tar.zst.');
 }
 
-/** What an archive is by its first bytes, whatever it is called. INVALID_ARGUMENT UNKNOWN_ARCHIVE. */
+/** Detects the format by an archive's first bytes, whatever its name. INVALID_ARGUMENT UNKNOWN_ARCHIVE. */
 export function formatOfContent(head: Buffer): ArchiveFormat {
   if (head.readUInt16BE(0) === 0x504b) return 'zip';
   if (head.readUInt16BE(0) === 0x1f8b) return 'tar.gz';
@@ -52,7 +52,7 @@ export function formatOfContent(head: Buffer): ArchiveFormat {
   throw unknownArchive('path', what);
 }
 
-/** What makes bytes of the format from those of a tar; undefined for a tar itself. */
+/** Returns the compressor of a tar for the format; undefined for a plain tar. */
 export function compressor(format: Exclude<ArchiveFormat, 'zip'>): Duplex | undefined {
   if (format === 'tar.gz') return createGzip();
   return format === 'tar.zst' ? createZstdCompress() : undefined;

@@ -1,7 +1,7 @@
 import type { Header } from 'tar-stream';
 import type { TreeEntry } from '../../jail/jail.ts';
 
-/** A path in hex, of which the archive's own says nothing reliable: tars are made of text, names on Linux of bytes. */
+/** A path in hex, for names that are not text: tars are made of text, names on Linux of bytes. */
 const BYTES = 'DORMOUSE.path';
 
 /**

@@ -9,7 +9,7 @@ import { KIB, MIB } from '../../kernel/units.ts';
 import { job } from '../../kernel/workers/job.ts';
 import { type ArchiveFormat, MAGIC_BYTES, badArchive, decompressor, formatOfContent, tooLarge } from './format.ts';
 
-/** What is to be read. */
+/** The input of the reader. */
 export interface ArchiveInput {
   sizeBytes: number;
   /** All of it, where it is no file that the worker has as its first descriptor. */
@@ -41,7 +41,7 @@ interface Source {
 }
 
 const MAX_ENTRIES = 100_000;
-/** Of what stands before an entry and says more of it: PAX records, long names. Real ones have some hundred bytes. */
+/** Limit of extra headers before an entry: PAX records, long names. Real ones have some hundred bytes. */
 const MAX_HEADER_BYTES = 64 * KIB;
 /** How much more may come out than went in, once it is so much that it matters. */
 const MAX_RATIO = 100;

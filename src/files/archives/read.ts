@@ -5,7 +5,7 @@ import type { WorkerPool } from '../../kernel/workers/pool.ts';
 import { badArchive, tooLarge } from './format.ts';
 import { type ArchivePiece, readArchive } from './read-job.ts';
 
-/** What an archive holds, one at a time; a file's `content` is read before the next, or not at all. */
+/** The entries of an archive, one at a time; a file's `content` is read before the next entry, or not at all. */
 export interface Unpacked {
   path: string;
   kind: 'file' | 'directory';
@@ -49,7 +49,7 @@ export async function* unpack(archive: JailFile, options: UnpackOptions): AsyncG
   }
 }
 
-/** What follows of an entry, read at most once. */
+/** Returns an entry's content, read at most once. */
 function createContent(pieces: AsyncGenerator<ArchivePiece, void>, first: ArchivePiece) {
   let piece = first;
   const more = async () => {

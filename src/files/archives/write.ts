@@ -10,7 +10,7 @@ import { type ArchiveFormat, compressor } from './format.ts';
 /** A file or directory on its way into an archive, by the name it has there. */
 export type Packed = Pick<TreeEntry, 'path' | 'kind' | 'mode' | 'modifiedAt' | 'open'>;
 
-/** What would only grow by being compressed again, and takes long. */
+/** Files that compressing again would only enlarge, slowly. */
 const COMPRESSED = /\.(?:jar|zip|gz|tgz|zst|xz|bz2|7z|mca|mcr|png|jpg|jpeg|ogg|webp)$/i;
 const CHUNK_BYTES = 256 * KIB;
 const ZEROS = Buffer.alloc(64 * KIB);
@@ -88,7 +88,7 @@ async function packEntry(
 ): Promise<void> {
   const { promise: packed, resolve, reject } = Promise.withResolvers<void>();
   const sink = pack.entry(header, (error) => (error ? reject(error) : resolve()));
-  // The callback is told as well.
+  // The callback reports it too.
   sink.on('error', () => {});
   const over = Promise.race([packed, gone]);
   over.catch(() => {});
@@ -110,12 +110,12 @@ async function* exactly(file: JailFile, sizeBytes: number): AsyncGenerator<Buffe
   }
 }
 
-/** The reader hears of errors; once nobody reads any more, they are dropped. */
+/** The reader gets errors; without a reader they are dropped. */
 function quietly<T extends Readable>(stream: T): T {
   return stream.on('error', () => {});
 }
 
-/** Rejects once nobody will read the archive any more. */
+/** Rejects once the archive's reader has gone. */
 function unread(output: { once(event: 'close', listener: () => void): unknown }): Promise<never> {
   const gone = new Promise<never>((_resolve, reject) => {
     output.once('close', () => reject(new Error('nobody reads the archive any more')));

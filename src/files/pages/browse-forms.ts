@@ -7,10 +7,10 @@ import { apart, below, pageOf, pathOf } from './paths.ts';
 
 /** No page shows more entries to tick. */
 const MOST_TICKED = 1_000;
-/** Of files that could not be uploaded, so many are named. */
+/** Most failed uploads named. */
 const MOST_LISTED = 20;
 
-/** What the forms below a directory do. */
+/** The forms of a directory. */
 export const BROWSE_FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
   async folder(request, form) {
     await request.call(
@@ -69,7 +69,7 @@ export function nameIn(form: Form, field: string): string {
   return name;
 }
 
-/** What is not there of where something was to go is the folder. */
+/** The missing part of a target is its folder. */
 export function inFolder(to: string) {
   return (error: unknown): never => {
     const isThere = !(error instanceof StatusError) || error.reason !== 'PATH_NOT_FOUND';

@@ -71,7 +71,7 @@ async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Pa
   };
 }
 
-/** Where a folder was that is renamed or deleted by now, the way to those above. */
+/** The page of a folder that was renamed or deleted, with links to those above. */
 function noFolderPage(request: ServerRequest, path: string): Page {
   const main = html`<section class="card files">
     <h2>${crumbs(request, path)}</h2>

@@ -14,7 +14,7 @@ import { type Found, type Text, contentOf, textOf } from './text.ts';
 /** Text is sent with up to three letters a byte. */
 const FORM_BYTES = 3 * MOST_EDITED_BYTES + 32 * KIB;
 
-/** What is coloured, by the end of the name. */
+/** The highlighted language, by the end of the name. */
 const LANGUAGES: readonly (readonly [RegExp, string])[] = [
   [/\.(?:properties|conf|cfg|ini)$/i, 'properties'],
   [/\.ya?ml$/i, 'yaml'],

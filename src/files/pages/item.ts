@@ -20,7 +20,7 @@ const PATH_CHARS = 1_024;
 /** How many names that contain the wanted one are fetched to find it. */
 const MOST_ALIKE = 1_000;
 
-/** What can be done with one file or directory. */
+/** The actions for one file or directory. */
 export function mountItem(panel: Panel): void {
   panel.serverPage({
     path: '/files/item',
@@ -124,7 +124,7 @@ function facts({ isDir, size, modifiedAt }: Entry): Html {
   </dl>`;
 }
 
-/** Of an archive that would replace something, as nobody has said that it may. */
+/** An archive would replace files without permission. */
 function inTheWay(error: unknown): never {
   if (!(error instanceof StatusError) || error.reason !== 'PATH_EXISTS') throw error;
   const path = error.options.metadata?.['path'] ?? '';

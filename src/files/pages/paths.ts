@@ -3,7 +3,7 @@ import { joinNames, parsePath } from '../../jail/path.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { KIB } from '../../kernel/units.ts';
 
-/** What a page is about: the path in its address, as the jail reads it. INVALID_PATH. */
+/** Returns the path in a page's address, as the jail reads it. INVALID_PATH. */
 export function pathOf({ query }: Pick<ServerRequest, 'query'>): string {
   return joinNames(parsePath(query.get('path') ?? ''));
 }
@@ -25,7 +25,7 @@ export function pageOf({ server }: Pick<ServerRequest, 'server'>, path: string, 
   return `/servers/${server.id}/files${page}${query.size === 0 ? '' : `?${query.toString()}`}`;
 }
 
-/** Where a file, or a directory as zip, is to be had. */
+/** Returns the address of a file's download, or of a directory as zip. */
 export function downloadOf({ server }: Pick<ServerRequest, 'server'>, path: string): string {
   return `${BROWSER_PREFIX}/v1/servers/${server.id}/file:download?${new URLSearchParams({ path }).toString()}`;
 }
@@ -33,7 +33,7 @@ export function downloadOf({ server }: Pick<ServerRequest, 'server'>, path: stri
 /** The most that is edited here; more is to be downloaded. */
 export const MOST_EDITED_BYTES = 512 * KIB;
 
-/** What is surely no text. */
+/** File names that are certainly not text. */
 const BINARY =
   /\.(?:jar|zip|gz|tgz|zst|tzst|tar|rar|7z|xz|bz2|png|jpe?g|gif|webp|ico|ogg|mp[34]|wav|dat|dat_old|mca|mcr|mcc|nbt|schem|schematic|litematic|db|sqlite3?|class|so|dll|exe|bin|ttf|lock)$/i;
 

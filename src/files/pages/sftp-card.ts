@@ -6,7 +6,7 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 import { copyButton, fact } from '../../web/panel/parts.ts';
 import { countText } from '../../web/text.ts';
 
-/** What is shown once. */
+/** Shown only once. */
 export type SftpLogin = ReplyOf<'EnableSftp'>;
 
 /** How to reach the files over SFTP; the password is the owner's to make. */

@@ -10,7 +10,7 @@ export interface Text {
 /** A file that is read to be edited, or why it is not. */
 export type Found = Text | { why: 'binary' | 'large' | 'folder' };
 
-/** What a file holds as text: only what is UTF-8 through and through comes back as it was. */
+/** Returns a file's content as text if it is entirely UTF-8: only that is saved unchanged. */
 export function textOf({ content, truncated, version }: ReplyOf<'ReadFile'>, mostBytes: number): Found {
   const bytes = Buffer.from(content, 'base64');
   if (bytes.includes(0)) return { why: 'binary' };

@@ -8,7 +8,7 @@ import type { CoreRules } from '../core-rules.ts';
 import { missingCore } from '../core-versions.ts';
 import type { Catalogue } from './catalogue.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   catalogue: Catalogue;
   cores: CoreRules;
@@ -53,7 +53,7 @@ async function mayRun(cores: CoreRules, wanted: { accountId: string; type: strin
   }
 }
 
-/** All that there is for some of these releases, whoever may run it. */
+/** Returns all cores for these releases, regardless of who can run them. */
 export function coresFor(releases: readonly string[]): { type: string; versions: string[] }[] {
   return CORES.map((type) => ({ type, versions: versionsOf(type, releases) })).filter(
     ({ versions }) => versions.length > 0,

@@ -1,4 +1,6 @@
-/** What a property does, for who has never read its page (minecraft.wiki Server.properties), and what it is where nothing is said. */
+/**
+ * The effect of a property, for readers who do not know its page (minecraft.wiki Server.properties), and its default.
+ */
 export interface PropertyHelp {
   group: PropertyGroup;
   text: string;
@@ -11,7 +13,7 @@ export const PROPERTY_GROUPS = ['play', 'world', 'players', 'pack', 'speed', 're
 
 export type PropertyGroup = (typeof PROPERTY_GROUPS)[number];
 
-/** By name; each property an owner may set has its line. */
+/** By name, one line for each property an owner may set. */
 export const PROPERTY_HELP: Readonly<Record<string, PropertyHelp>> = {
   gamemode: help('play', 'The mode of players who join for the first time.', 'survival'),
   'force-gamemode': help('play', 'Puts everybody back into that mode each time they join.', 'false'),

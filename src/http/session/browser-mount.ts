@@ -5,7 +5,7 @@ import { type Streams, mount } from '../mount.ts';
 import type { Operation } from '../operation.ts';
 import type { TakeToken } from '../rate-limit.ts';
 
-/** What comes before the API's own address: `/panel/v1/servers/{id}/files:upload`. */
+/** Prefix of the API's own path: `/panel/v1/servers/{id}/files:upload`. */
 export const BROWSER_PREFIX = '/panel';
 
 /** The operations that a page cannot carry itself: streams of servers and of operators, and the content of servers' files. */

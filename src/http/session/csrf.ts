@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { StatusError } from '../../kernel/status.ts';
 import type { Secret } from '../../store/secret.ts';
 
-/** What a page of ours must send along with each change: follows from the session and is stored nowhere. */
+/** Returns the token that a page of ours must send with each change. Derived from the session, not stored. */
 export function csrfToken(secret: Secret, sessionId: string): string {
   return secret.derive('csrf', sessionId);
 }

@@ -19,7 +19,7 @@ export function clearedSessionCookie(baseUrl: string): string {
   return COOKIE.set(baseUrl, '', 0);
 }
 
-/** The token in a `Cookie` header; undefined where there is none, or several, of which one must have been planted. */
+/** Returns the token in a `Cookie` header; undefined if it is missing or repeated, because then one was planted. */
 export function sessionToken(baseUrl: string, header: string | undefined): string | undefined {
   const [token, ...more] = COOKIE.values(baseUrl, header);
   return more.length > 0 ? undefined : token;

@@ -14,10 +14,10 @@ import { deviceCookie, deviceOf, pendingCookie, pendingOf } from './visitor.ts';
 /** The header that must bear the session's CSRF token in every change. */
 export const CSRF_HEADER = 'x-csrf-token';
 
-/** What tells browsers and their sessions. */
+/** Identifies browsers and their sessions. */
 export interface Browsers {
   config: { baseUrl: string };
-  /** Who is signed in with a session's token; undefined: nobody. */
+  /** Finds the user of a session's token; undefined without one. */
   findSession: (token: string) => Promise<SessionPrincipal | undefined>;
   secret: Secret;
   /** Whose request it is, as limits and audit know it: through trusted proxies only. */
@@ -36,7 +36,7 @@ export function mountSession(
   }
 }
 
-/** Who is signed in with the browser that asks; undefined: nobody. */
+/** Returns the user signed in with the calling browser; undefined without one. */
 async function signedInWith(ctx: Context, browsers: Browsers): Promise<SessionPrincipal | undefined> {
   const token = sessionToken(browsers.config.baseUrl, ctx.headers.cookie);
   return token === undefined ? undefined : browsers.findSession(token);

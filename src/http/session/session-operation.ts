@@ -9,7 +9,7 @@ import type { Visitor } from './visitor.ts';
 export interface Browser extends Visitor {
   /** Has the browser keep the session with this token from now on, or with null forget the one it has. */
   keepSession(token: string | null): void;
-  /** Has it keep what tells it from others, for longer than any session. */
+  /** Stores the device's identity in the browser, for longer than any session. */
   keepDevice(device: string): void;
   /** Has it keep what shows that it has given a password, or with null forget it. */
   keepPending(pending: string | null): void;
@@ -18,7 +18,7 @@ export interface Browser extends Visitor {
 /** A call as it comes in. */
 export interface RawSessionCall extends Sent {
   browser: Browser;
-  /** Undefined where nobody is signed in, which only operations for visitors see. */
+  /** Undefined without a signed-in user, which only operations for visitors see. */
   principal: SessionPrincipal | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface SessionOperation extends Declared {
   run(call: RawSessionCall): Promise<unknown>;
 }
 
-/** What an operation of the dashboard is. `run` gets the call checked, from a page of ours. Throws StatusError. */
+/** Describes an operation of the dashboard. `run` gets the validated call from a page of ours. Throws StatusError. */
 type SessionSpec<
   Params extends z.ZodType,
   Query extends z.ZodType,

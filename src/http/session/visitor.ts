@@ -6,7 +6,7 @@ const KEPT_SECONDS = 400 * DAY_SECONDS;
 
 /** The browser a request comes from. */
 export interface Visitor {
-  /** As `client-address.ts` tells it. */
+  /** From `client-address.ts`. */
   address: string;
   userAgent: string;
   /** The value of the cookie that it keeps past sessions; absent where it brings none. It may be anything. */
@@ -18,7 +18,7 @@ export interface Visitor {
 const COOKIE = createCookie('device');
 const PENDING = createCookie('signin');
 
-/** The device in a `Cookie` header, as the browser brings it; undefined where there is none. */
+/** Returns the device in a `Cookie` header; undefined without one. */
 export function deviceOf(baseUrl: string, header: string | undefined): string | undefined {
   return COOKIE.values(baseUrl, header)[0];
 }
@@ -28,7 +28,7 @@ export function deviceCookie(baseUrl: string, device: string): string {
   return COOKIE.set(baseUrl, device, KEPT_SECONDS);
 }
 
-/** What a browser brings that has given a password, and no code yet; undefined where it brings nothing. */
+/** Returns the token of a browser that has given a password but no code yet; undefined without one. */
 export function pendingOf(baseUrl: string, header: string | undefined): string | undefined {
   return PENDING.values(baseUrl, header)[0];
 }

@@ -16,7 +16,7 @@ export interface BanFeedOptions {
 
 /** The games' own files are looked at this often; a look at one that has not changed is a system call. */
 const LOOK_MS = 5_000;
-/** Of one list, as text. What is cut off is kept all the same, but only a moment after the player has come in. */
+/** Limit of one list's text. Bans beyond it still apply, a moment after the player has joined. */
 const MOST_UNITS = 256 * KIB;
 
 /** Keeps the banned addresses of all running games in memory, so that proxies can decide without asking. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { readIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
 import { type ProcessIdentity, isAlive, thisProcess } from '../../kernel/process-identity.ts';
 
-/** Where the proxy that the service has started is found by the next one. */
+/** The folder in which the next service finds the proxy this one started. */
 export function childFolder(dataDir: string): string {
   return join(dataDir, 'proxy');
 }
@@ -13,7 +13,7 @@ export async function livingChild(dataDir: string): Promise<ProcessIdentity | un
   if (bytes === undefined) return undefined;
   const noted = parse(bytes.toString());
   if (!noted || !isOurs(noted.pid)) return undefined;
-  // What cannot be seen from here, as in another container, is not this machine's to use.
+  // A process that is not visible from here, as in another container, belongs to another machine.
   return (await isAlive(noted, await thisProcess())) === true ? noted : undefined;
 }
 
@@ -22,7 +22,7 @@ export async function noteChild(dataDir: string, child: ProcessIdentity): Promis
   await writeAtomic(fileIn(dataDir), `${JSON.stringify(child)}\n`);
 }
 
-/** Tells the noted proxy to take nobody new, and to end with its last player. False: none runs. */
+/** Makes the recorded proxy accept no new players and end with its last one. False if none runs. */
 export async function drainChild(dataDir: string): Promise<boolean> {
   const child = await livingChild(dataDir);
   if (child) process.kill(child.pid, 'SIGTERM');

@@ -186,7 +186,7 @@ export class ChildKeeper {
     this.check();
   }
 
-  /** A process that somebody else has started tells nobody when it ends. */
+  /** The end of a process started by another one is not reported. */
   async #watch({ hello }: LinkedProxy): Promise<void> {
     if (this.#watched.has(hello.id)) return;
     this.#watched.add(hello.id);

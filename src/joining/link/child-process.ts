@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import type { Address } from '../../../proxy/ports.ts';
 import { MIB } from '../../kernel/units.ts';
 
-/** What the proxy's process is started with. */
+/** The start settings of the proxy's process. */
 export interface ChildSettings {
   proxyHost: string;
   proxyPort: number;
@@ -15,13 +15,13 @@ export interface ChildSettings {
   proxyProtocolFrom: readonly string[];
 }
 
-/** What the environment of the service is to the proxy: it faces strangers, and gets no setting that is not its own. */
+/** Variables passed on to the proxy: it faces strangers, and gets no setting it does not need. */
 const INHERITED = ['PATH', 'HOME', 'LANG', 'TZ', 'NODE_EXTRA_CA_CERTS'];
 const ENTRY = join(import.meta.dirname, '../../../proxy/main.ts');
 /** A log that has become so long makes room for the next. */
 const LONG_LOG_BYTES = MIB;
 
-/** What of the settings another process would have to be started for, as text that is compared. */
+/** Returns the settings whose change requires another process, as text for comparison. */
 export function settingsFingerprintOf({
   proxyHost,
   proxyPort,

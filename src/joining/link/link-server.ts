@@ -27,7 +27,7 @@ const HELLO_MS = 5_000;
 /** Links that have not said who they are. */
 const MOST_NEW = 64;
 
-/** `token`: '' takes nobody over HTTP. */
+/** `token`: '' accepts no links over HTTP. */
 export function createLinkServer(proxies: LinkedProxies, token: string): LinkServer {
   const sockets = new WebSocketServer({ noServer: true, ...SOCKET_OPTIONS, clientTracking: true });
   const local: Server[] = [];

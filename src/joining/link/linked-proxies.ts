@@ -39,27 +39,26 @@ const MOST_PROXIES = 64;
 const MOST_REFUSED = 1_000;
 
 /**
- * All proxies that are linked to this service, as one: players of all of them are one list, a wake that several ask for is one
- * wake, and whoever may not stay is thrown out wherever they came in. A proxy that is lost takes its players with it, and
- * nobody else.
+ * All proxies linked to this service, presented as one: their players are one list, a wake requested by several is one
+ * wake, and a player who must leave is disconnected wherever they joined. Losing a proxy loses only its players.
  */
 export class LinkedProxies {
   readonly #options: LinkedProxiesOptions;
   readonly #proxies = new Map<string, LinkedProxy>();
   /** Accounts that some proxy has checked lately: a player may come back through another. */
   readonly #verified = new ExpiringMap<Pick<VerifiedAccount, 'name' | 'ip'>>(MOST_VERIFIED, () => performance.now());
-  /** By proxy, what calls its end off. */
+  /** By proxy, the cancellation of its end. */
   readonly #graces = new Map<LinkedProxy, () => void>();
   readonly #refused = new Set<string>();
   readonly #opened = Promise.withResolvers<void>();
-  /** Of those that are gone. */
+  /** Counters of proxies that are gone. */
   #counted: ProxyStats = sumOf([]);
 
   constructor(options: LinkedProxiesOptions) {
     this.#options = options;
   }
 
-  /** From now on proxies are told of routes, and wakes are answered. */
+  /** From now on proxies receive routes, and wakes are answered. */
   open(): void {
     this.#opened.resolve();
   }
@@ -81,7 +80,7 @@ export class LinkedProxies {
     return [...this.#proxies.values()].filter(({ isOwn }) => isOwn);
   }
 
-  /** It is to take nobody new, and to end with its last player. */
+  /** Makes the proxy accept no new players and end with its last one. */
   drain(id: string): void {
     this.#proxies.get(id)?.send({ type: 'drain' });
   }
@@ -98,8 +97,8 @@ export class LinkedProxies {
   }
 
   /**
-   * A connection that may be trusted; `isOwn`: of a process that a service on this machine has started. Returns what is to be
-   * told of it; `receive` throws where it is to be ended.
+   * Adds a trusted connection; `isOwn`: of a process started by a service on this machine. Returns its handlers;
+   * `receive` throws if the connection must end.
    */
   connect(channel: Channel, isOwn = false): { receive(text: string): void; closed(): void; lag(ms: number): void } {
     let proxy: LinkedProxy | undefined;
@@ -243,7 +242,7 @@ export class LinkedProxies {
     const gone = new AbortController();
     wakes.set(id, gone);
     const answer = (message: object): void => {
-      // What has changed with it is known first.
+      // Send the changes that came with it first.
       teller.flush();
       if (!gone.signal.aborted) channel.send(JSON.stringify({ ...message, id }));
     };
@@ -262,7 +261,7 @@ export class LinkedProxies {
     }
   }
 
-  /** Of this connection; there may be another already. */
+  /** Ends this connection; another one may exist already. */
   #end(proxy: LinkedProxy, link: Link): void {
     link.teller.close();
     link.channel.close();

@@ -19,7 +19,7 @@ import { LinkedProxies } from './linked-proxies.ts';
 import type { Proxies } from './proxies.ts';
 import type { RouteFeed } from './teller.ts';
 
-/** Where the proxy runs, and how it is reached. */
+/** Where the proxy runs and how it is reached. */
 export interface ProxySettings extends ChildSettings {
   proxy: 'child' | 'embedded' | 'external';
   /** '': none over HTTP, but for `external`, which then makes one. */
@@ -38,7 +38,7 @@ export interface OpenProxiesOptions {
   log: Log;
 }
 
-/** Proxies, and the way by which those on other machines reach the service; undefined where there is none. */
+/** The opened proxies, and the link server for proxies on other machines; undefined without one. */
 export interface OpenedProxies extends Proxies {
   link: Pick<LinkServer, 'isLink' | 'upgrade'> | undefined;
 }
@@ -47,8 +47,8 @@ export interface OpenedProxies extends Proxies {
 const REPORT_MS = 10_000;
 
 /**
- * Opens the players' side of the service; nobody is let in before `open`. Windows has no sockets in the file system to link a
- * child by: there it is embedded.
+ * Opens the service for players; none can join before `open`. Windows has no file-system sockets to link a child
+ * process by: there the proxy is embedded.
  */
 export async function openProxies(options: OpenProxiesOptions): Promise<OpenedProxies> {
   const { proxy } = options.settings;
@@ -141,7 +141,7 @@ async function linked(options: OpenProxiesOptions): Promise<OpenedProxies> {
   };
 }
 
-/** What proxies on other machines, or in other containers, prove themselves by. */
+/** The secret by which proxies on other machines or in other containers authenticate. */
 async function tokenOf({ proxy, proxyToken, dataDir }: ProxySettings): Promise<string> {
   if (proxyToken !== '' || proxy !== 'external') return proxyToken;
   const path = join(dataDir, 'proxy.token');

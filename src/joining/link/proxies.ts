@@ -8,9 +8,9 @@ export interface ProxyView {
   version: string;
   /** Epoch ms. */
   since: number;
-  /** Where players connect; null while it takes none. */
+  /** The address players connect to; null while the proxy accepts none. */
   listening: Address | null;
-  /** Takes nobody new, and ends when the last of its players has left. */
+  /** Accepts no new players and ends when the last one has left. */
   draining: boolean;
   connected: boolean;
   players: number;
@@ -23,9 +23,9 @@ export interface ProxyView {
 export interface Proxies {
   /** Lets players in from now on; resolves with where they connect. */
   open(): Promise<Address>;
-  /** Who is joined to this server's game, through whichever proxy. */
+  /** The players joined to this server's game through any proxy. */
   players(serverId: string): readonly Player[];
-  /** Of all proxies together; what those that are gone have counted stays in it. */
+  /** Totals of all proxies; counters of those that are gone stay included. */
   stats(): ProxyStats;
   /** The port players connect to; until `open`, the one that is set. */
   port(): number;
@@ -36,7 +36,7 @@ export interface Proxies {
   addressBansChanged(serverId: string): void;
   /** Has the service's own proxy end with its last player. Resolves with a sentence on what lives on; '' for nothing. */
   farewell(): Promise<string>;
-  /** Lets nobody in any more: a proxy within this process ends, others play on without the service. */
+  /** Stops accepting players: an embedded proxy ends, players on others keep playing without the service. */
   shut(): Promise<void>;
   /** Lets go of everything; after `shut`. */
   close(): Promise<void>;
@@ -63,7 +63,7 @@ export function sumOf(all: readonly ProxyStats[]): ProxyStats {
   return sum;
 }
 
-/** What a proxy that has gone has counted, and nobody there. */
+/** The counters of a proxy that has gone, without its players. */
 export function countsOf(stats: ProxyStats): ProxyStats {
   return { ...stats, unrouted: 0, held: 0, piped: 0 };
 }

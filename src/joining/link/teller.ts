@@ -9,17 +9,17 @@ import {
 } from '../../../proxy/link/messages.ts';
 import type { Route } from '../../../proxy/ports.ts';
 
-/** Routes as they are, and news of which have changed. */
+/** The current routes and their changes. */
 export interface RouteFeed {
   hosts(): string[];
   at(host: string): Route | undefined;
-  /** The server that is meant where none is named; null where there is none. */
+  /** The server that players get if they name none; null without one. */
   nameless(): Nameless | null;
   /** Calls with the host of each route that changes, comes or goes. Returns the cancellation. */
   follow(listener: (host: string) => void): () => void;
 }
 
-/** Who is banned, by address, from the games that run. */
+/** Address bans of running games. */
 export interface BanFeed {
   all(): Iterable<readonly [serverId: string, list: readonly BannedAddress[]]>;
   of(serverId: string): readonly BannedAddress[];
@@ -39,8 +39,8 @@ export interface TellerOptions {
 const AT_ONCE = 200;
 
 /**
- * Tells one proxy, over one connection, all routes and bans, and then what changes of them: the latest of each, however often it
- * has changed since, and no faster than the proxy takes it.
+ * Sends one proxy, over one connection, all routes and bans and then their changes: only the latest state of each, and
+ * no faster than the proxy reads.
  */
 export class Teller {
   readonly #channel: Channel;
@@ -48,7 +48,7 @@ export class Teller {
   readonly #unfollow: (() => void)[];
   readonly #hosts = new Set<string>();
   readonly #servers = new Set<string>();
-  /** By host, what the proxy has already. */
+  /** By host, the state the proxy already has. */
   readonly #statuses = new Map<string, string | null>();
   #nameless: Nameless | null | undefined;
   #isGathering = false;
@@ -83,7 +83,7 @@ export class Teller {
     this.flush();
   }
 
-  /** What has changed, now. Nothing before all has been told once. */
+  /** Sends pending changes now. Does nothing until everything has been sent once. */
   flush(): void {
     if (this.#isBusy || this.#isOver || this.#hosts.size + this.#servers.size === 0) return;
     const [hosts, servers] = [[...this.#hosts], [...this.#servers]];

@@ -64,7 +64,7 @@ export async function takeEmail(people: People, tx: Tx, user: UserRow, email: st
   };
 }
 
-/** What goes by the address goes with it; what was to be done by links to the old one is void. */
+/** Data bound to the address moves with it; pending links of the old address become void. */
 async function moveTo(
   tx: Tx,
   user: UserRow,

@@ -22,7 +22,7 @@ const OPERATORS_RESET_MS = DAY_MS;
 const MOST_TOKENS = 3;
 const TOKEN = /^[\w-]{43}$/;
 
-/** What an operator gets who helps somebody to another password. */
+/** The reset link as the operator gets it. */
 export interface ResetLink {
   /** Shown this once: only its hash is kept. */
   link: string;
@@ -55,7 +55,7 @@ export async function requestPasswordReset(
   if (token !== undefined) postReset(people, email, linkOf(people, token), 'half an hour');
 }
 
-/** Who can help where no letter can be sent. */
+/** The hint if e-mail is not set up. */
 export const NO_MAIL =
   'No mail is sent from here. Ask whoever runs this installation: an operator can give you a link, and who has the machine itself a new password (npm run reset-password).';
 
@@ -90,9 +90,10 @@ export async function isResetToken({ store, clock }: People, token: string): Pro
 }
 
 /**
- * Takes the token of a link, once, and sets the password: all browsers of the user are signed out, what other links they had is void,
- * and a letter tells of it. API keys, connected apps and the second factor stay. FAILED_PRECONDITION LINK_INVALID for a token that is
- * unknown, used or too old; RESOURCE_EXHAUSTED for too many wrong ones from an address; UNAVAILABLE BUSY.
+ * Consumes the token of a link and sets the password: all browsers of the user are signed out, their other links become
+ * void, and an e-mail notifies them. API keys, connected apps and the second factor stay. FAILED_PRECONDITION
+ * LINK_INVALID for a token that is unknown, used or expired; RESOURCE_EXHAUSTED for too many wrong ones from an
+ * address; UNAVAILABLE BUSY.
  */
 export async function resetPasswordByLink(
   people: People,

@@ -7,7 +7,7 @@ import { ownAccount, wholeAccount } from '../caller.ts';
 import type { Eula } from './eula.ts';
 import type { EulaAcceptanceRow } from './rows.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   eula: Eula;
 }

@@ -9,7 +9,7 @@ import type { SignedInRequest } from '../../web/page-request.ts';
 import { passwordAgain } from '../proved.ts';
 import type { WantedKey } from './own-keys.ts';
 
-/** What was filled in. */
+/** The submitted values. */
 export interface Draft {
   name: string;
   scopes: readonly string[];

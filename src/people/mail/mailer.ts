@@ -6,7 +6,7 @@ export interface MailerOptions {
   config: {
     /** `smtp://…` or `smtps://…`. */
     smtpUrl: string | null;
-    /** Whom letters are from. */
+    /** The sender of e-mails. */
     mailFrom: string;
   };
   log: Log;

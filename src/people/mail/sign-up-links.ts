@@ -14,17 +14,18 @@ const SIGN_UP_LINK_MS = 7 * DAY_MS;
 const TOKEN = /^(\d{1,15})\.([\w-]{1,400})\.([\w-]{43})$/;
 
 /**
- * What lets an e-mail address make an account where anybody may by letter. It follows from the secret and is stored nowhere, so that
- * asking for it fills no table; an address has one account at most, so that it works once.
+ * Creates the token with which an e-mail address can create an account if sign-up by e-mail is open. Derived from the
+ * secret and not stored, so that requests fill no table; an address has at most one account, so it works once.
  */
 export function signUpToken(secret: Secret, email: string, expiresAt: number): string {
   return `${expiresAt}.${Buffer.from(email).toString('base64url')}.${seal(secret, email, expiresAt)}`;
 }
 
 /**
- * Writes to an address that somebody wants to make an account with: a link, or that it has one. It answers alike in both cases,
- * and as fast, so that nobody is told which addresses have accounts. PERMISSION_DENIED SIGNUP_CLOSED where links are the
- * operator's; FAILED_PRECONDITION NO_LINK_NEEDED where none are; RESOURCE_EXHAUSTED for too many from or to an address.
+ * E-mails an address that should get an account: a link, or the notice that it has one. Answers alike in both cases and
+ * as fast, so that callers cannot find out which addresses have accounts. PERMISSION_DENIED SIGNUP_CLOSED if only
+ * operators invite; FAILED_PRECONDITION NO_LINK_NEEDED if no link is needed; RESOURCE_EXHAUSTED for too many from or to
+ * an address.
  */
 export async function requestSignUp(people: People, email: string, visitor: Pick<Visitor, 'address'>): Promise<void> {
   const { store, clock, config, loginLimits } = people;
@@ -61,7 +62,7 @@ function linkFor({ config, secret }: People, email: string, expiresAt: number): 
   return `${config.baseUrl}/sign-up?invitation=${signUpToken(secret, email, expiresAt)}`;
 }
 
-/** The address a token is for; undefined where it is none of ours, or too old. */
+/** Returns the address of a token; undefined if the token is not ours or has expired. */
 export function signUpEmail(secret: Secret, token: string, now: number): string | undefined {
   const [, expiry = '', encoded = '', given = ''] = TOKEN.exec(token) ?? [];
   const email = normalizeEmail(Buffer.from(encoded, 'base64url').toString());

@@ -9,7 +9,7 @@ import { MemberId } from '../people-fields.ts';
 import { acceptInvitation, declineInvitation, invitationsOf } from './invitations.ts';
 import type { Invitation as MemberInvitation } from './rows.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   accessChanges: AccessChanges;
   clock: Clock;

@@ -34,7 +34,7 @@ export interface SecondFactor {
   recoveryCodes: number;
 }
 
-/** What an authenticator app needs. */
+/** The data an authenticator app needs. */
 export interface Offer {
   /** Base32, to be typed in. */
   key: string;
@@ -60,7 +60,7 @@ export async function beginSecondFactor(people: People, principal: SessionPrinci
   return offerOf(people, principal, key);
 }
 
-/** What is offered to the caller; undefined where nothing is. PERMISSION_DENIED PASSWORD_REQUIRED. */
+/** Returns the caller's pending offer; undefined without one. PERMISSION_DENIED PASSWORD_REQUIRED. */
 export async function offeredSecondFactor(people: People, principal: SessionPrincipal): Promise<Offer | undefined> {
   requireFreshPassword(principal, people.clock.now());
   const row = await getSecondFactor(people.store, principal.userId);
@@ -69,8 +69,8 @@ export async function offeredSecondFactor(people: People, principal: SessionPrin
 }
 
 /**
- * Asks for a code at each sign-in from now on, ends the caller's other sessions, which were opened without, and gives the
- * recovery codes, which are told this once. PERMISSION_DENIED PASSWORD_REQUIRED or WRONG_CODE; FAILED_PRECONDITION
+ * Requires a code at each sign-in from now on, ends the caller's other sessions, which were opened without one, and
+ * returns the recovery codes only this once. PERMISSION_DENIED PASSWORD_REQUIRED or WRONG_CODE; FAILED_PRECONDITION
  * SECOND_FACTOR_ON or NOTHING_OFFERED.
  */
 export async function confirmSecondFactor(
@@ -101,7 +101,7 @@ export async function confirmSecondFactor(
   return codes;
 }
 
-/** What is asked for before the second factor is changed: the password, and a code of the app or a recovery code. */
+/** The proof required to change the second factor: the password, and a code of the app or a recovery code. */
 export interface Proof {
   password: string;
   code: string;
@@ -197,7 +197,7 @@ function offerOf({ config }: People, { email }: SessionPrincipal, key: Buffer): 
 
 const PURPOSE = 'totp key';
 
-/** Whoever has the database alone, without the installation's secret, reads no key out of it. */
+/** The database alone, without the installation's secret, does not reveal a key. */
 function sealOf(secret: Secret, userId: string): string {
   return secret.derive('second-factor', userId);
 }

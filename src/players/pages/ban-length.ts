@@ -30,7 +30,10 @@ export function lengthFields(filled: Filling): Html {
   })}`;
 }
 
-/** When the ban of a form ends, as the operations take it; undefined: never. INVALID_FIELD for a date that is none. */
+/**
+ * Returns the end of a ban from its form, in the operations' format; undefined if it is permanent. INVALID_FIELD for an
+ * invalid date.
+ */
 export function endIn(form: Form, now: number): string | undefined {
   const length = form.get('length') ?? '';
   if (length !== 'date') {

@@ -4,7 +4,7 @@ import { endIn } from './ban-length.ts';
 
 type Forms = NonNullable<Parameters<Panel['serverPage']>[0]['forms']>;
 
-/** What the forms of the page do, each by one operation. */
+/** The forms of the page, one operation each. */
 export const playerForms: Forms = {
   async kick({ call, server, here }, form) {
     await call('KickPlayer', server, { name: text(form, 'name'), reason: text(form, 'reason') });

@@ -120,10 +120,10 @@ export function addressBansCard(request: ServerRequest, { bannedIps }: Lists, ma
 
 /** A list of names, a part at a time. */
 interface Names<Entry> {
-  /** What is said where there are none. */
+  /** Shown if the list is empty. */
   none: string;
   of: string;
-  /** What takes one off: one form for all, with a button for each; false: the reader may not. */
+  /** The button that removes an entry: one form for all, with a button each; false if the reader must not. */
   off: { form: string; field: string; label: string } | false;
   shown: (entry: Entry) => readonly [name: string, what?: Html];
 }

@@ -7,7 +7,7 @@ import { playerForms } from './forms.ts';
 import { addressBansCard, bansCard, operatorsCard, whitelistCard } from './lists.ts';
 import { kickCard, playingCard } from './playing.ts';
 
-/** Who is in, and who may come in and command, in whatever state the server is. */
+/** Online players and player lists, in every state of the server. */
 export function mountPlayerPages(panel: Panel): void {
   panel.serverPage({ path: '/players', show: playersPage, forms: playerForms, done: DONE });
 }

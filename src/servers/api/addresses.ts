@@ -1,12 +1,12 @@
 /** The port players' clients use unless told otherwise. */
 const DEFAULT_PORT = 25_565;
-/** What the service is called where it has no name in the DNS: only its own machine knows that. */
+/** Host name if the service has no name in the DNS. Only its own machine resolves it. */
 const OWN_MACHINE = 'localhost';
 
 /** The server that players mean who name none. */
 export interface Meant {
   id: string;
-  /** By every name that is not another server's; else only by the machine's own, as `localhost`. */
+  /** Reached by every name that is not another server's; else only by the machine's own, as `localhost`. */
   byAnyName: boolean;
   /** Its address is the machine's own name. A server that had another address before keeps that one. */
   isAddressed: boolean;
@@ -16,17 +16,17 @@ export interface AddressOptions {
   publicHost: string;
   /** The port players connect to; a function, as the proxy may be given any free one. */
   playersPort: () => number;
-  /** Undefined: there is none. */
+  /** Undefined without one. */
   meant: () => Meant | undefined;
   /** This machine in its own network; undefined: it is in none, or players are not let in from there. */
   homeHost?: () => string | undefined;
 }
 
-/** Where players connect, with the port where it is not the game's own. */
+/** The addresses players connect to, with the port unless it is the game's default. */
 export interface Addresses {
   /**
-   * Of a server. Names below `localhost` are found by few systems (RFC 6761 §6.3 leaves it to them; neither glibc nor Java does it):
-   * the server that needs no name is at `localhost` itself.
+   * Returns a server's address. Few systems resolve names below `localhost` (RFC 6761 §6.3 leaves it to them; neither
+   * glibc nor Java does): the default server is at `localhost` itself.
    */
   of(server: { id: string; hostname: string }): string;
   /** For other machines of the home network; undefined: it is not found from there. */

@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts';
 import { ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   serverOperation: ServerOperation;
   store: Store;

@@ -25,7 +25,7 @@ import { ServerName } from './messages.ts';
 
 const CONTAINER = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 
-/** A slug, of which some words are reserved. Checked as a whole with the name (`checkNames`). */
+/** A slug; some words are reserved. Validated together with the name (`checkNames`). */
 const Label = text(64).meta({ pattern: '^$|^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$' });
 
 export const CreateServerRequest = message({
@@ -55,7 +55,7 @@ export const CreateServerRequest = message({
 /** A request that has been through `complete`. */
 export type CompleteRequest = z.output<typeof CreateServerRequest>;
 
-/** What fills a request in, and bounds it. */
+/** Defaults and limits of a request. */
 export interface RequestDefaults extends RamLimits {
   config: { region: string; nodeLabel: string };
   /** The codes of the regions that there are. */

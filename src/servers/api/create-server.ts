@@ -5,7 +5,7 @@ import { PROPERTIES_BYTES } from './fields.ts';
 import { Server } from './messages.ts';
 import type { ServerView } from './view.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   creation: Creation;
   serverView: ServerView;

@@ -10,11 +10,11 @@ import { type FieldViolation, quotaExceeded } from '../../kernel/status.ts';
 import { MIB } from '../../kernel/units.ts';
 import type { ServerRow } from '../rows.ts';
 
-/** Where mod packs come from. */
+/** Sources of mod packs. */
 export const PLATFORMS = ['modrinth', 'curseforge', 'ftb'];
 const PROPERTY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const MOST_PROPERTIES = 128;
-/** Of a message with as many properties, of 4096 characters each that take four bytes at most. */
+/** Size of a message with the maximum of properties, 4096 characters each, at four bytes per character. */
 export const PROPERTIES_BYTES = 3 * MIB;
 /** Less than this no game of the kind ever starts with. */
 export const LEAST_RAM_MB = { sandbox: 128, java: 512 };
@@ -30,7 +30,7 @@ export const Motd = text(1_024)
   })
   .meta({ pattern: TWO_LINES });
 
-/** In requests, in any case; an unknown one is told with all else that is wrong (`checkGame`). */
+/** Accepted in any case. An unknown type is reported with the other problems (`checkGame`). */
 export const CoreType = text(32)
   .toLowerCase()
   .meta({ pattern: `^(?:|${CORES.join('|')})$` });
@@ -74,7 +74,7 @@ export function* checkProperties({
   }
 }
 
-/** Where to set what is no property here, and why not. */
+/** Properties set elsewhere, with the place to set them. */
 const OWNERS: Record<string, string> = {
   motd: 'is a field of the server: set it by SetServerMotd',
   'prevent-proxy-connections':
@@ -109,10 +109,10 @@ export function* checkPlan(plan: string): Generator<FieldViolation> {
   if (plan !== 'metered' && plan !== 'flat') yield { field: 'plan', description: 'must be metered or flat' };
 }
 
-/** What bounds a server's RAM. */
+/** Limits of a server's RAM. */
 export interface RamLimits {
   accountLimits: { of(accountId: string): { maxRamMb: number } };
-  /** What the machine has for games, or the largest of a region's. */
+  /** The machine's capacity for games, or that of the largest in a region. */
   capacity: { now(region?: string): { ramPerServerMb: number } };
   config: { nodeLabel: string };
 }

@@ -10,7 +10,7 @@ import { Server, ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
 import { type ServerView, shownTo } from './view.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   serverView: ServerView;
   clock: Clock;
@@ -113,5 +113,5 @@ export const lifecycleOperations = (needs: Needs): readonly Operation[] => [
   retryInstall(needs),
 ];
 
-/** What overrules what would happen by itself. */
+/** Operations that override the machine's own course. */
 export const forcedOperations = (needs: Needs): readonly Operation[] => [killServer(needs), keepAwake(needs)];

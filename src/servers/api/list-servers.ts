@@ -14,7 +14,7 @@ import type { ServerPage, Servers } from '../servers.ts';
 import { Server } from './messages.ts';
 import type { ServerView } from './view.ts';
 
-/** What this operation works with. */
+/** Dependencies of this operation. */
 interface Needs {
   serverView: ServerView;
   servers: Servers;
@@ -22,7 +22,7 @@ interface Needs {
 
 /** Servers of a page that is asked for: so many are read, checked and written in 10 ms. */
 const PAGE = 200;
-/** Of a whole list: so many are read at a time. Of more, V8 makes room for so many that collecting them takes 20 ms. */
+/** Rows of a full list read at a time. With more, V8 grows its young generation until a collection takes 20 ms. */
 const READ = 100;
 /** Those that are written without a turn for others: all lists that are sent at once may have theirs in a row, which takes 5 ms. */
 const PIECE = 25;
@@ -68,7 +68,7 @@ function listServers({ servers, serverView }: Needs): Operation {
         const page = (await pages.next()).value as ServerPage;
         return { servers: shown(page.servers), next: textOf(page.next) };
       }
-      // Nothing of a long one is read before its turn.
+      // A long list reads nothing before its turn.
       if ((await servers.count(account)) <= PAGE) {
         const all: ServerNow[] = [];
         for await (const page of pages) all.push(...page.servers);

@@ -10,15 +10,15 @@ import type { TransitionRow } from '../transition-rows.ts';
 import { ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   serverOperation: ServerOperation;
   servers: Servers;
-  /** Of servers that set no idle time of their own. */
+  /** Default of servers without their own idle time. */
   settings: { idleTimeoutMinutes: number };
 }
 
-/** Who or what led to something. */
+/** The person or thing that caused something. */
 export const Cause = z.object({
   kind: reply.text.describe('`key`, `user`, `player`, `schedule`, `operator` or `system`.'),
   id: reply.text,

@@ -9,7 +9,7 @@ import type { People } from '../../people/people.ts';
 import { ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs extends People {
   serverOperation: ServerOperation;
 }

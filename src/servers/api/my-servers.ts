@@ -11,7 +11,7 @@ import type { Servers } from '../servers.ts';
 import type { Addresses } from './addresses.ts';
 import { Cause } from './machine.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   addresses: Pick<Addresses, 'of'>;
   servers: Servers;

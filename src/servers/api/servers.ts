@@ -7,7 +7,7 @@ import { Server, ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
 import { type ServerView, shownTo } from './view.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   serverView: ServerView;
   clock: Clock;

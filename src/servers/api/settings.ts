@@ -15,7 +15,7 @@ import type { ServerOperation } from './operation.ts';
 import { recordOnServer } from './reach.ts';
 import type { ServerView } from './view.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   serverView: ServerView;
   clock: Clock;
@@ -108,8 +108,8 @@ const setServerAlertWebhook = (needs: Needs) =>
     example: { url: 'https://discord.com/api/webhooks/1/example' },
     async run({ server: now, body: { url, test }, principal }) {
       if (test && url === '') throw invalidFields([{ field: 'test', description: 'needs a webhook to send it to' }]);
-      // Where a name leads is not looked at here: the answer would tell callers which names there are inside this network.
-      // Whoever knows the address may write there: the audit log, which more people read, says only whether there is one.
+      // The host name is not resolved here: the answer would reveal names inside this network. Anyone who knows the URL
+      // may post to it, so the audit log, which more people read, only records whether one is set.
       const detail = url === '' ? 'off' : `set${test ? ', test alert' : ''}`;
       const view = await change({ now, principal, needs }, { alertWebhookUrl: url }, 'server.webhook', detail);
       if (test) await needs.store.write((tx) => needs.testAlert(tx, now.row.id, needs.clock.now()));
@@ -134,7 +134,7 @@ async function change(
   return needs.serverView(await needs.servers.patch(now.row.id, fields, record));
 }
 
-/** What owners set, but for names and size. */
+/** An owner's settings except name and size. */
 export const settingOperations = (needs: Needs): readonly Operation[] => [
   setServerProperties(needs),
   setServerMotd(needs),

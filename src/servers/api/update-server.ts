@@ -12,7 +12,7 @@ import type { ServerOperation } from './operation.ts';
 import { recordOnServer, requireRole } from './reach.ts';
 import type { ServerView } from './view.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs extends RamLimits {
   serverView: ServerView;
   clock: Clock;
@@ -54,7 +54,7 @@ const updateServer = (needs: Needs) =>
       const ramViolations = ramMb === now.row.ramMb ? [] : checkRam({ ...now.row, ramMb }, needs);
       const violations = [...ramViolations, ...checkPlan(plan)];
       if (violations.length > 0) throw invalidFields(violations);
-      // What it costs, and for how long, is its owner's to decide.
+      // Price and period are the owner's decision.
       if (plan !== now.row.plan) requireRole(role, 'owner');
       const entry = { action: 'server.update', detail: Object.keys(body).join(', '), at: needs.clock.now() };
       const { id, accountId } = now.row;
@@ -67,7 +67,7 @@ const updateServer = (needs: Needs) =>
       };
       const { ramMb: _, plan: __, ...anytime } = body;
       const sameRun = ramMb === now.row.ramMb && plan === now.row.plan;
-      // Nothing but what was asked for: somebody else may be changing the rest.
+      // Only the requested fields: another caller may be changing the rest.
       const updated = sameRun ? needs.servers.patch(id, anytime, record) : needs.servers.patchAtRest(id, body, change);
       return needs.serverView(await updated);
     },

@@ -16,7 +16,7 @@ import type { ServerOperation } from './operation.ts';
 import { recordOnServer } from './reach.ts';
 import type { ServerView } from './view.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 export interface VersionNeeds {
   serverView: ServerView;
   clock: Clock;

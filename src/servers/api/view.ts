@@ -13,12 +13,12 @@ import type { PortMapping, Server } from './messages.ts';
 /** A server as its owner sees it: what is set (row) and what its run shows (state, context). */
 export type ServerView = (now: ServerNow) => z.input<typeof Server>;
 
-/** What somebody of that role may see of it: whoever knows the address of a webhook may write there. */
+/** Returns the view for a role: anyone who knows a webhook's URL may post to it, so others do not see it. */
 export function shownTo(role: Role, view: ReturnType<ServerView>): ReturnType<ServerView> {
   return isAtLeast(role, 'member') ? view : { ...view, alertWebhookUrl: '' };
 }
 
-/** What other rooms keep of a server. */
+/** Data of a server that other rooms keep. */
 export interface ServerViewParts extends StandingOptions {
   config: { nodeLabel: string };
   clock: Clock;
@@ -32,7 +32,7 @@ export interface ServerViewParts extends StandingOptions {
   serverPorts: { of(serverId: string): readonly Omit<z.input<typeof PortMapping>, 'host'>[] };
   /** The machines that games run on, where they are several. */
   nodes?: Pick<EngineNodes, 'whereIs'> | undefined;
-  /** What the engine calls a server's container, or service of a swarm; absent: games run in neither. */
+  /** Returns the name of a server's container, or of its swarm service; absent if games run in neither. */
   containerOf?: ((serverId: string) => string) | undefined;
 }
 

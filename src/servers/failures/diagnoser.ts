@@ -11,7 +11,7 @@ export interface DiagnoserOptions {
   workers?: Pick<WorkerPool, 'run'> | undefined;
 }
 
-/** What there is to judge by, and how the game ended; null: it has not. */
+/** The evidence of a failure, and how the game ended; null if it has not. */
 export interface Evidence extends CrashArtefacts {
   exit: Exit | null;
   phase: DiagnosisContext['phase'];
@@ -37,7 +37,7 @@ export function createDiagnoser({ dataDir, workers }: DiagnoserOptions): Diagnos
     try {
       return await workers.run(diagnoseJob, input, { tenant: row.accountId, cpuMs: CPU_MS });
     } catch {
-      // Too many wait, or the service ends: how the game ended tells something too.
+      // The queue is full or the service is stopping. The exit alone still allows a diagnosis.
       return diagnose([], exit, context);
     }
   };

@@ -16,11 +16,11 @@ const SHORT_RUNWAY_MS = DAY_MS;
 interface Troubles {
   /** Since when it is too slow, as of its metrics. */
   slowSince: string | null;
-  /** What has failed, newest first. */
+  /** Failures, newest first. */
   incidents: readonly Incident[];
 }
 
-/** What is wrong with a server now, and what failed of late. */
+/** Current problems and recent failures of a server. */
 export async function alertsCard(request: ServerRequest, { slowSince, incidents }: Troubles): Promise<Html> {
   const { role, now } = request;
   const open = [...stateAlerts(request, slowSince), ...(isAtLeast(role, 'owner') ? await moneyAlerts(request) : [])];

@@ -9,11 +9,11 @@ export interface AuditWords {
   what: string;
   /** In the panel, by a key …; '' where who it was says it. */
   through: string;
-  /** What exactly, as it was recorded. */
+  /** The recorded detail. */
   detail: string;
 }
 
-/** Who reads it, and the addresses of those whom the reader knows, by user. */
+/** The reader, and the e-mail addresses the reader may see, by user. */
 export interface AuditReader {
   userId: string;
   emails: ReadonlyMap<string, string>;
@@ -69,7 +69,7 @@ export const SYSTEM: Record<string, string> = {
   checkout: 'reported by the payment provider',
 };
 
-/** By its action, behind who did it. */
+/** By action; follows the name of the actor. */
 export const WHAT: Record<string, string> = {
   'server.create': 'created the server',
   'server.start': 'started it',

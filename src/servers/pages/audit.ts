@@ -13,7 +13,7 @@ const ON_A_PAGE = 50;
 /** As many as the operations give. */
 const MOST = 1_000;
 
-/** Who did what: with a server, and with an account. */
+/** Audit logs of a server and of an account. */
 export function mountAudit(panel: Panel): void {
   panel.serverPage({ path: '/audit', show: serverAuditPage });
   panel.page({ path: '/profile/audit', show: accountAuditPage });
@@ -52,7 +52,7 @@ function pageOf({ query }: PanelRequest): number {
   return Number.isInteger(page) && page >= 1 && page <= MOST / ON_A_PAGE ? page : 1;
 }
 
-/** One entry more than is shown, which tells whether there is another page. */
+/** One more than is shown, to know whether there is another page. */
 function limitOf(request: PanelRequest): number {
   return Math.min(MOST, pageOf(request) * ON_A_PAGE + 1);
 }

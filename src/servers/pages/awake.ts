@@ -1,6 +1,6 @@
 import type { ReplyOf } from '../../http/calls.ts';
 
-/** One time a server was awake, as its usage tells it. */
+/** One awake session, from the usage operation. */
 export type AwakeSession = ReplyOf<'GetServerUsage'>['sessions'][number];
 
 /** When a session that lasts ends for now (epoch ms). */

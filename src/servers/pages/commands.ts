@@ -2,7 +2,7 @@ import type { Call } from '../../http/calls.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 
-/** What the buttons for a server do, wherever they stand. */
+/** The server buttons of all pages. */
 export const COMMANDS = {
   start: (call: Call, id: string) => call('StartServer', { id }),
   stop: (call: Call, id: string) => call('StopServer', { id }),
@@ -14,7 +14,7 @@ export const COMMANDS = {
 /** A page below a server's, as it was asked for. */
 const BELOW = /^(?:\/[a-z]+)+(?:\?[\w%+=&.*-]*)?$/;
 
-/** Where a button leads: back to its page, which must be one of this server. */
+/** Returns the page to go back to, which must be one of this server. */
 export function backOf({ server }: ServerRequest, form: Form): string {
   const top = `/servers/${server.id}`;
   const back = form.get('back') ?? '';

@@ -36,7 +36,7 @@ export function mountCreate(panel: Panel): void {
   });
 }
 
-/** What the page was asked to make a server of. */
+/** The inputs of the page. */
 interface Asked {
   template: Template | undefined;
   software: string;

@@ -33,7 +33,7 @@ interface Tour {
   isOver: boolean;
 }
 
-/** What of the list the way goes by. */
+/** The facts that decide the tour's step. */
 interface TourFacts {
   /** How many servers of others its reader reaches. */
   shared: number;
@@ -125,7 +125,7 @@ function headline({ state }: Summary, { why, playersWake, obstacle }: Outlook, w
   return wasWoken ? 'Your server is starting. You can join now' : 'Your server is ready. Join it now';
 }
 
-/** What joining does now, in the words of the server's card. */
+/** Returns the effect of joining, in the words of the server's card. */
 function joinText({ state }: Summary, outlook: Outlook): Html | string {
   if (outlook.why !== undefined) return whyText(outlook.why);
   if (state === 'running') return 'No one has joined yet. It goes back to sleep when everyone has left.';
@@ -164,7 +164,7 @@ async function hasBeenJoined(
 
 const EVER = new Date(0).toISOString();
 
-/** As many of a server's steps as are told. */
+/** Most steps listed. */
 const MOST_STEPS = 50;
 
 async function firstForm(request: PanelRequest): Promise<Html> {

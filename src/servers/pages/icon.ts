@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { escapeHtml } from '../../web/html.ts';
 
-/** From night to dawn, in hues that are told apart; light letters are read on each. */
+/** Skies from night to dawn in distinguishable hues, each with enough contrast to light letters. */
 const SKIES = [
   ['#332b66', '#a8653c'],
   ['#1f3b63', '#3f7f86'],

@@ -26,7 +26,7 @@ const CARDS = 24;
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
 
-/** What the list is not told by the API's own: why a server does not go on. */
+/** Reasons that hold a server up, which the API's list lacks. */
 export interface ListOptions {
   servers: Pick<Servers, 'live' | 'refusals'>;
   standing: Pick<Standing, 'of'>;
@@ -36,7 +36,7 @@ export interface ListOptions {
   firstRunFile: FirstRunFile | undefined;
 }
 
-/** All servers that somebody reaches, as cards; the form for a first one where there is none. */
+/** All servers a user can reach, as cards, or the form for a first one. */
 export function mountServerList(panel: Panel, options: ListOptions): void {
   panel.page({
     path: '/servers',
@@ -114,7 +114,7 @@ async function outlooks(shown: readonly Summary[], options: ListOptions): Promis
 }
 
 interface CardFacts extends Outlook {
-  /** What it has cost this month. */
+  /** Cost of this month. */
   micros: number;
 }
 

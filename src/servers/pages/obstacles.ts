@@ -3,11 +3,11 @@ import { type Role, isAtLeast } from '../../http/roles.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Servers } from '../servers.ts';
 
-/** What a rule has against the next wake of a sleeping server, as its pages say it. */
+/** A rule that refuses the next wake of a sleeping server, worded for its pages. */
 export interface Obstacle {
-  /** What is in the way, and what to do, in one sentence without its end. */
+  /** The obstacle and the remedy, as one sentence without its full stop. */
   text: Html;
-  /** Who joins is let in all the same, later. */
+  /** Players who join are let in later. */
   onlyWaits: boolean;
   /** Start is not refused. */
   startWakes: boolean;
@@ -32,7 +32,7 @@ export async function obstaclesTo(
 ): Promise<Map<string, Obstacle>> {
   const ids = sleepers.map(({ id }) => id);
   const joins = await asked(servers, ids.filter(playersWake), 'JOIN');
-  // Where only players may not, it matters what is against a start.
+  // If only players must not wake it, the check of a start matters.
   const startable = ids.filter((id) => !playersWake(id) || joins.get(id)?.reason === WAKES_USED_UP);
   const starts = await asked(servers, startable, 'START');
   return new Map(
@@ -55,11 +55,11 @@ const WAKES_USED_UP = 'WAKES_USED_UP';
 
 /** Words for a refusal. */
 interface Words {
-  /** What is in the way. */
+  /** The obstacle. */
   title: string;
-  /** Who can mend it, on which page, and how. A page that is relative is one of the server's own. */
+  /** The role that can fix it, the page and the action. A relative page is one of the server's own. */
   mend?: readonly [by: Role, page: string, how: string];
-  /** What to do, for everybody else. */
+  /** The action for all other readers. */
   others: string;
 }
 
@@ -87,13 +87,13 @@ const STOP_ONE = {
 } as const;
 const DELETE = 'delete something';
 
-/** Where it does not help that others sleep. */
+/** Reasons that do not go away when other servers sleep. */
 const TOO_LARGE: Readonly<Record<string, Words>> = {
   MAX_RAM: { title: 'Its RAM exceeds the allowed limit', ...LESS_RAM },
   NODE_CAPACITY: { title: 'Its RAM exceeds the available RAM', ...LESS_RAM },
 };
 
-/** By the reason of the refusal. Players read `joining/refusals.ts`. */
+/** By reason. Players get the texts of `joining/refusals.ts`. */
 const WORDS: Readonly<Record<string, Words>> = {
   INSUFFICIENT_FUNDS: {
     title: 'The wallet balance is too low to start it',

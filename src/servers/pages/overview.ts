@@ -200,7 +200,7 @@ function usageCard(given: { month: Usage; today: Usage; now: number; request: Se
   </section>`;
 }
 
-/** For who does not pay for it: no more than what its machine tells. */
+/** For readers who do not pay: only the machine's data. */
 function wakesCard(request: ServerRequest, { transitions }: ReplyOf<'InspectMachine'>): Html | undefined {
   const from = dayStart(request.now);
   const wakes = transitions.filter(

@@ -16,7 +16,7 @@ const BACKUP: Remedy = ['backups', 'Restore a backup'];
 const FILES: Remedy = ['files', 'Check its files'];
 const LOG: Remedy = ['console', 'Read its log'];
 
-/** Where what failed is mended, by its code. */
+/** The page that fixes a failure, by code. */
 const REMEDIES: Readonly<Record<string, Remedy>> = {
   out_of_memory: MORE_RAM,
   no_room_found: LESS_RAM,
@@ -52,7 +52,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   install_timeout: MODS,
 };
 
-/** What another try mends, or time does, or the operator alone. */
+/** Failures fixed by another try, by time, or by the operator alone. */
 export const NOTHING_TO_MEND: ReadonlySet<string> = new Set([
   'cancelled',
   'download_failed',
@@ -70,7 +70,7 @@ export const NOTHING_TO_MEND: ReadonlySet<string> = new Set([
 /** Codes that say how it ended; why it did stands in the incident of the time. */
 const OUTCOMES: ReadonlySet<string> = new Set(['crash_loop', 'start_timeout', 'install_timeout']);
 
-/** Where what failed is mended; undefined where nothing is. `latest`: what failed last, as it is kept. */
+/** Returns the page that fixes a failure; undefined if there is none. `latest`: the stored last failure. */
 export function remedyOf(code: string, latest?: Pick<Incident, 'code' | 'insights'>): Remedy | undefined {
   const causes = OUTCOMES.has(code) && latest ? [latest.code, ...latest.insights.map((each) => each.code)] : [];
   const cause = causes.find((each) => !OUTCOMES.has(each) && each !== 'unknown' && each in REMEDIES);

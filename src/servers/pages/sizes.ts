@@ -15,7 +15,7 @@ export function sizeWithin(mostMb: number, usualMb: number): number {
   return usualMb <= mostMb ? usualMb : (sizesBetween(0, mostMb).at(-1) ?? usualMb);
 }
 
-/** What that much RAM costs at the price of a GB, in micros. */
+/** Returns the price of that much RAM at the price of a GB, in micros. */
 export function priceOf(ramMb: number, perGbMicros: number): number {
   return (perGbMicros * ramMb) / MB_PER_GB;
 }

@@ -1,4 +1,4 @@
-/** What servers are made of: its name, and what it is in a few words for who has not met it. */
+/** The kinds of software: the name, and a short description for newcomers. */
 const SOFTWARE: Readonly<Record<string, readonly [name: string, about: string]>> = {
   sandbox: [
     'Sandbox',
@@ -22,7 +22,7 @@ const SOFTWARE: Readonly<Record<string, readonly [name: string, about: string]>>
   custom: ['Own server.jar', 'Any server that you upload.'],
 };
 
-/** Where mod packs come from, by their own names. */
+/** Names of the mod packs' sources. */
 const PLATFORM_NAMES: Readonly<Record<string, string>> = { modrinth: 'Modrinth', curseforge: 'CurseForge', ftb: 'FTB' };
 
 /** `Modrinth`: where a mod or a pack comes from. */
@@ -40,7 +40,7 @@ export function softwareText({ type, version }: { type: string; version: string 
   return `${softwareName(type)} ${version}`.trim();
 }
 
-/** What it is, in a sentence; '' where nothing is known of it. */
+/** Returns a description in one sentence; '' for unknown software. */
 export function aboutSoftware(type: string): string {
   return SOFTWARE[type]?.[1] ?? '';
 }

@@ -6,7 +6,7 @@ export function isStoppedForIt({ server }: ServerRequest): boolean {
   return isTagged(server.state, 'awake');
 }
 
-/** What is said of that before somebody confirms such a change; '' where nothing is stopped for it. */
+/** Returns the warning before such a change is confirmed; '' if nothing is stopped for it. */
 export function stopsText(request: ServerRequest): string {
   if (!isStoppedForIt(request)) return '';
   return ' The server stops, which disconnects players, and then starts again.';

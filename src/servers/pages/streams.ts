@@ -15,7 +15,7 @@ import type { Servers } from '../servers.ts';
 import type { Standing } from '../standing.ts';
 import { drawnIcon } from './icon.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   accessChanges: Pick<AccessChanges, 'onAccessChange'>;
   clock: Clock;
@@ -119,7 +119,7 @@ const getServerIcon = ({ serverOperation }: Needs) =>
     },
   });
 
-/** What the pages of servers follow and show beside the API. */
+/** Streams and icons for the pages of servers, beside the API. */
 export const serverPageOperations = (needs: Needs): readonly Operation[] => [
   streamMyServers(needs),
   getServerIcon(needs),

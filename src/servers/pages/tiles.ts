@@ -9,7 +9,7 @@ export interface Tile {
   here: boolean;
 }
 
-/** Links of which one is chosen, each with a few words on what it is. */
+/** Links with a short description each, one of them current. */
 export function tiles(all: readonly Tile[], label: string): Html {
   return html`<nav aria-label="${label}">
     <ul class="tiles">

@@ -26,17 +26,17 @@ const PHASES: Readonly<Record<string, string>> = {
 };
 
 interface Ways {
-  /** Of servers without their own. */
+  /** Default of servers without their own. */
   idleTimeoutMinutes: number;
   /** Whether any player may wake it by joining. */
   playersWake: boolean;
-  /** What a rule has against that it wakes; undefined: nothing, or it does not sleep. */
+  /** The rule that refuses a wake; undefined if none does or the server does not sleep. */
   obstacle: Obstacle | undefined;
-  /** What failed last. */
+  /** The last failure. */
   latest: Incident | undefined;
 }
 
-/** What a server is doing, what comes next, and what may be done about it now. */
+/** A server's activity, its next step, and the commands available now. */
 export function whatNow(request: ServerRequest, machine: Machine, ways: Ways): Html {
   const { server } = request;
   const { idleTimeoutMinutes, playersWake, obstacle, latest } = ways;

@@ -2,13 +2,13 @@ import type { Failure } from '../../../machines/server-types.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Obstacle } from './obstacles.ts';
 
-/** What is against a server's next join, as its pages say it. */
+/** The obstacles to a server's next join, worded for its pages. */
 export interface Outlook {
   /** Why it does not go on; undefined: nothing is against it beside its own state. */
   why: Failure | undefined;
   /** Whether any player may wake it by joining. */
   playersWake: boolean;
-  /** What a rule has against that it wakes; undefined: nothing, or it does not sleep. */
+  /** The rule that refuses a wake; undefined if none does or the server does not sleep. */
   obstacle: Obstacle | undefined;
 }
 
@@ -23,13 +23,13 @@ export function whyText({ code, summary }: Failure): Html {
   return summaryText(code === 'no_room' ? 'Waiting for capacity: starts automatically' : summary);
 }
 
-/** What wakes a sleeping server, or why nothing does. */
+/** Returns what wakes a sleeping server, or why it cannot wake. */
 export function wakeText({ playersWake, obstacle }: Outlook): Html | string {
   if (obstacle !== undefined) return obstacle.text;
   return playersWake ? 'Joining wakes it' : 'Only Start wakes it';
 }
 
-/** What is the matter with a server that neither sleeps nor is awake, by its state. */
+/** The problem of a server that is neither asleep nor awake, by state. */
 export const UNREADY: Readonly<Record<string, string>> = {
   installing: 'Installing software',
   install_failed: 'Install failed',

@@ -22,7 +22,7 @@ export function mountDescriptionSettings(panel: Panel): void {
         await call('SetServerMotd', { id }, { motd: motdIn(form) });
         return 'saved';
       },
-      /** Nothing is kept; with a script the page asks for it while somebody types. */
+      /** Stores nothing. With a script, the page requests it while somebody types. */
       preview: (request, form) => descriptionPage({ ...request, failed: 'save', sent: form }, motdIn(form)),
       icon: saveIcon,
       'icon-remove': removeIcon,

@@ -34,7 +34,7 @@ export function settingsPage(request: ServerRequest, title: string, cards: Html)
   return { title, main, styles: [ASSETS.settingsStyle] };
 }
 
-/** What is said after each form of settings. */
+/** Shown after each form of settings. */
 export const SAVED = { saved: 'Saved.' };
 
 /** Why a form cannot be done now. */

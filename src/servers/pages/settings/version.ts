@@ -50,7 +50,7 @@ async function choiceCards(request: ServerRequest): Promise<Html> {
   const { call, server, query, here, role } = request;
   const { cores, versions: releases } = await call('ListMinecraftVersions', {});
   const wanted = { type: query.get('type') ?? server.type, version: query.get('version') ?? server.version };
-  // What may run goes by the owner's account, of which a member is told nothing.
+  // Availability depends on the owner's account, which members cannot see.
   const offered = offersFor(server, role === 'owner' ? cores : coresFor(releases));
   const { type, versions } = offered.find((each) => each.type === wanted.type) ?? offered[0];
   const filled = filling(request, '');
@@ -142,7 +142,7 @@ function missingFor(wanted: Software, offered: readonly Offer[]): string | undef
   return missingCore(wanted) ?? (isOffered ? undefined : `${softwareName(wanted.type)} can’t run here`);
 }
 
-/** What becomes of worlds and mods, in plain words. */
+/** Returns the effects on worlds and mods in plain words. */
 function whatFollows(from: Software, to: Software): string[] {
   const order = compareVersions(to.version, from.version) ?? 0;
   const isOther = to.type !== from.type;
