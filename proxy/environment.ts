@@ -7,7 +7,7 @@ import { LINK_PATH } from './link/messages.ts';
 export interface Environment {
   host: string;
   port: number;
-  /** One service, or several of which one accepts links at a time. */
+  /** One service, or several with one that accepts links at a time. */
   services: readonly Service[];
   /** Started by the service, which finds it again. Ends by itself when it is no longer needed. */
   isChild: boolean;

@@ -126,7 +126,7 @@ async function restore({ dataDir, databaseUrl, dockerHost }: Config, archive = '
   return `${said.filter(Boolean).join(' ')} Put servers' files back into ${dataDir}/servers, and backups into ${dataDir}/backups; those in a store off site are found there, with the same S3_… settings and BACKUP_ENCRYPTION_KEY. Then npm start.\n`;
 }
 
-/** Closes the running or starting service when the process is told to end. */
+/** Closes the running or starting service when the process gets a signal to end. */
 function closeOnSignal(starting: Promise<App>, log: Log, onSignal: () => Promise<unknown>): void {
   let askedAt = 0;
   for (const signal of ['SIGTERM', 'SIGINT', STOP_ALL] as const) {

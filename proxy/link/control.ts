@@ -137,7 +137,7 @@ export class Control implements Routes, Wake, Presence {
     this.#flushLater();
   }
 
-  /** Reports the address where players connect now; null if there is none. */
+  /** Reports the address where players connect now; null without one. */
   tellListening(listening: Address | null, isDraining: boolean): void {
     this.#listening = listening;
     this.#isDraining = isDraining;

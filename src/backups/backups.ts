@@ -65,7 +65,7 @@ export class Backups {
   }
 
   /**
-   * Resumes after the previous process: queued backups stay queued, and games told to stop saving are told to save
+   * Resumes after the previous process: queued backups stay queued, and games whose saving was paused save
    * again. Call it when the servers are live again.
    */
   static async open(options: BackupsOptions): Promise<Backups> {

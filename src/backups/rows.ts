@@ -60,7 +60,7 @@ export interface RetentionRow extends Retention {
   serverId: string;
 }
 
-/** A game that was told to stop saving and must be told to save again. */
+/** A game whose saving is paused and must be resumed. */
 export interface SavingOffRow {
   serverId: string;
   at: number;
@@ -164,7 +164,7 @@ export async function listPrevious(db: Sql): Promise<BackupRow[]> {
   return rows.map(backupRow);
 }
 
-/** Changes a backup that is in one of the given states; false if there is none. */
+/** Changes a backup that is in one of the given states; false without one. */
 export async function patchBackup(
   tx: Tx,
   { serverId, id }: Pick<BackupRow, 'serverId' | 'id'>,

@@ -56,7 +56,7 @@ export interface BackupRunOptions extends BackupParts {
 type Finished = Made & Pick<BackupRow, 'note'>;
 
 /**
- * Makes a queued backup when its turn comes, and stores the result. A running game is told to save its world and stop
+ * Makes a queued backup when its turn comes, and stores the result. A running game saves its world and stops
  * writing meanwhile; the backup gets a note if the game did not confirm that. The files of a sleeping server are
  * archived as they are. Never rejects: when `signal` fires, the row stays as it is.
  */

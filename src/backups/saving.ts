@@ -44,14 +44,14 @@ export interface Saving {
    * RCON_UNAVAILABLE if its console is unreachable now. `on` must follow in every case.
    */
   off(serverId: string, rcon: Address | null, signal: AbortSignal): Promise<string>;
-  /** Tells the game to write again if it was told to stop. Rejects with ConsoleError; then it must be repeated. */
+  /** Resumes saving if it was paused. Rejects with ConsoleError; then it must be repeated. */
   on(serverId: string, rcon: Address): Promise<void>;
   /** Drops the note: the game has ended, and the next one saves. */
   forget(serverId: string): Promise<void>;
 }
 
 /**
- * A note is on disk before a game is told to stop saving, so that the next process can undo it. If an owner has turned
+ * A note is on disk before a game’s saving is paused, so that the next process can undo it. If an owner has turned
  * saving off by hand, it stays off.
  */
 export function createSaving({ store, console, engine, clock, rconPassword }: SavingOptions): Saving {

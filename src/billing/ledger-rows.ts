@@ -16,7 +16,7 @@ export interface LedgerRow {
   /** Negative where it is spent. */
   amountMicros: number;
   note: string;
-  /** What it is for: one entry of each kind. */
+  /** The subject, unique within its kind. */
   ref: string;
   ts: number;
   /** Null while a usage entry still grows. */

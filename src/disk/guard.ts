@@ -62,7 +62,7 @@ export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
     if (over !== wasOver) await changed(now, over);
     const excess = excessOf(now.row);
     if (excess === undefined) lastCalls.cancel(serverId);
-    // Of an account's servers, those that hardly write keep running.
+    // An account's servers that hardly write keep running.
     else if (over || grew) await enforce(now, excess);
   }
 

@@ -9,7 +9,7 @@ const FRAME_BYTES = 64;
 const CHUNK_CHARS = 64 * KIB;
 
 /**
- * What happens when frames do not fit: the oldest are dropped and this message reports how many. `end`: the stream
+ * The overflow policy: if frames do not fit, the oldest are dropped and this message reports how many. `end`: the stream
  * ends.
  */
 export type Overflow = ((leftOut: number) => string) | 'end';

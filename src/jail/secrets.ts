@@ -3,14 +3,15 @@ import { KIB } from '../kernel/units.ts';
 import { type Names, joinNames, shown } from './path.ts';
 
 /**
- * What of a data root is not simply its owner's. Whoever may read files may not thereby use the console, so nothing that
- * opens it is shown:
- * - hidden: not there for anybody. What only Dormouse or the image reads: the console's password (`.rcon-cli.*`), our own
- *   files (`.dormouse-*`);
- * - masked: shown with the secrets in it blotted out. `server.properties`, by any ending, as copies and temporary files
- *   bear them;
- * - read-only: shown, and may be deleted. What the image's scripts run as shell: installers' results and its health check;
- * - plain: everything else, among it `eula.txt`, `ops.json` and the other lists, which are the owner's to edit.
+ * The access of files in a data root that an owner must not simply read or change. Reading files must not give access to the
+ * console, so its secrets are not shown:
+ * - hidden: the file does not exist for callers. Files that only Dormouse or the image reads: the console's password
+ *   (`.rcon-cli.*`), our own files (`.dormouse-*`);
+ * - masked: shown with its secrets blanked out. `server.properties`, with any suffix, because copies and temporary files have
+ *   one;
+ * - read-only: shown, and may be deleted. Files that the image's scripts run as shell: installers' results and its health
+ *   check;
+ * - plain: all others, including `eula.txt`, `ops.json` and the other lists, which the owner may edit.
  */
 export type Guard = 'hidden' | 'masked' | 'readOnly' | 'plain';
 

@@ -29,7 +29,7 @@ export interface Entrance {
   meant: () => Meant | undefined;
   /** This machine in its own network; undefined: it is in none, or players are not let in from there. */
   homeHost: () => string | undefined;
-  /** Returns the problem of the settings as a sentence for operators; undefined if there is none. */
+  /** Returns the problem of the settings as a sentence for operators; undefined without one. */
   trouble: () => string | undefined;
 }
 

@@ -15,7 +15,7 @@ export interface PublicStatusRow {
 /** Whose login may wake a server. */
 export type WakeMode = 'anyone' | 'known' | 'whitelist' | 'verified' | 'nobody';
 
-/** Who can wake a server by joining, and its server-list text while asleep. No row: anyone, and the default texts. */
+/** The players who can wake a server by joining, and its server-list text while asleep. No row: anyone, and the default texts. */
 export interface WakePolicyRow {
   serverId: string;
   mode: WakeMode;

@@ -6,7 +6,7 @@ import type { WakePolicy } from './wake-policies.ts';
 export interface StateWords {
   label: string;
   tone: 'up' | 'asleep' | 'passing' | 'down';
-  /** The player's next step; '' if there is none to mention. */
+  /** The player's next step; '' without one. */
   hint: string;
 }
 

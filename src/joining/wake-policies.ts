@@ -2,7 +2,7 @@ import { openRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type WakePolicyRow, listWakePolicies, saveWakePolicy } from './rows.ts';
 
-/** Who can wake a server by joining, and its server-list text while asleep. */
+/** The players who can wake a server by joining, and its server-list text while asleep. */
 export type WakePolicy = Readonly<Omit<WakePolicyRow, 'serverId'>>;
 
 export const WAKE_MODES = ['anyone', 'known', 'whitelist', 'verified', 'nobody'] as const;

@@ -12,7 +12,7 @@ export function homeAddressOf(interfaces = networkInterfaces()): string | undefi
 }
 
 /**
- * Returns the address of `host` for other devices in the network; undefined if there is none. It cannot be known inside
+ * Returns the address of `host` for other devices in the network; undefined without one. It cannot be known inside
  * a container.
  */
 export function homeHost(host: string, inContainer: boolean): string | undefined {

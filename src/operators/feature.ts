@@ -60,7 +60,7 @@ export interface OperatorFeatureOptions {
   capacity: Capacity;
   reachability: Reachability;
   accountLimits: AccountLimits;
-  /** Returns the problem of the join settings; undefined if there is none. */
+  /** Returns the problem of the join settings; undefined without one. */
   trouble: () => string | undefined;
   settings: { nodeLabel: string; region: string; maxServersPerAccount: number };
 }

@@ -72,7 +72,7 @@ const suspendServer = (needs: Needs) =>
       await needs.sftp.cut(id);
       const awake = await known(needs, id);
       if (!reserves(awake) && !waitsForRoom(awake)) return shown(needs, id);
-      // Sent before the game is told to save and stop; not awaited.
+      // Sent before the game saves and stops; not awaited.
       if (awake.state === 'running')
         void warnPlayers([awake], 'This server is suspended. It saves and stops now.', needs);
       const cause = { kind: 'operator', id: operatorOf(principal), note: `suspended: ${reason}` } as const;

@@ -42,7 +42,7 @@ const perHour = (burst: number, count: number): BucketRule => ({ burst, perSecon
 /**
  * In a quarter of an hour about 15 tries at an account from a network, and 50 from an address. 300 an hour at an
  * account from all new networks together: one network's share is a seventh of it, and a year of guessing tries less
- * than 3 million. 10 codes an hour, three of which are valid at any time: an attacker who also has the password
+ * than 3 million. 10 codes an hour, with three valid codes at any time: an attacker who also has the password
  * succeeds within a year with a chance of one in four.
  */
 export const LOGIN_RULES: Record<keyof LoginLimits, BucketRule> = {

@@ -10,7 +10,7 @@ import type { Familiarity } from './sign-in-places.ts';
 export interface PasswordTry {
   email: string;
   visitor: Visitor;
-  /** What the user's history says about the origin of the try; or the session of a signed-in user. */
+  /** The user's history with the origin of the try; or the session of a signed-in user. */
   from: Pick<Familiarity, 'device' | 'network'> | { sessionId: string };
 }
 
@@ -47,7 +47,7 @@ export async function tryPassword<T>(
 }
 
 /**
- * Counts tries of a code, of which there are only a million. The caller knows the password, so all tries except those
+ * Counts tries of a code; there are only a million codes. The caller knows the password, so all tries except those
  * of the user's own devices and sessions are counted together. RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
  */
 export async function tryCode<T>(

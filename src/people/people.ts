@@ -16,7 +16,7 @@ export interface People {
   loginLimits: LoginLimits;
   accessChanges: AccessChanges;
   secret: Secret;
-  /** Absent if there is none to remove. */
+  /** Absent without one. */
   firstRunFile?: FirstRunFile;
   /** Runs in the write that makes an account. */
   onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
@@ -30,7 +30,7 @@ export interface People {
 }
 
 /**
- * Who can create an account: people invited by an operator (`closed`); people with a link that anyone can request for
+ * The people who can create an account: those invited by an operator (`closed`); those with a link that anyone can request for
  * their own address (`letter`), so that callers cannot find out which addresses have accounts; or anyone at once
  * (`open`), for installations that cannot send e-mail.
  */

@@ -43,7 +43,7 @@ export interface ServerFeatureOptions extends StandingOptions {
   capacity: CreationOptions['capacity'];
   accountLimits: CreationOptions['accountLimits'];
   drain: CreationOptions['drain'];
-  /** Who can wake a server by joining. */
+  /** The wake policies of servers. */
   wakePolicies: { of(serverId: string): { mode: string; maintenanceText: string } };
   worlds: VersionNeeds['worlds'];
   /** Puts a test alert down, to be sent to a server's webhook. */

@@ -35,7 +35,7 @@ interface SamplingOptions extends ManagedPlayersOptions {
 
 /**
  * Sends a SAMPLE regularly until the returned function is called. Our own requests do not count as activity; players
- * counted by the game do, and so do those the proxy has joined, whom the game may not count yet. A game with a
+ * counted by the game do, and so do those the proxy has joined but the game may not count yet. A game with a
  * management port is asked there, immediately when it reports a player; else its status counts. If that does not
  * answer, the console's `list` is used; if nothing answers, players is null. Between two readings the count follows the
  * proxies, which see joins and leaves immediately.

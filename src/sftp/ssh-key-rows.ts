@@ -61,7 +61,7 @@ export async function touchSshKey(tx: Tx, id: string, at: number): Promise<void>
 }
 
 /**
- * Returns the server opened by an SFTP user name with a key of one of its owners; undefined if there is none, SFTP is
+ * Returns the server opened by an SFTP user name with a key of one of its owners; undefined if they are unknown, SFTP is
  * off, or the server is being deleted.
  */
 export async function findKeyedSftpUser(

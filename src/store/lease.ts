@@ -1,19 +1,20 @@
 /**
- * The right to be the one control process of an installation, and what keeps a process that has lost it from doing harm:
+ * The right to be the one control process of an installation. A process that has lost it cannot do harm:
  *
- * - The database: every commit begins by asking whether the lease is still held (`Store.fence`), so a write of the one before
- *   is refused, however late it comes.
- * - Everything else (games, servers' files, backups, what proxies are told, letters): on PostgreSQL, which another machine may
- *   reach, a thread (`lease-deadline.ts`) ends the whole process a second before anybody else may take the lease, unless it was
- *   renewed. It is the first to know when a stopped process goes on, and needs no turn of the event loop. What the kernel does already (one write of
- *   a chunk, one rename) is all that can still come after it. (As the first process of a container, the event loop has to end it.)
- * - Games and their consoles, besides: nothing is asked of them while the lease is not surely held (`Lease.require`), and the
- *   database is asked where the time of the last renewal does not say so. So what wakes up in the instant before that thread
- *   starts, ends, or types nothing.
- * - Proxies that know of several services leave one that is silent before its lease can end, and a standby takes no links.
+ * - The database: every commit first checks that the lease is still held (`Store.fence`), so a late write of an earlier
+ *   process is refused.
+ * - Everything else (games, servers' files, backups, messages to proxies, e-mail): on PostgreSQL, which other machines can
+ *   reach, a thread (`lease-deadline.ts`) kills the whole process a second before another one may take the lease, unless it
+ *   was renewed. The thread notices first when a paused process continues, and needs no turn of the event loop. Only what
+ *   the kernel is already doing (one write of a chunk, one rename) can follow. Within a container, the event loop of the
+ *   first process has to end it.
+ * - Games and their consoles get no requests unless the lease is certainly held (`Lease.require`). If the time of the last
+ *   renewal does not prove that, the database is asked. So a process that wakes up just before that thread acts cannot
+ *   start, end or type anything.
+ * - Proxies that know several services leave a silent one before its lease can end, and a standby accepts no links.
  *
- * Not covered: a machine that is paused as a whole by its hypervisor knows of no time that has passed. There the database's
- * refusal comes first for all that is stored before it is done, which is every start and stop of a game.
+ * Not covered: a machine paused as a whole by its hypervisor does not notice that time has passed. There the database's
+ * refusal protects everything that is stored before it is done, which includes every start and stop of a game.
  */
 import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
@@ -30,16 +31,16 @@ import type { Store } from './store.ts';
 
 /** The right to be the one control process of an installation. */
 export interface Lease {
-  /** Puts the end off; called by itself. */
+  /** Extends the lease; called by a timer. */
   renew(): Promise<void>;
   /**
-   * To be awaited before anything is done that the database does not guard. UNAVAILABLE LEASE_LOST where another process has
-   * taken over; where one of another machine may have, also while the database cannot be asked.
+   * Await this before any action that the database does not guard. UNAVAILABLE LEASE_LOST if another process has taken
+   * over; if one on another machine could have, also while the database is unreachable.
    */
   require(): Promise<void>;
   /** Whether the lease is certainly held, judged by the time of the last renewal. */
   isSure(): boolean;
-  /** Gives the right back. Nothing can be written to this store any more. */
+  /** Releases the lease. Later writes to this store fail. */
   release(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import type { Address } from '../../kernel/address.ts';
 
 /**
- * The longest command, in bytes. A game reads packets of 1 460 bytes, 14 of which are not the command
+ * The longest command, in bytes. A game reads packets of 1 460 bytes, including 14 beside the command
  * (https://minecraft.wiki/w/RCON), and drops the connection for a longer one.
  */
 export const MAX_COMMAND_BYTES = 1_446;

@@ -100,7 +100,7 @@ interface Found {
  * Diagnoses why a game ended or an installation failed, in terms an owner can act on: from the newest 2 000 lines of
  * the log, the exit of the process, and the game's crash report. `insights` holds all findings, the most important
  * first; the first one is the failure. Without a finding the code is `unknown` and `raw` holds the last lines. Never
- * throws. Time is linear in the size of the log, of which at most a million characters are read, and bounded for each
+ * throws. Time is linear in the size of the log (at most a million characters are read) and bounded for each
  * rule.
  */
 export function diagnose(

@@ -40,7 +40,7 @@ export interface PlayerFiles {
   ipBans(serverId: string, at: number): Promise<readonly IpBan[]>;
   /** Returns the ended bans that a running game still applies, because it does not know their end. */
   ended(serverId: string, at: number): Promise<{ names: string[]; ips: string[] }>;
-  /** Reports whether the player is whitelisted, or an operator, whom no whitelist keeps out. */
+  /** Reports whether the player is whitelisted, or an operator: those pass any whitelist. */
   isListed(serverId: string, player: Knocker): Promise<boolean>;
   /** Whether the player has been in the game: it remembers the profile, or has the player's data. */
   hasPlayed(serverId: string, player: Knocker): Promise<boolean>;

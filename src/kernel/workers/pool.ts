@@ -8,7 +8,7 @@ import { WorkerEnded, converse, watchWorker } from './conversation.ts';
 import { type Job, fromWire } from './job.ts';
 import { type WorkerProcessOptions, bundledJob, startWorkerProcess, usageOf } from './process.ts';
 
-/** The limits of a job, and for whom it runs. */
+/** The limits of a job, and the account it runs for. */
 export interface JobOptions {
   /** The tenant whose work must not make others wait: the account, else the server. */
   tenant: string;

@@ -23,7 +23,7 @@ export interface Eula {
   of(accountId: string): Promise<EulaAcceptanceRow | undefined>;
   /** Whether the server needs somebody to have agreed, and somebody has. */
   isAccepted(server: Licensed): Promise<boolean>;
-  /** FAILED_PRECONDITION EULA_NOT_ACCEPTED for a server that needs an acceptance while there is none. */
+  /** FAILED_PRECONDITION EULA_NOT_ACCEPTED for a server that needs an acceptance and has none. */
   require(server: Licensed): Promise<void>;
   /** Agrees for the caller's account. Who has agreed first stays the one who has. */
   accept(principal: Principal): Promise<EulaAcceptanceRow>;

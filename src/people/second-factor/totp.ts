@@ -10,7 +10,7 @@ export const KEY_BYTES = 20;
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** Returns the number of half minutes since 1970, each of which has a code. */
+/** Returns the number of half minutes since 1970, each with its own code. */
 export function stepAt(at: number): number {
   return Math.floor(at / STEP_MS);
 }

@@ -165,7 +165,7 @@ function inFacts(facts: readonly string[]): Html[] {
   return facts.map((each, nth) => html`${nth > 0 && ' · '}<span class="piece">${each}</span>`);
 }
 
-/** `1 playing`, `nobody playing`. */
+/** Formats a number of players: `1 playing`. */
 export function playersText(count: number): string {
   return `${count === 0 ? 'nobody' : count} playing`;
 }

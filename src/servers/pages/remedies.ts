@@ -70,7 +70,7 @@ export const NOTHING_TO_MEND: ReadonlySet<string> = new Set([
 /** Codes that say how it ended; why it did stands in the incident of the time. */
 const OUTCOMES: ReadonlySet<string> = new Set(['crash_loop', 'start_timeout', 'install_timeout']);
 
-/** Returns the page that fixes a failure; undefined if there is none. `latest`: the stored last failure. */
+/** Returns the page that fixes a failure; undefined without one. `latest`: the stored last failure. */
 export function remedyOf(code: string, latest?: Pick<Incident, 'code' | 'insights'>): Remedy | undefined {
   const causes = OUTCOMES.has(code) && latest ? [latest.code, ...latest.insights.map((each) => each.code)] : [];
   const cause = causes.find((each) => !OUTCOMES.has(each) && each !== 'unknown' && each in REMEDIES);

@@ -9,7 +9,7 @@ interface Cause {
 }
 
 /**
- * Returns a cause in words for a reader: `Steve joined`, `you`, `a schedule: 0 4 * * *`, `nobody online`. Names and
+ * Returns a cause in words for a reader: `Steve joined`, `you`, `a schedule: 0 4 * * *`. Names and
  * reasons come from outside.
  */
 export function causeWords(cause: Cause, reader: { userId: string }): Html {

@@ -7,7 +7,7 @@ const known = new WeakMap<object, { broad: Drawing; slim: Drawing }>();
 
 /**
  * Draws a machine's statechart from its definition (plain JSON) with the present state highlighted: twice, for wide and
- * narrow windows, one of which the stylesheet shows. `path` is the current state; an unknown path highlights nothing.
+ * narrow windows, and the stylesheet shows one of them. `path` is the current state; an unknown path highlights nothing.
  */
 export function chart(definition: object, path: string): Html {
   let drawings = known.get(definition);
