@@ -109,7 +109,7 @@ export function fieldsMessage(violations: readonly FieldViolation[]): string {
 
 /** There is nothing at this path. The same for paths whose id cannot be one. */
 export function routeNotFound(): StatusError {
-  return new StatusError('NOT_FOUND', 'ROUTE_NOT_FOUND', 'There is nothing at this address.');
+  return new StatusError('NOT_FOUND', 'ROUTE_NOT_FOUND', 'No such address.');
 }
 
 function send(ctx: Context, error: StatusError): void {
