@@ -4,7 +4,7 @@ import { reply } from '../http/fields.ts';
 import { type PublicOperation, publicOperation } from '../http/public-operation.ts';
 import type { PublicStatusReader } from './public-server.ts';
 
-/** How long browsers and caches on the way may keep a status. */
+/** How long browsers and shared caches may keep a status. */
 export const PUBLIC_CACHE = 'public, max-age=10';
 
 const PublicStatusReply = z
@@ -25,7 +25,7 @@ const PublicStatusReply = z
   })
   .meta({ id: 'PublicStatus' });
 
-/** A server's status for everybody: websites may ask from a browser, too. */
+/** The public status of a server. Websites can request it from a browser, too. */
 export const publicStatusOperations = (needs: {
   publicStatusReader: PublicStatusReader;
 }): readonly PublicOperation[] => [

@@ -71,7 +71,7 @@ const setWakePolicy = ({ serverOperation, wakePolicies, servers, clock, withLock
         );
         const record = recordOnServer(principal, now.row, { action: 'server.wakePolicy', detail, at: clock.now() });
         await wakePolicies.set(now.row.id, policy, record);
-        // So that what the proxy and others know of the server is made anew.
+        // An empty patch makes observers, such as the proxy's routes, update.
         await servers.patch(now.row.id, {});
         return policy;
       }),

@@ -41,7 +41,7 @@ export const PlayerLists = z
   })
   .meta({ id: 'PlayerLists' });
 
-/** Entries with what is known of them, each in its type: anybody may have written the files. */
+/** Returns list entries with their known fields, each checked for its type, because the files may have any content. */
 export function listsView({ whitelist, ops, banned, bannedIps }: PlayersNow['lists'], at: number) {
   const inForce = (entry: { expires: string }) => isInForce(entry, at);
   return {

@@ -74,7 +74,7 @@ const listServerAuditOperation = ({ serverOperation, store }: Needs) =>
     },
   });
 
-/** In the log of a server, its name goes without saying. */
+/** Names the server in a row of an account's log. A server's own log omits it. */
 function withServer(row: AuditRow): AuditRow {
   return { ...row, detail: `${row.detail}; ${row.serverId}` };
 }

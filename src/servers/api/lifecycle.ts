@@ -85,7 +85,7 @@ const keepAwake = (needs: Needs) =>
     },
   });
 
-/** An operation that is one command to a server, answered with the server as it is then. */
+/** Declares an operation that sends one command and returns the server afterwards. */
 function command(id: string, verb: string, type: Plain, words: Words) {
   return (needs: Needs) =>
     needs.serverOperation({
@@ -105,7 +105,7 @@ function command(id: string, verb: string, type: Plain, words: Words) {
     });
 }
 
-/** A run, from its start to its end. */
+/** Operations that start and stop servers. */
 export const lifecycleOperations = (needs: Needs): readonly Operation[] => [
   startServer(needs),
   stopServer(needs),
@@ -113,5 +113,5 @@ export const lifecycleOperations = (needs: Needs): readonly Operation[] => [
   retryInstall(needs),
 ];
 
-/** Operations that override the machine's own course. */
+/** Operations that override the machine's own decisions. */
 export const forcedOperations = (needs: Needs): readonly Operation[] => [killServer(needs), keepAwake(needs)];

@@ -14,7 +14,7 @@ import type { ServerOperation } from './operation.ts';
 interface Needs {
   serverOperation: ServerOperation;
   servers: Servers;
-  /** Default of servers without their own idle time. */
+  /** Default for servers without an idle time of their own. */
   settings: { idleTimeoutMinutes: number };
 }
 

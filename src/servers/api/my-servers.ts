@@ -18,7 +18,7 @@ interface Needs {
   store: Store;
 }
 
-/** An app is let know what a server shows to players; what more there is, is between its people. */
+/** Fields hidden from apps. Apps only see what players see. */
 const forOwners = {
   name: z.string().optional().describe('As GetServer has it. Not told to apps, like all that follows.'),
   ramMb: z.int32().optional().meta({ format: 'int32' }),
@@ -104,7 +104,7 @@ function detailsOf(
   return { name, ramMb, awakeSince, cause: role === 'owner' ? cause : withoutOthers(cause, principal) };
 }
 
-/** A cause without the id of another person, because the owner of a shared server stays unnamed. */
+/** Removes ids of other people from a cause, because the owner of a shared server stays unnamed. */
 function withoutOthers(cause: StoredCause, principal: Principal): StoredCause {
   const isPerson = cause.kind === 'user' || cause.kind === 'key' || cause.kind === 'operator';
   const isCaller = cause.id === principal.userId || cause.id === credentialId(principal);

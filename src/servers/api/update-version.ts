@@ -25,7 +25,7 @@ export interface VersionNeeds {
   sandboxVersions: readonly string[];
   serverOperation: ServerOperation;
   servers: Servers;
-  /** Makes a backup before the world is upgraded. */
+  /** Creates a backup before the world is upgraded. */
   worlds: { backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<void> };
 }
 
@@ -66,7 +66,7 @@ const updateServerVersion = (needs: VersionNeeds) =>
       const record = recordOnServer(principal, row, entry);
       const { type, version } = wanted;
       const isNamed = Boolean(body.type || body.version);
-      // While the server takes no other command: none can start with the old build once this is answered.
+      // Runs while the server accepts no other command, so it cannot start with the old build after this call returns.
       const write = async (tx: Tx) => {
         await record(tx);
         if (isNamed) await needs.forgetBuild(row.id);
@@ -77,7 +77,7 @@ const updateServerVersion = (needs: VersionNeeds) =>
 
 type Game = Pick<ServerRow, 'type' | 'version'>;
 
-/** `paper 1.21.8 → paper 1.20.4 (downgrade: …)`. */
+/** Returns, for example, `paper 1.21.8 → paper 1.20.4 (downgrade: …)`. */
 function changeText(from: Game, to: Game): string {
   const isOlder = (compareVersions(to.version, from.version) ?? 0) < 0;
   const hint = isOlder ? ' (downgrade: the older version may fail to read the world)' : '';
