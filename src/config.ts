@@ -7,15 +7,15 @@ import { meantBy } from './kernel/mistyped.ts';
 import { fileVariable, withSecretFiles } from './kernel/secret-files.ts';
 import * as kind from './kernel/setting-kinds.ts';
 
-/** One setting of the environment. */
+/** A setting from the environment. */
 export interface Setting<T> {
   /** The environment variable. */
   name: string;
   kind: kind.Kind<T>;
-  /** The value of an absent or empty variable, as it would be written. */
+  /** The value of an absent or empty variable, in text form. */
   fallback: string;
   help: string;
-  /** The value is never shown, not even in an error. */
+  /** Whether the value must never be shown, not even in an error. */
   secret: boolean;
 }
 
@@ -23,7 +23,7 @@ const MANIFEST_URL = 'https://piston-meta.mojang.com/mc/game/version_manifest_v2
 
 const SESSION_URL = 'https://sessionserver.mojang.com';
 
-/** Every setting there is: parsing, validation and the help text come from this one table. */
+/** All settings. Parsing, validation and the help text are generated from this table. */
 export const settings = {
   dataDir: setting('DATA_DIR', kind.directory, './data', 'Folder of all data: servers, backups, database, keys.'),
   httpHost: setting('HTTP_HOST', kind.host, '127.0.0.1', 'Address the API and the pages listen on.'),
@@ -284,27 +284,30 @@ export const settings = {
   logLevel: setting('LOG_LEVEL', kind.logLevel, 'info', 'The least level that is logged.'),
 };
 
-/** Each may stand in a file of its own. */
+/** Secrets, each of which may be in a separate file. */
 const SECRETS = Object.values<Setting<unknown>>(settings).flatMap((each) => (each.secret ? [each.name] : []));
 
 type Parsed = { -readonly [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer T> ? T : never };
 
 type Defaulted = 'baseUrl' | 'defaultServer' | 'databaseUrl' | 'mysqlAddress' | 'signupCreditMicros';
 
-/** The settings in force, each of its kind. */
+/** The parsed settings. */
 export type Config = Readonly<Omit<Parsed, Defaulted> & { [Key in Defaulted]: NonNullable<Parsed[Key]> }>;
 
-/** A setting is wrong. The message is one sentence for the person who starts the service, and holds no secret. */
+/** A setting is wrong. The message is one sentence for the person who starts the service and contains no secret. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
 export interface ConfigOptions {
-  /** Read for whatever the environment does not set; it need not exist. Default `.env`; null reads none. */
+  /** Read for variables missing from the environment. Optional file. Default `.env`; null reads none. */
   envFile?: string | null;
 }
 
-/** Reads and checks all settings. The environment wins over the file, and empty means the default. Throws ConfigError. */
+/**
+ * Reads and validates all settings. The environment overrides the file, and an empty value means the default. Throws
+ * ConfigError.
+ */
 export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Config {
   const texts = textsOf(env, options);
   refuseMistyped(texts);
@@ -333,7 +336,7 @@ export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Co
   });
 }
 
-/** Returns the texts of the environment and the file, including secrets in files of their own. Throws ConfigError. */
+/** Returns the texts of the environment and the file, including secrets in separate files. Throws ConfigError. */
 export function textsOf(
   env: NodeJS.ProcessEnv = process.env,
   { envFile = '.env' }: ConfigOptions = {},
@@ -346,7 +349,7 @@ export function textsOf(
   }
 }
 
-/** Variables of other programs are ignored. One that nearly has the name of an unset setting is a typo. */
+/** Throws for a variable that is almost named like an unset setting. Other unknown variables are ignored. */
 function refuseMistyped(texts: NodeJS.Dict<string>): void {
   const names = [...Object.values<Setting<unknown>>(settings).map(({ name }) => name), ...SECRETS.map(fileVariable)];
   const unset = names.filter((name) => texts[name] === undefined);

@@ -243,7 +243,7 @@ export const backupOperations = (needs: Needs): readonly Operation[] => [
   setBackupRetention(needs),
 ];
 
-/** `awaiting`: the ids of those that are still to be brought off site. */
+/** `awaiting`: ids of the backups still to be uploaded. */
 function backupView(row: BackupRow, awaiting: ReadonlySet<string>, percent = 0): z.input<typeof Backup> {
   const offSite = row.location !== '';
   return { ...row, percent, offSite, awaitingOffSite: awaiting.has(row.id), encrypted: row.sealedBy !== '' };

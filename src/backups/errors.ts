@@ -41,7 +41,7 @@ export function superseded(): StatusError {
   return new StatusError('ABORTED', 'OPERATION_ABORTED', 'The server was deleted, or something else came in between.');
 }
 
-/** An archive is not what was once written. */
+/** An archive differs from the one that was written. */
 export class ArchiveCorrupt extends Error {
   override name = 'ArchiveCorrupt';
 }

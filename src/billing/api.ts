@@ -198,7 +198,7 @@ export const spendCapOperations = (needs: Needs): readonly Operation[] => [
   setSpendCapOperation(needs),
 ];
 
-/** For operators. */
+/** Operations for operators. */
 export const ledgerOperations = (needs: Needs): readonly Operation[] => [reconcileLedger(needs)];
 
 async function spending(accountId: string, needs: Needs): Promise<z.input<typeof SpendCap>> {

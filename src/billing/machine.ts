@@ -2,10 +2,10 @@
 export interface Machine {
   cores: number;
   ramMb: number;
-  /** For the file system that holds the servers; both 0 if it cannot be read. */
+  /** Of the file system that holds the servers; both 0 if it cannot be read. */
   diskFreeMb: number;
   diskTotalMb: number;
 }
 
-/** Reads what the machine has; never rejects. */
+/** Measures the machine. Never rejects. */
 export type MachineProbe = () => Promise<Machine>;

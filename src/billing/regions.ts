@@ -12,9 +12,9 @@ interface Needs {
   capacity: Pick<Capacity, 'read'>;
   reachability: Reachability;
   drain: {
-    /** The codes of those that there are. */
+    /** The codes of all regions. */
     regions(): readonly string[];
-    /** Why nothing new begins in a region; undefined: it does. */
+    /** Why starts in a region are refused; undefined if they are not. */
     closed(region: string): object | undefined;
   };
 }

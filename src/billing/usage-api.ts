@@ -21,7 +21,7 @@ interface Needs {
 }
 
 const DEFAULT_SPAN_MS = 30 * DAY_MS;
-/** The newest ones are listed, where a span has more; the sums are of all. */
+/** Most sessions listed, the newest ones. Sums include all. */
 const MOST = 1_000;
 
 const instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));

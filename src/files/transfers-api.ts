@@ -22,7 +22,7 @@ interface Needs {
 }
 
 const MAX_PATHS = 1_000;
-/** Size of a message with the maximum of longest paths. */
+/** Size of a message with the maximum number of longest paths. */
 const PATHS_BYTES = MAX_PATHS * (MAX_PATH_BYTES + 8) + MAX_PATH_BYTES + KIB;
 
 const COMMON = { role: 'member', tag: 'control', params: ServerParams } as const;
@@ -84,7 +84,7 @@ const uploadFile = (needs: Needs) =>
     },
   });
 
-/** As the documentation says it. */
+/** Pattern for the documentation. */
 const ARCHIVE_NAME = String.raw`^[^\x00]*[^\x00/]\.(?:zip|tar|tar\.gz|tar\.zst)$`;
 
 const archivePaths = (needs: Needs) =>
