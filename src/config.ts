@@ -284,7 +284,7 @@ export const settings = {
   logLevel: setting('LOG_LEVEL', kind.logLevel, 'info', 'The least level that is logged.'),
 };
 
-/** Secrets, each of which may be in a separate file. */
+/** Secrets. Each may be in a separate file. */
 const SECRETS = Object.values<Setting<unknown>>(settings).flatMap((each) => (each.secret ? [each.name] : []));
 
 type Parsed = { -readonly [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer T> ? T : never };
