@@ -98,7 +98,7 @@ test.runIf(isHere('chromium'))(
   }`);
     await page.getByText('1 file uploaded.').waitFor();
     await page.getByText('pack/gone.txt: The file could not be read.').waitFor();
-    await page.getByText('pack/nothing: The folder is empty, and was not made.').waitFor();
+    await page.getByText('pack/nothing: The folder is empty and was not created.').waitFor();
     t.is(readFileSync(join(it.root, 'plugins/pack/there.txt'), 'utf8'), 'there');
     t.deepEqual(complaints, []);
   },

@@ -232,7 +232,7 @@ test('what cannot be done with files says what to do instead', async (t) => {
   await said('/move', { name: 'docs', to: 'nowhere/at' }, /There is no folder nowhere\/at\. Create it first/);
   await said('/item/rename?path=docs', { to: 'a/b/c' }, /There is no folder a\/b\. Create it first/);
   await said('/item/copy?path=docs', { to: 'a/b/c' }, /There is no folder a\/b\. Create it first/);
-  await said('/item/rename?path=none', { to: 'other' }, /none: There is nothing there/);
+  await said('/item/rename?path=none', { to: 'other' }, /none: No such file or directory/);
   for (const path of ['?path=none', '?path=docs/none']) {
     const page = await it.get(AT + path);
     t.is(page.status, 404);
