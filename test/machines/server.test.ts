@@ -320,7 +320,7 @@ test('a start that finds no room stands in line from then on, for an hour; nobod
   t.deepEqual(over.value, { startFailed: 'cleared' });
   t.like(over.context, { noRoom: null, deadlineAt: null });
   t.is(over.context.startFailure?.code, 'no_room_found', 'another one than while it waits');
-  t.regex(over.context.startFailure!.summary, /^No room: .* for 60 minutes, Start it again later\.$/);
+  t.regex(over.context.startFailure!.summary, /^No room: .* for 60 minutes\. Start it again later\.$/);
   const refused = next(now, { type: 'ALARM', at: 40_000, failure: FAILURE });
   t.deepEqual(refused.context.startFailure, FAILURE);
   for (const type of ['STOP', 'KILL'] as const) {
