@@ -16,12 +16,12 @@ const PublicStatusReply = z
       .int32()
       .optional()
       .meta({ format: 'int32' })
-      .describe('0 while it does not run; absent while it does and nobody knows.'),
+      .describe('0 while it does not run; absent if unknown.'),
     playersMax: reply.int32,
     motd: reply.text.describe('With `§` codes.'),
     motdText: reply.text.describe('The words alone.'),
     maintenance: reply.text.describe("While its owner works on it: the owner's words."),
-    address: z.string().optional().describe('Where players connect; absent unless its owner shows it.'),
+    address: z.string().optional().describe('The address for players; absent unless its owner shows it.'),
   })
   .meta({ id: 'PublicStatus' });
 

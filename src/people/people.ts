@@ -46,5 +46,5 @@ export function signUpMode({ signup, smtpUrl }: { signup: 'open' | 'closed'; smt
  * server.
  */
 export function post({ mailer, log }: Pick<People, 'mailer' | 'log'>, mail: Mail): void {
-  mailer.send(mail).catch((error: unknown) => log.error({ err: error }, 'a letter could not be sent'));
+  mailer.send(mail).catch((error: unknown) => log.error({ err: error }, 'an e-mail could not be sent'));
 }

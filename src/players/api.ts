@@ -30,7 +30,7 @@ const PlayerName = text(17)
 const Reason = text(256)
   .regex(
     /^[^\p{Cc}\p{Bidi_Control}\u2028\u2029@]*$/u,
-    'must not contain control characters, nor @, which the game takes for a choice of players',
+    'must not contain control characters or @, which the game treats as a player selector',
   )
   .transform((reason) => reason.trim().replaceAll(/\s+/g, ' '))
   .default('');
@@ -170,7 +170,7 @@ const setOpEntry = (needs: Needs) =>
     ...CHANGE,
     id: 'SetOpEntry',
     path: '/v1/servers/{id}/players:setOp',
-    summary: 'Make a player an operator, or no longer',
+    summary: 'Add or remove an operator of the game',
     description: `Of the level that \`op-permission-level\` says. ${BOTH_WAYS}`,
     precondition: 'the server must not be starting, stopping or installing.',
     body: message({ name: PlayerName, op: z.boolean().default(false) }).meta({ id: 'SetOpEntryRequest' }),

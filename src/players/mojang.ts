@@ -65,7 +65,7 @@ function unavailable(busyMs: number, cause?: unknown): StatusError {
   return new StatusError(
     'UNAVAILABLE',
     'ACCOUNTS_UNAVAILABLE',
-    'Accounts of players cannot be looked up right now; nothing was changed. Try again.',
+    'Minecraft accounts cannot be looked up right now. Nothing was changed. Try again.',
     { retryAfterSeconds: Math.max(5, Math.ceil(busyMs / 1_000)), cause },
   );
 }

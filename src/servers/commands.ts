@@ -106,6 +106,6 @@ export function createServerCommands(
 
 function notStored(error: unknown): never {
   if (error instanceof StatusError) throw error;
-  const text = 'The change could not be stored; nothing happened. Try again.';
+  const text = 'The change could not be stored. Nothing happened. Try again.';
   throw new StatusError('UNAVAILABLE', 'UNAVAILABLE', text, { retryAfterSeconds: 1, cause: error });
 }

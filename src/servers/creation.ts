@@ -75,7 +75,7 @@ export function openCreation(options: CreationOptions): Creation {
 /** Throws REGION_UNAVAILABLE if the region is closed. */
 function requireActive(region: string, closed: { reason: string } | undefined): void {
   if (closed === undefined) return;
-  const message = `Region ${region} takes no new servers now: ${closed.reason}`;
+  const message = `Region ${region} accepts no new servers now: ${closed.reason}`;
   throw new StatusError('FAILED_PRECONDITION', 'REGION_UNAVAILABLE', message, { metadata: { region } });
 }
 

@@ -8,7 +8,7 @@ import type { WakeRule } from './wake-checks.ts';
 export function requireEngine(nodeLabel: string, engine: { reachable(): Promise<boolean> }): WakeRule {
   const check: WakeRule['check'] = async (_, look) => {
     if (look !== undefined || (await engine.reachable())) return () => {};
-    const message = `${nodeLabel} cannot be reached now, so nothing is started. Try again in a moment.`;
+    const message = `${nodeLabel} is unreachable, so starts are paused. Try again in a moment.`;
     throw new StatusError('UNAVAILABLE', 'NODE_UNREACHABLE', message, {
       metadata: { node: nodeLabel },
       retryAfterSeconds: 2,

@@ -45,11 +45,11 @@ export function operatorEvents(snapshot: ServerSnapshot, at: number): OperatorEv
  * ones.
  */
 export function eventNotLegal(id: string, state: string, event: string, legal: readonly string[]): StatusError {
-  const instead = legal.length === 0 ? 'It takes none now.' : `It takes ${legal.join(', ')}.`;
+  const instead = legal.length === 0 ? 'It accepts no event now.' : `It takes ${legal.join(', ')}.`;
   return new StatusError(
     'FAILED_PRECONDITION',
     'EVENT_NOT_LEGAL',
-    `${event} does nothing to a machine that is ${state}. ${instead}`,
+    `${event} does not apply to a machine that is ${state}. ${instead}`,
     { metadata: { id, state, event, legal: legal.join(' ') } },
   );
 }

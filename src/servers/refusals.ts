@@ -25,7 +25,7 @@ export function wrongState(
 /** Returns the refusal of changes that must not happen during a run, such as its settings and price. */
 export function notStopped({ row, state, context }: ServerNow): StatusError {
   if (context.job !== null) return inProgress(row.id, context.job.kind);
-  const sentence = 'Stop the server first: this changes only while it is stopped.';
+  const sentence = 'Stop the server to change this.';
   return wrongState('SERVER_NOT_STOPPED', sentence, { server: row.id, state });
 }
 
@@ -41,7 +41,7 @@ const REFUSALS: Partial<Record<ServerCommand['type'], Partial<Record<ServerState
     installing: 'Wait until the install has finished, then start it.',
     install_failed: 'Retry the install first.',
   },
-  JOIN: { start_failed: 'It failed to start too often; its owner has to start it.' },
+  JOIN: { start_failed: 'It failed to start too often. Its owner must start it.' },
   RESTART: { other: 'Only an awake server can be restarted; start it instead.' },
   RETRY_INSTALL: { other: 'There is no failed install to retry.' },
   REINSTALL: { other: 'Stop it first, then change what is installed.' },

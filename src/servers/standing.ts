@@ -53,7 +53,6 @@ function suspension({ reason }: { reason: string }): Failure {
 /** Returns the failure of a game that is unreachable and must not be started elsewhere yet. */
 function loss({ node }: { node: string }): Failure {
   const summary = `Its machine does not answer: ${node} may still run it, and two games on one world would ruin it.`;
-  const suggestion =
-    'It goes on by itself as soon as that machine is back, or is surely off. The operator can say that it is.';
+  const suggestion = 'It continues automatically when that machine is back or marked as off. The operator can mark it.';
   return { code: 'node_lost', summary, suggestion, raw: '' };
 }

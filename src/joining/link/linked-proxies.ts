@@ -222,7 +222,7 @@ export class LinkedProxies {
     return sum;
   }
 
-  /** Checks a player whom the proxy admitted by its own copy of the bans; the game's file may have changed since. */
+  /** Checks a player admitted by the proxy from its own copy of the bans; the game's file may have changed since. */
   async #look(proxy: LinkedProxy, server: string, player: Player): Promise<void> {
     try {
       await this.#options.wake.admit(server, player);

@@ -93,7 +93,7 @@ export function complete(asked: CompleteRequest, around: RequestDefaults): Compl
 function* checkNames({ id, name, hostname, container }: CompleteRequest): Generator<FieldViolation> {
   const slug = 'must be 1 to 40 of a-z, 0-9 and inner hyphens, and not a reserved name';
   if (id === '' && slugify(name) === '') {
-    yield { field: 'id', description: 'is required where the name has no letters a-z and no digits' };
+    yield { field: 'id', description: 'is required if the name has no letters a-z and no digits' };
   }
   if (id !== '' && !isSlug(id)) yield { field: 'id', description: slug };
   if (hostname !== '' && !isSlug(hostname)) yield { field: 'hostname', description: slug };

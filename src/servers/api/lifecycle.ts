@@ -31,7 +31,7 @@ const startServer = command('StartServer', 'start', 'START', {
   role: 'limited',
   summary: 'Start a server',
   description:
-    'Wakes the server; poll it until `state` is `running`. A server that starts or runs already is left as it is.',
+    'Wakes the server. Poll it until `state` is `running`. Does nothing if the server is starting or running.',
   precondition:
     'quota, funds and the operator must allow it, its account must have agreed to the EULA where it runs software of Mojang’s ' +
     '(`AcceptEula`), and nothing else be done with the server.',
@@ -40,7 +40,7 @@ const startServer = command('StartServer', 'start', 'START', {
 const stopServer = command('StopServer', 'stop', 'STOP', {
   role: 'limited',
   summary: 'Stop a server',
-  description: 'Saves and stops; metered billing ends, data stays. A server that sleeps already is left as it is.',
+  description: 'Saves and stops the server. Metered billing ends, data stays. Does nothing if it is asleep.',
 });
 
 const restartServer = command('RestartServer', 'restart', 'RESTART', {
@@ -53,7 +53,7 @@ const restartServer = command('RestartServer', 'restart', 'RESTART', {
 const killServer = command('KillServer', 'kill', 'KILL', {
   role: 'member',
   summary: 'Kill a server',
-  description: 'Ends a start or a stop that hangs, without saving. A server that sleeps already is left as it is.',
+  description: 'Ends a hanging start or stop without saving. Does nothing if the server is asleep.',
 });
 
 const retryInstall = command('RetryInstall', 'retryInstall', 'RETRY_INSTALL', {

@@ -24,14 +24,14 @@ const forOwners = {
   ramMb: z.int32().optional().meta({ format: 'int32' }),
   awakeSince: z.iso.datetime().optional().describe('When it was woken; absent while it sleeps.'),
   cause: Cause.optional().describe(
-    'Who or what woke it. On a shared server, `id` is empty if it names another user, key or operator.',
+    'The cause of the wake. On a shared server, `id` is empty if it names another user, key or operator.',
   ),
 };
 
 const ServerSummary = z
   .object({
     id: reply.text,
-    address: reply.text.describe('Where players connect.'),
+    address: reply.text.describe('The address for players.'),
     state: reply.text,
     type: reply.text,
     version: reply.text,

@@ -93,7 +93,7 @@ const setServerAlertWebhook = (needs: Needs) =>
     ...COMMON,
     id: 'SetServerAlertWebhook',
     path: '/v1/servers/{id}:setAlertWebhook',
-    summary: 'Set where alerts go',
+    summary: 'Set the alert webhook',
     description:
       'A webhook of a chat platform, at a public https address. Empty: alerts are off. Where its name leads is looked at with ' +
       'each call alone; the audit log says when one was given up. Of low TPS alerts tell only where the game tells its pace: see ' +
