@@ -63,7 +63,7 @@ export interface ServerContext {
   limits: ServerLimits;
   /** The cause of the server's present phase. */
   cause: Cause;
-  /** When the present run, or any part that may still run, was requested; null if nothing runs. */
+  /** When the present run, or any part that may still run, was requested; null while the server is at rest. */
   wokenAt: number | null;
   /** When the game became ready; null unless running. */
   readyAt: number | null;
@@ -195,7 +195,7 @@ export type ServerTag =
   | 'awake'
   /** Its time is charged. */
   | 'billed'
-  /** Stays asleep until somebody requests a start. */
+  /** Stays asleep until a start is requested. */
   | 'at-rest'
   /** Its files are being prepared for a game. */
   | 'preparing'

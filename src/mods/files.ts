@@ -21,7 +21,7 @@ export interface Placing {
   signal: AbortSignal;
   /**
    * Called when all missing files are downloaded, before the first change, with the function that puts them in place.
-   * If it rejects before calling that function, nothing has changed. Absent: the choice of mods is already stored.
+   * If it rejects before calling that function, the folder is unchanged. Absent: the choice of mods is already stored.
    */
   decide?: (put: () => Promise<void>) => Promise<void>;
 }

@@ -50,7 +50,7 @@ export interface Changing {
  * Servers' mods and plugins. Rows define a server's mods; its folder follows them. A change is resolved and downloaded
  * first, then stored, then applied file by file with renames: an awake game keeps the files it has open, and loads the
  * new ones at its next start. Rejects with the StatusErrors of `ModRegistry`, `resolveMods` and `placeMods`, in which
- * case nothing has changed.
+ * case the mods are unchanged.
  */
 export class Mods {
   readonly #options: ModsOptions;

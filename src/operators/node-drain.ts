@@ -16,7 +16,9 @@ export interface Drained {
 export interface NodeDrain {
   /** Returns the codes of all regions. */
   regions(): readonly string[];
-  /** Returns why a region accepts no starts, or the whole installation without an argument; undefined if it does. */
+  /**
+   * Returns why a region accepts no starts, or without an argument, why none does; undefined if starts are accepted.
+   */
   closed(region?: string): { reason: string } | undefined;
   /** Returns a node's drain by its id; without an id, that of the only node. */
   of(nodeId?: string): Drained | undefined;

@@ -13,7 +13,7 @@ export const Email = text(320)
   })
   .meta({ format: 'email', maxLength: 254 });
 
-/** A password attempt. Its length is not validated, so that only a full check answers. */
+/** A password to check. Only its greatest length is validated beforehand. */
 export const Password = text(PASSWORD_BYTES.most);
 
 /** A new password. */

@@ -30,9 +30,9 @@ export interface People {
 }
 
 /**
- * Who can create an account. `closed`: people invited by an operator. `letter`: people with a link, which anyone can
- * request for their own address; it hides which addresses have accounts. `open`: anyone at once, for installations that
- * cannot send e-mail.
+ * The people who can create an account. `closed`: people invited by an operator. `letter`: people with a link, which
+ * anyone can request for their own address; it hides which addresses have accounts. `open`: anyone at once, for
+ * installations that cannot send e-mail.
  */
 export type SignUp = 'open' | 'letter' | 'closed';
 

@@ -110,7 +110,7 @@ export class Worlds {
   }
 
   /**
-   * Makes a backup before a change that the world may not survive, and resolves when it is ready; no-op for a server
+   * Makes a backup before a change that the world might not survive, and resolves when it is ready; no-op for a server
    * without a world. FAILED_PRECONDITION BACKUP_FAILED.
    */
   async backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<void> {

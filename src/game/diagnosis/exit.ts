@@ -7,7 +7,7 @@ import type { DiagnosisContext, Finding } from './rule.ts';
 /** 128 + the signal's number, as shells and container engines report it. */
 const KILLED = 137;
 const TERMINATED = 143;
-/** Exit codes of an abort (SIGABRT) and of an invalid memory access (SIGSEGV), both of which happen to Java. */
+/** Exit codes of an abort (SIGABRT) and of an invalid memory access (SIGSEGV). Java may end with either. */
 const CRASHED = new Set([134, 139]);
 /** The image's runner reports a game killed by a signal as −1, which arrives as 255. */
 const ENDED_BY_SIGNAL = 255;

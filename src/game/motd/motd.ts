@@ -8,8 +8,8 @@ const MOTD_LIMITS = { characters: 1_024, lines: 2, lineCharacters: 128 } as cons
 
 /**
  * Parses a description as an owner writes it: plain, with `§` codes (`§x§r§r§g§g§b§b` for any colour), with MiniMessage
- * tags (`tags.ts`), or mixed. `\u00a7` and `
- * ` are decoded as in `server.properties`. Everything else is text. Time is linear in the length of the text.
+ * tags (`tags.ts`), or mixed. `\u00a7` and `\n` are decoded as in `server.properties`. Everything else is text. Time
+ * is linear in the length of the text.
  */
 export function parseMotd(text: string): MotdSpan[] {
   return parseTags(pastedValue(text.slice(0, MOTD_LIMITS.characters)).replaceAll(String.raw`\n`, '\n'));

@@ -71,7 +71,7 @@ export function isAsWanted(list: readonly unknown[], change: PlayerChange, at: n
   return list.some((entry) => isAbout(entry, change) && (!isBan(change) || holds(entry, at))) === change.listed;
 }
 
-/** Whether the change is a ban. */
+/** Whether the change adds a ban. */
 export function isNewBan(change: PlayerChange): boolean {
   return change.listed && isBan(change);
 }
@@ -85,7 +85,7 @@ export function isEnded(list: readonly unknown[], change: PlayerChange, at: numb
 }
 
 /**
- * Returns the list with the change; undefined if nothing changes. An existing entry keeps all its fields; an expired
+ * Returns the list with the change; undefined if it is unchanged. An existing entry keeps all its fields; an expired
  * ban is replaced.
  */
 export function withChange(list: readonly unknown[], change: PlayerChange, at: number): unknown[] | undefined {

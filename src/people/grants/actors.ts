@@ -84,7 +84,7 @@ export function createGrantActors({ store, clock, log }: { store: Store; clock: 
 /**
  * Sends an event to a grant. Resolves, once it is stored, with the result of `follow` in the same write; undefined for
  * an unknown grant. NOT_FOUND GRANT_NOT_FOUND if it does not wait for a decision; FAILED_PRECONDITION CLIENT_DISABLED;
- * UNAVAILABLE if it could not be stored, in which case nothing has happened.
+ * UNAVAILABLE if it could not be stored, in which case it had no effect.
  */
 export async function sendToGrant<Facts, T>(
   { store, actors }: { store: Sql; actors: GrantActors },

@@ -65,7 +65,7 @@ export interface Grants {
   /**
    * Answers a device's poll. The token is returned once, after it is stored. Within a minute it is returned again if
    * `received` resolves with false, or if this process ends before it resolves. With a `clientId`, only that client's
-   * grants are found. UNAVAILABLE if nothing could be stored, in which case nothing has happened.
+   * grants are found. UNAVAILABLE if it could not be stored, in which case it had no effect.
    */
   poll(
     deviceCode: string,

@@ -31,7 +31,8 @@ const PURPOSE = 'token of a device grant';
 
 /**
  * Tracks which tokens of device grants were received. Each is kept from the write that creates it until its answer is
- * received, for a minute at most: encrypted under a key from its device code. The database has only the hash of that code.
+ * received, for a minute at most: encrypted under a key derived from its device code. The database has only the hash of
+ * that code.
  */
 export function createHandouts({ store, clock, log }: { store: Store; clock: Clock; log: Log }): Handouts {
   /**

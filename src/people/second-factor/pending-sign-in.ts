@@ -17,10 +17,7 @@ export function pendingSignIn(secret: Secret, user: Pick<UserRow, 'id' | 'passwo
   return `${user.id}.${expiresAt}.${seal(secret, user, expiresAt)}`;
 }
 
-/**
- * Returns the user who has given their password in this browser; undefined if there is none, or too much time has
- * passed.
- */
+/** Returns the user who has given their password in this browser; undefined without one, or after too much time. */
 export async function pendingUser(
   { store, secret }: { store: Sql; secret: Secret },
   token: string | undefined,

@@ -58,7 +58,7 @@ export async function takeStep(tx: Tx, userId: string, step: number): Promise<vo
   await tx.run('UPDATE "second_factors" SET "lastStep" = $1 WHERE "userId" = $2', [step, userId]);
 }
 
-/** Deletes the second factor with its recovery codes; false if there is none, or only an offer. */
+/** Deletes the second factor with its recovery codes; false without one, or with only an offer. */
 export async function deleteSecondFactor(tx: Tx, userId: string): Promise<boolean> {
   await tx.run('DELETE FROM "recovery_codes" WHERE "userId" = $1', [userId]);
   const sql = 'DELETE FROM "second_factors" WHERE "userId" = $1 AND "enabledAt" IS NOT NULL';

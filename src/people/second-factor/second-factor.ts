@@ -29,7 +29,7 @@ export const CODE_CHARS = 64;
 
 /** Whether a user has a second factor, and how many recovery codes are left. */
 export interface SecondFactor {
-  /** Null if there is none. */
+  /** Null without one. */
   enabledAt: number | null;
   recoveryCodes: number;
 }
