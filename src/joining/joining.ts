@@ -25,7 +25,7 @@ import { type WakePolicies, openWakePolicies } from './wake-policies.ts';
 
 /** The addresses at which players find the service. */
 export interface Entrance {
-  /** Returns the server for players who name none; undefined if there is none. */
+  /** Returns the server for players who name none; undefined without one. */
   meant: () => Meant | undefined;
   /**
    * Returns this machine's host name in the home network; undefined if there is no such network or it is closed to

@@ -25,7 +25,7 @@ export interface PublicServer {
   motd: string;
   /** The owner's maintenance text; '' without one. */
   maintenance: string;
-  /** Obstacle beside its state: `suspended`, `node_lost` or `no_room`; '' without one. */
+  /** Obstacle besides its state: `suspended`, `node_lost` or `no_room`; '' without one. */
   standing: string;
   /** The mode of its WakePolicy. */
   wakeMode: WakePolicy['mode'];

@@ -16,11 +16,11 @@ interface Needs {
   clock: Clock;
   mods: Mods;
   serverOperation: ServerOperation;
-  /** Counts a call that asks a registry, by account. Throws RESOURCE_EXHAUSTED RATE_LIMITED. */
+  /** Counts a call that queries a registry, by account. Throws RESOURCE_EXHAUSTED RATE_LIMITED. */
   takeQuestion: (accountId: string) => void;
 }
 
-/** A registry answers some 300 questions a minute, of all accounts together. */
+/** Limit per account. A registry answers about 300 requests a minute, of all accounts together. */
 const QUESTIONS = { perSecond: 1, burst: 60 };
 
 const MAX_PROJECTS = 256;
@@ -240,7 +240,7 @@ export function modOperations(needs: Omit<Needs, 'takeQuestion'>): readonly Oper
   ];
 }
 
-/** An install in flight, or one to be retried, decides on the mods. */
+/** Throws while an install that decides on the mods is in progress, or is to be retried. */
 function requireSettled({ row, state }: ServerNow): void {
   if (state !== 'installing') return;
   const sentence = 'Wait until the install has finished, then change its mods.';

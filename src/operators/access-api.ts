@@ -86,7 +86,7 @@ const removeSecondFactor = (people: People) =>
     },
   });
 
-/** Operators' ways to give or take access: the rights of an operator, a new password, no second factor. */
+/** Operations that change the access of an account: operator rights, password, second factor. */
 export const accountAccessOperations = (people: People): readonly Operation[] => [
   setAccountOperator(people),
   makeResetLinkOperation(people),

@@ -28,7 +28,7 @@ interface Needs extends People {
 
 const DEFAULT_LIMIT = 100;
 const MOST = 1_000;
-/** A billion: more is a typing error. */
+/** A billion; more is a typing error. */
 const MOST_MICROS = 1e15;
 const INHERITED = -1;
 
@@ -54,7 +54,7 @@ const Params = message({
     .describe('Account id.'),
 });
 
-/** An amount within the bounds of money here. */
+/** An amount of money within the accepted range. */
 const Micros = int64({ min: -MOST_MICROS, max: MOST_MICROS, pattern: '^-?(?:[1-9][0-9]{0,14}|10{15})$' }).refine(
   (value) => value !== 0,
   'must not be 0',
@@ -153,7 +153,7 @@ const creditAccount = (needs: Needs) =>
       const { accountId } = params;
       const { amountMicros, kind, note } = body;
       const at = needs.clock.now();
-      // One namespace per account, so that a reference cannot be taken for another account's.
+      // One namespace per account, so that a reference cannot match another account's.
       const ref = body.ref === '' ? `operator:${randomBase62(22)}` : `operator:${accountId}:${body.ref}`;
       await needs.store.write(async (tx) => {
         await knownAccount(tx, accountId);
@@ -203,7 +203,7 @@ const setAccountLimits = (needs: Needs) =>
     },
   });
 
-/** Accounts and their money, for operators. */
+/** Operations on accounts and their money. */
 export const accountOperations = (needs: Needs): readonly Operation[] => [
   listAccountsOperation(needs),
   getAccount(needs),

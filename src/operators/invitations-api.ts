@@ -91,7 +91,7 @@ const cancelAccountInvitation = (people: People) =>
     },
   });
 
-/** How operators let people in. */
+/** Operations on invitations to create an account. */
 export const accountInvitationOperations = (people: People): readonly Operation[] => [
   inviteAccount(people),
   listInvitations(people),

@@ -190,7 +190,7 @@ const streamMachines = ({ machines }: Needs) =>
     }),
   });
 
-/** Every state machine, for operators. */
+/** Operations on state machines. */
 export const operatorMachineOperations = (needs: Needs): readonly Operation[] => [
   listMachines(needs),
   inspectAnyMachine(needs),

@@ -137,7 +137,7 @@ const setNodeRegion = (needs: Needs) =>
       needs.fleet.setRegion(node, region, audit(needs, principal, 'node.region', `${region}: ${reason}`)),
   });
 
-/** The machines servers run on, for operators. */
+/** Operations on the machines that servers run on. */
 export const nodeOperations = (needs: Needs): readonly Operation[] => [
   listNodes(needs),
   drainNode(needs),

@@ -49,5 +49,5 @@ function proxyView({ listening, held, lagMs, ...view }: ProxyView): z.input<type
   };
 }
 
-/** The proxies, for operators. */
+/** Operations on proxies. */
 export const proxyOperations = (needs: Needs): readonly Operation[] => [listProxies(needs)];

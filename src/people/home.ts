@@ -4,12 +4,12 @@ import type { Answer, Page } from '../web/page-request.ts';
 import type { Serve } from '../web/serve.ts';
 import type { People, SignUp } from './people.ts';
 
-/** The home page, for who is not signed in: others have their servers. */
+/** The home page for visitors. Signed-in users get their servers. */
 export function mountHome(serve: Serve, { config }: Pick<People, 'config'>): void {
   serve.open('/', (request): Answer => (request.principal ? { to: '/servers' } : homePage(config.signup)));
 }
 
-/** For people without an account if only operators create accounts. */
+/** The hint for people without an account if only operators create accounts. */
 export const ASK_FOR_ACCOUNT = 'New here? Ask your administrator for an invitation link.';
 
 function homePage(signup: SignUp): Page {

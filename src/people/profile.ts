@@ -20,7 +20,7 @@ const DONE: Record<string, string> = {
   letter: 'We sent you an e-mail. Open its link within a day.',
 };
 
-/** A user's profile and password. */
+/** The user's profile and password. */
 export function mountProfile(serve: Serve, people: People): void {
   serve.signedIn('/profile', (request) => overviewPage(request));
 

@@ -16,19 +16,19 @@ import { endBrowserSession } from './browser-sessions.ts';
 import { codePath } from './second-factor/sign-in-page.ts';
 import { type Credentials, PASSWORD_BYTES, isPassword, signIn, signUp } from './users.ts';
 
-/** The form values shown again when there is a problem: never a password. */
+/** Form values shown again after a problem. Never contains a password. */
 interface Draft {
   email: string;
   next: string;
-  /** The token of the operator's link; '' for none. */
+  /** The token of the operator's link; '' without one. */
   invitation: string;
   problem?: Problem;
 }
 
-/** Sign in, sign up, sign out. */
+/** Signing in, up and out. */
 export function mountSignIn(serve: Serve, people: People): void {
   const { signup } = people.config;
-  /** Whether an account may be made with what somebody brings along. */
+  /** Whether this visitor can create an account. */
   const isOpen = async ({ invitation }: Draft) =>
     signup === 'open' || (await invitedEmail(people, invitation)) !== undefined;
   const signUpPage = async (request: PageRequest, draft: Draft) =>
@@ -90,7 +90,7 @@ export function mountSignIn(serve: Serve, people: People): void {
   });
 }
 
-/** Leads users who are signed in already to where they wanted. */
+/** Redirects users who are already signed in. */
 function arrived({ principal, query }: PageRequest): { to: string } | undefined {
   return principal && { to: nextPage(query.get('next')) };
 }
@@ -118,7 +118,7 @@ function noEmail(given: string): Problem {
   return invalid('email', `“${plainName(given)}” is not an e-mail address.`);
 }
 
-/** `firstRun`: the file with the first password, while it is unused. */
+/** `firstRun`: the file with the first password until it is used. */
 function signInPage(
   request: PageRequest,
   { email, next, problem }: Draft,
@@ -169,7 +169,7 @@ function requestPage(request: PageRequest, { email, next, problem }: Draft): Pag
   return withProblem({ title: 'Create an account', main }, problem);
 }
 
-/** One page whether or not the address has an account: the letter says it. */
+/** Returns the same page whether or not the address has an account; only the e-mail reveals it. */
 function requestedPage({ next }: Draft): Page {
   const main = html`<section class="card narrow">
     <h1>Check your e-mail</h1>

@@ -175,7 +175,7 @@ export class Players {
     await this.#options.store.write(record);
     const said = await runOnGame(this.#options, now, kickCommand(player, reason));
     const isGone = await this.#holdsSoon(async () => !(await this.#onlineOn(now)).online.some(isHim));
-    // A player who rejoined at once was kicked, too.
+    // A player who rejoined at once was still kicked.
     if (!isGone && !said.startsWith('Kicked ')) throw gameRefused(now, said);
   }
 

@@ -48,7 +48,7 @@ export function dormant(row: ServerRow): ServerNow {
   return { row, state: row.state as ServerState, context: storedSnapshot(row).context };
 }
 
-/** Whether nothing of the server runs, is queued or is about to run without a request. */
+/** Whether the server is at rest, with no queued start and no job. */
 export function isStopped({ state, context }: ServerNow): boolean {
   return isTagged(state, 'at-rest') && context.queued === null && context.job === null;
 }

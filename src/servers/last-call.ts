@@ -28,7 +28,7 @@ export interface LastCalls {
   has(key: string): boolean;
   /** Warns players and stops the servers after the grace. A console that hangs does not delay the stop. */
   begin(key: string, call: LastCall): void;
-  /** Ends the grace of a key now; no-op if there is none. */
+  /** Ends the grace of a key now; no-op without one. */
   cutShort(key: string): void;
   /** Cancels the stop. */
   cancel(key: string): void;

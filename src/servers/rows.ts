@@ -133,7 +133,7 @@ export async function listServersById(db: Sql, ids: readonly string[]): Promise<
 const MOST_IDS = 500;
 
 /**
- * NOT_FOUND if the server is missing or being deleted: nothing new may be attached to it, because it would never be
+ * NOT_FOUND if the server is missing or being deleted: new rows must not be attached to it, because they would never be
  * removed.
  */
 export async function requireServer(tx: Tx, id: string): Promise<void> {

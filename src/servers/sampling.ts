@@ -40,7 +40,7 @@ interface SamplingOptions extends ManagedPlayersOptions {
  * Sends a SAMPLE regularly until the returned function is called. The service's own requests do not count as activity.
  * Players counted by the game do, and so do those the proxy has connected but the game may not count yet. The count
  * comes from the management port, which also reports changes at once; else from the status; else from the console's
- * `list`. If nothing answers, players is null. Between readings the count follows the proxies, which see joins and
+ * `list`. If none of them answers, players is null. Between readings the count follows the proxies, which see joins and
  * leaves immediately.
  */
 export function sampleEvery(

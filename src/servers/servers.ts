@@ -32,8 +32,8 @@ export interface Servers {
   pagesByAccount(accountId: string, size: number, after?: ServerPlace): AsyncGenerator<ServerPage>;
   /**
    * Sends a command and resolves once it is stored. NOT_FOUND; FAILED_PRECONDITION if the state does not allow it;
-   * UNAVAILABLE if it could not be stored, in which case nothing has happened. `fields` are changes of the row for the
-   * same write.
+   * UNAVAILABLE if it could not be stored, in which case it had no effect. `fields` are changes of the row for the same
+   * write.
    */
   send(id: string, command: ServerCommand, fields?: Partial<ServerRow>): Promise<ServerNow>;
   /**

@@ -8,7 +8,10 @@ export interface Standing {
    * sleeps.
    */
   of(serverId: string, now: Run | undefined): Failure | undefined;
-  /** Reports each server whose standing changed without a change of its own. Returns the cancellation. */
+  /**
+   * Reports each server whose standing changed without a change of its own. Returns a function that removes the
+   * listener.
+   */
   follow(listener: (serverId: string) => void): () => void;
 }
 
@@ -18,7 +21,7 @@ type Run = Pick<ServerNow, 'state' | 'context'>;
 export interface Told<Found> {
   /** Returns the server's value; undefined if it has none. */
   of(serverId: string): Found | undefined;
-  /** Reports each server whose value changed. Returns the cancellation. */
+  /** Reports each server whose value changed. Returns a function that removes the listener. */
   follow(listener: (serverId: string) => void): () => void;
 }
 

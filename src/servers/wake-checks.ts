@@ -6,8 +6,8 @@ import type { ServerNow } from './server-now.ts';
 
 /**
  * Checks whether a server may wake or install something. It first reads what it needs; the returned function is called
- * synchronously with the command, so that nothing can change in between, and throws the StatusError that refuses it.
- * With `look` no command follows: it answers from known data without waiting.
+ * synchronously with the command, so that the state cannot change in between, and throws the StatusError that refuses
+ * it. With `look` no command follows: it answers from known data without waiting.
  */
 export type WakeCheck = (row: ServerRow, look?: Look) => Promise<(now: ServerNow) => void>;
 

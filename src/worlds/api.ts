@@ -98,7 +98,7 @@ const resetServerWorld = (needs: Needs) =>
     },
   });
 
-/** Operations 78 to 81 of the reference, in its order. */
+/** Operations on worlds, in the reference's order. */
 export const worldOperations = (needs: Needs): readonly Operation[] => [
   listServerWorlds(needs),
   setActiveWorld(needs),

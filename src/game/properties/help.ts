@@ -1,19 +1,20 @@
 /**
- * The effect of a property, for readers who do not know its page (minecraft.wiki Server.properties), and its default.
+ * The effect of a property, for readers who do not know its wiki page (minecraft.wiki Server.properties), and its
+ * default.
  */
 export interface PropertyHelp {
   group: PropertyGroup;
   text: string;
-  /** The default of today's releases; absent: empty, or of no use to know. */
+  /** The default of current releases; absent if empty or not useful. */
   usual?: string;
 }
 
-/** The headings under which owners find properties, in their order. */
+/** The groups in which owners find properties, in display order. */
 export const PROPERTY_GROUPS = ['play', 'world', 'players', 'pack', 'speed', 'rest'] as const;
 
 export type PropertyGroup = (typeof PROPERTY_GROUPS)[number];
 
-/** By name, one line for each property an owner may set. */
+/** By name, one line for each property an owner can set. */
 export const PROPERTY_HELP: Readonly<Record<string, PropertyHelp>> = {
   gamemode: help('play', 'Game mode of new players.', 'survival'),
   'force-gamemode': help('play', 'Puts everybody back into that mode each time they join.', 'false'),

@@ -81,7 +81,7 @@ export class ChildKeeper {
     return this.#listening.promise;
   }
 
-  /** Records an incompatible proxy. It can only be told to end by a signal, and then ends with its last player. */
+  /** Records an incompatible proxy. It only understands a signal, which makes it end with its last player. */
   refused(hello: Hello): void {
     this.#strangers.add(hello.pid);
     this.check();

@@ -63,7 +63,7 @@ const changeEmailOperation = (people: People) =>
     run: async ({ principal, body, browser }) => changeEmail(people, principal, body, browser),
   });
 
-/** Operations for a lost password and a new address. */
+/** Operations for a lost password or a new address. */
 export const recoveryOperations = (people: People): readonly SessionOperation[] => [
   requestPasswordResetOperation(people),
   resetPasswordOperation(people),

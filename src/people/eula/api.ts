@@ -68,5 +68,5 @@ function consentView({ byOperator }: Eula, row: EulaAcceptanceRow | undefined): 
   return { accepted: byOperator || row !== undefined, byOperator, acceptedAt, userId, url };
 }
 
-/** Consent to Mojang's licence. */
+/** Operations on the acceptance of Mojang's EULA. */
 export const eulaOperations = (needs: Needs): readonly Operation[] => [getEula(needs), acceptEula(needs)];

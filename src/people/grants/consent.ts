@@ -8,8 +8,8 @@ import { passwordAgain } from '../proved.ts';
 import type { ConsentRequest } from './grants.ts';
 
 /**
- * The question whether a device may be let in: who asks, for which account, for what, from where, and the code to compare
- * (RFC 8628 §5.4). To decline is as easy as to approve (RFC 10027), and neither is chosen beforehand.
+ * The page on which a user approves or denies a device: the requester, the account, the scope, the origin, and the code
+ * to compare (RFC 8628 §5.4). Denying is as easy as approving (RFC 10027), and neither is preselected.
  */
 export function consentPage(request: SignedInRequest, grant: ConsentRequest, problem?: Problem): Page {
   const { userCode, client } = grant;

@@ -22,8 +22,8 @@ export function signUpToken(secret: Secret, email: string, expiresAt: number): s
 }
 
 /**
- * E-mails an address that should get an account: a link, or the notice that it has one. Answers alike in both cases and
- * as fast, so that callers cannot find out which addresses have accounts. PERMISSION_DENIED SIGNUP_CLOSED if only
+ * E-mails an address that requested an account: a link, or the notice that it has one. Both cases return the same in
+ * the same time, so that callers cannot find out which addresses have accounts. PERMISSION_DENIED SIGNUP_CLOSED if only
  * operators invite; FAILED_PRECONDITION NO_LINK_NEEDED if no link is needed; RESOURCE_EXHAUSTED for too many from or to
  * an address.
  */
@@ -49,7 +49,7 @@ If it was not you, ignore this e-mail.
   });
 }
 
-/** The refusal of an account that somebody wants to make without a link. */
+/** Returns the refusal of an account requested without a link. */
 export function linkNeeded(signup: 'letter' | 'closed'): StatusError {
   const message =
     signup === 'letter'

@@ -109,7 +109,7 @@ const renew = (people: People) =>
     }),
   });
 
-/** The caller's own second factor. */
+/** Operations on the caller's own second factor. */
 export const secondFactorOperations = (people: People): readonly SessionOperation[] => [
   getSecondFactor(people),
   begin(people),

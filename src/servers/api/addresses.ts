@@ -16,7 +16,7 @@ export interface AddressOptions {
   publicHost: string;
   /** The port players connect to; a function because the proxy may listen on any free port. */
   playersPort: () => number;
-  /** Returns the default server; undefined if there is none. */
+  /** Returns the default server; undefined without one. */
   meant: () => Meant | undefined;
   /**
    * Returns this machine's host name in the home network; undefined if there is no such network or it is closed to

@@ -9,7 +9,7 @@ import type { Servers } from '../servers.ts';
 import type { ServerParams } from './messages.ts';
 import { reachServer } from './reach.ts';
 
-/** The context of a handler beside the call: the server's current state and the caller's role on it. */
+/** The context of a handler besides the call: the server's current state and the caller's role on it. */
 export interface Reached {
   server: ServerNow;
   role: Role;

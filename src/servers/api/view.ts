@@ -14,8 +14,8 @@ import type { PortMapping, Server } from './messages.ts';
 export type ServerView = (now: ServerNow) => z.input<typeof Server>;
 
 /**
- * Returns the view for a role. Only roles that may post alerts see the webhook's URL, because anyone who knows it can
- * post.
+ * Returns the view for a role. Only owners and members see the webhook's URL, because anyone who knows it can post to
+ * it.
  */
 export function shownTo(role: Role, view: ReturnType<ServerView>): ReturnType<ServerView> {
   return isAtLeast(role, 'member') ? view : { ...view, alertWebhookUrl: '' };
