@@ -33,7 +33,7 @@ function homeOf(home: () => string): string {
   }
 }
 
-/** Reads the file. A missing or damaged one has no keys. Throws if it may not be read. */
+/** Reads the file. A missing or damaged one has no keys. Throws if access is denied. */
 export async function loadCredentials(file: string): Promise<Credentials> {
   let text: string;
   try {
