@@ -52,7 +52,7 @@ by hand where the service is told PROXY=external.
 export const PORT_TAKEN = 98;
 
 const MOST_SERVICES = 8;
-const WHERE = 'CONTROL_URL must be where the service is, such as wss://dormouse.example.org.';
+const WHERE = 'CONTROL_URL must be the address of the service, such as wss://dormouse.example.org.';
 const HOUR_MS = 3_600_000;
 /** Same limit as in the service: Node fires a longer timer at once. */
 const MOST_DRAIN_HOURS = 596;

@@ -47,7 +47,7 @@ export interface Timings {
   dialMs: number;
   /** Between two attempts to hand a player over. */
   redialMs: number;
-  /** Age below which a game may turn away players whom it will soon let in. */
+  /** Age below which a game may turn away players that it will soon accept. */
   youngMs: number;
   /** How long to wait for the first packet of a young game. Together with a dial, it must fit between two beats. */
   firstPacketMs: number;

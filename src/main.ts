@@ -189,9 +189,9 @@ const HOME = join(import.meta.dirname, '..');
 const ENV_FILE = '.env';
 const SAME_SIGNAL_MS = 300;
 
-const DRAINING = 'The proxy takes nobody new, and ends when its last player has left.\n';
+const DRAINING = 'The proxy accepts no new players and ends when its last player has left.\n';
 
-const USAGE = `Dormouse: Minecraft servers that sleep until somebody joins.
+const USAGE = `Dormouse: Minecraft servers that sleep until someone joins.
 
 Usage: npm start                       the service
        npm start -- --settings         the settings in force

@@ -25,7 +25,8 @@ const MOST_NAMES = 10;
 export async function stopService(config: Config): Promise<string> {
   const { databaseUrl, dataDir } = config;
   const file = sqliteFile(databaseUrl);
-  if (file !== undefined && !existsSync(file)) return `Nothing runs: there is no installation in ${dataDir} yet.\n`;
+  if (file !== undefined && !existsSync(file))
+    return `Nothing is running: there is no installation in ${dataDir} yet.\n`;
   const running = await withStore(databaseUrl, serviceHere);
   if (running === undefined) {
     const log = createLog({ level: config.logLevel });
@@ -36,7 +37,7 @@ export async function stopService(config: Config): Promise<string> {
     // Without its start time, another process may have the same number by now.
     if (running.startedAt === '' || process.platform === 'win32') throw stopByHand(running);
     process.stdout.write(
-      `The service (process ${running.pid}) puts its servers to sleep, which takes up to two minutes.\n`,
+      `The service (process ${running.pid}) is putting its servers to sleep. This takes up to two minutes.\n`,
     );
     process.kill(running.pid, STOP_ALL);
     const here = await thisProcess();
@@ -49,7 +50,7 @@ export async function stopService(config: Config): Promise<string> {
 }
 
 function stopByHand({ pid }: ProcessIdentity): StatusError {
-  const sentence = `The service (process ${pid}) has to end first: press Ctrl-C in its terminal. Then run npm run stop once more.`;
+  const sentence = `The service (process ${pid}) must end first: press Ctrl-C in its terminal. Then run npm run stop again.`;
   return new StatusError('FAILED_PRECONDITION', 'SERVICE_RUNS', sentence);
 }
 

@@ -131,7 +131,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
       });
     },
     async recover() {
-      const error = 'The service was restarted while this backup was made. Make another.';
+      const error = 'The service restarted during this backup. Create another one.';
       for (const row of await listBackupsIn(store, 'running')) {
         const fields = { state: 'failed', error, finishedAt: clock.now() } as const;
         await rm(archivePath(dataDir, row.serverId, row.id), { force: true });

@@ -13,7 +13,7 @@ export function jobFailure(error: unknown): Failure {
   if (error instanceof ArchiveCorrupt) {
     return failure(
       'BACKUP_CORRUPT',
-      `The backup is damaged, and nothing of it was taken: ${error.message}`,
+      `The backup is damaged. Nothing was restored: ${error.message}`,
       'FAILED_PRECONDITION',
     );
   }

@@ -191,8 +191,7 @@ function isMoved(error: unknown): boolean {
 }
 
 function unsettled(): StatusError {
-  const sentence =
-    'The server was started or stopped again and again meanwhile, or did neither run nor rest. Try again.';
+  const sentence = 'The server was started or stopped repeatedly meanwhile. Try again.';
   return new StatusError('UNAVAILABLE', 'SERVER_UNSETTLED', sentence, { retryAfterSeconds: 60 });
 }
 

@@ -24,8 +24,8 @@ const ALREADY_OFF = /already turned off/i;
 /** The answers of vanilla and its forks to `save-off`, since 1.13 and before. */
 const TURNED_OFF = /Automatic saving is now disabled|already turned off|Turned off world auto-saving/i;
 const UNCONFIRMED =
-  'The game did not confirm that it had saved its world, so what it wrote while this backup was made may be incomplete. ' +
-  'A backup that is made while the server sleeps is whole.';
+  'The game did not confirm that it had saved its world. Files it wrote during this backup may be incomplete. ' +
+  'A backup of a sleeping server is complete.';
 
 export interface SavingOptions {
   store: Pick<Store, 'query' | 'write'>;

@@ -75,7 +75,7 @@ async function* entriesInto(tar: Extract, into: TreeMaker, treeBytes: number): A
   for await (const entry of tar as AsyncIterable<Entry>) {
     const { type, size, mode, mtime } = entry.header;
     const names = namesInArchive(entry.header);
-    if (names === undefined) throw new ArchiveCorrupt('A name in the archive is none.');
+    if (names === undefined) throw new ArchiveCorrupt('The archive contains an invalid name.');
     if (type === 'directory') {
       into.folder(names);
       entry.resume();

@@ -140,6 +140,6 @@ function tooLarge(nodeLabel: string, ramMb: number, ramUsableMb: number): Status
 }
 
 function full(nodeLabel: string, resource: string, found: string): StatusError {
-  const message = `${nodeLabel} has no room for this server now: ${found}. Try again when another server sleeps.`;
+  const message = `${nodeLabel} has no room for this server: ${found}. Try again when another server sleeps.`;
   return quotaExceeded('NODE_CAPACITY', `node:${nodeLabel}`, message, { node: nodeLabel, resource });
 }

@@ -36,7 +36,7 @@ export const CapacityResponse = z
     ramPerServerMb: reply.int64.describe(
       'The most that one server can have: of several machines, what the largest has.',
     ),
-    available: reply.flag.describe('Servers are started here now: the engine answers, and a machine takes them.'),
+    available: reply.flag.describe('Whether servers can start here: the engine responds, and a machine accepts them.'),
   })
   .meta({ id: 'CapacityResponse' });
 

@@ -106,7 +106,7 @@ export async function createCapacity({
     };
   }
 
-  /** Of a drained machine, only the used part counts: the rest is unavailable. */
+  /** Only the used part of a drained machine counts: the rest is unavailable. */
   function wholeOf(among?: NodeRoom[]): Pick<CapacityNow, 'machine' | 'ramUsableMb' | 'ramPerServerMb'> {
     if (among === undefined) {
       const ramUsableMb = usableRamMb(machine.ramMb);

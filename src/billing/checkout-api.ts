@@ -27,7 +27,7 @@ const createCheckoutLink = ({ checkouts }: Needs) =>
     tag: 'control',
     summary: 'Open a checkout',
     description:
-      'Gives the address of a payment page. Once it is paid there, the wallet has the amount; nothing else is to be done.',
+      'Returns the address of a payment page. Once paid, the amount is in the wallet; no further call is needed.',
     params: AccountParams,
     body: message({ amountUsd: int32({ min: 1, max: MOST_USD }).describe('Whole US dollars.') }).meta({
       id: 'CreateCheckoutLinkRequest',

@@ -109,7 +109,7 @@ export function createCheckouts({ store, clock, log, checkout, baseUrl, record }
 
     async callback(provider, body, signature) {
       if (checkout?.readCallback === undefined || checkout.provider !== provider) {
-        throw new StatusError('NOT_FOUND', 'ROUTE_NOT_FOUND', 'There is nothing at this address.');
+        throw new StatusError('NOT_FOUND', 'ROUTE_NOT_FOUND', 'No such address.');
       }
       const event = await checkout.readCallback(body, signature, clock.now());
       if (event.type === 'other') return;

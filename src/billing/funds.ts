@@ -193,7 +193,7 @@ export class Funds {
       const text = `Your servers at ${baseUrl} have reached the spend cap of this month. ${follows}\n`;
       mailer
         .send({ to: email, subject: 'Your spend cap at Dormouse is reached', text })
-        .catch((error: unknown) => log.warn({ account: accountId, err: error }, 'the letter could not be sent'));
+        .catch((error: unknown) => log.warn({ account: accountId, err: error }, 'the e-mail could not be sent'));
     }
   }
 }

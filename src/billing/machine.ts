@@ -2,7 +2,7 @@
 export interface Machine {
   cores: number;
   ramMb: number;
-  /** Of the file system that holds the servers; both 0 if it cannot be read. */
+  /** For the file system that holds the servers; both 0 if it cannot be read. */
   diskFreeMb: number;
   diskTotalMb: number;
 }

@@ -59,10 +59,7 @@ export function createStripeCheckout({ secretKey, webhookSecret, ...options }: S
         return { url: session.url, providerRef: session.id };
       } catch (cause) {
         if (isRefusal(cause)) throw refused(cause);
-        throw unavailable(
-          'The payment provider cannot be reached now; nothing was charged. Try again in a minute.',
-          cause,
-        );
+        throw unavailable('The payment provider is unreachable. You were not charged. Try again in a minute.', cause);
       }
     },
 
@@ -164,7 +161,7 @@ function isRefusal(error: unknown): boolean {
 }
 
 function refused(cause: unknown): StatusError {
-  const message = 'The payment provider does not take orders now; nothing was charged. Tell the operator.';
+  const message = 'The payment provider refused the order. You were not charged. Tell the operator.';
   return new StatusError('FAILED_PRECONDITION', 'CHECKOUT_REFUSED', message, { cause });
 }
 

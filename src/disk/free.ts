@@ -150,6 +150,6 @@ async function lookAt(path: string): Promise<DiskLook> {
 }
 
 function diskFull(): StatusError {
-  const sentence = "The machine's disk has no room for this. Its operator has to make some.";
+  const sentence = 'The machine’s disk is too full for this. Ask the operator to free some space.';
   return new StatusError('RESOURCE_EXHAUSTED', 'DISK_FULL', sentence);
 }

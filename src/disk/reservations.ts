@@ -103,7 +103,7 @@ function noRoom(serverId: string, usedBytes: number, quotaMb: number): StatusErr
 /** Returns a server's use and quota for an error. */
 export function standing(serverId: string, usedBytes: number, quotaMb: number, advice: string) {
   const usedMb = mbOf(usedBytes);
-  const message = `The server may take ${quotaMb} MB of the disk, and takes ${usedMb} MB. ${advice}`;
+  const message = `The server may take ${quotaMb} MB of disk and uses ${usedMb} MB. ${advice}`;
   const metadata = { server: serverId, usedMb: String(usedMb), quotaMb: String(quotaMb) };
   return { subject: `server:${serverId}`, message, metadata };
 }

@@ -72,8 +72,8 @@ const uploadFile = (needs: Needs) =>
     description:
       'The body is the content, of any length the disk quota allows. The file is there when all of it has come; an upload that breaks off changes nothing. Directories above it are made.',
     query: message({
-      path: ownPath().describe('Where it is to be.'),
-      overwrite: queryFlag().default(false).describe('Whether a file that is there already gives way.'),
+      path: ownPath().describe('The target path.'),
+      overwrite: queryFlag().default(false).describe('Whether to replace an existing file.'),
     }),
     reply: FileEntry,
     async run(call) {
@@ -96,7 +96,7 @@ const archivePaths = (needs: Needs) =>
     scope: 'files:write',
     summary: 'Pack files and directories into an archive',
     description:
-      'Of the kind that the name `to` says: `.zip`, `.tar`, `.tar.gz` or `.tar.zst`. Links are left out. There must be nothing at `to` yet. Ends when the caller goes away.',
+      'The name `to` decides the format: `.zip`, `.tar`, `.tar.gz` or `.tar.zst`. Links are left out. `to` must not exist. Stops when the caller disconnects.',
     bodyLimitBytes: PATHS_BYTES,
     body: message({
       paths: z.array(filePath()).min(1, 'is required').max(MAX_PATHS),

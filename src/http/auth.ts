@@ -96,7 +96,7 @@ export function requireNeeds(principal: Principal, operation: Needs): void {
     throw new StatusError(
       'PERMISSION_DENIED',
       'APP_TOKEN_NOT_ALLOWED',
-      'Apps may only list servers and ask who is who.',
+      'Apps can only list servers and identify the user.',
     );
   }
   if (needed === 'operator' && principal.kind === 'session' && principal.needsSecondFactor) {

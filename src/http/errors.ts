@@ -110,7 +110,7 @@ export function fieldsMessage(violations: readonly FieldViolation[]): string {
 
 /** The error for an unknown path, or for one whose id is invalid. */
 export function routeNotFound(): StatusError {
-  return new StatusError('NOT_FOUND', 'ROUTE_NOT_FOUND', 'There is nothing at this address.');
+  return new StatusError('NOT_FOUND', 'ROUTE_NOT_FOUND', 'No such address.');
 }
 
 function send(ctx: Context, error: StatusError): void {

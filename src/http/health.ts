@@ -38,7 +38,7 @@ export const healthOperations = (needs: Needs): readonly PublicOperation[] => {
       method: 'get',
       path: '/healthz',
       summary: 'The process answers',
-      description: 'Asks no part of the service, so that it says nothing of them.',
+      description: 'Checks no part of the service.',
       reply: z.object({ status: z.string() }),
       run: async () => ({ status: 'ok' }),
     }),

@@ -31,7 +31,7 @@ const TAGS = [
 ];
 
 const DESCRIPTION = [
-  'Minecraft servers that sleep until somebody joins.',
+  'Minecraft servers that sleep until someone joins.',
   'Fields of format int64 are decimal strings. Request messages may use snake_case names; `null` is unset; unknown',
   'fields are ignored. Errors are google.rpc.Status (AIP-193): `code` is the number of the google.rpc.Code, and the',
   'first detail an ErrorInfo with a stable `reason`.',
@@ -68,7 +68,7 @@ const DOCUMENT: Json = {
       operationId: 'OpenApi',
       tags: ['public'],
       summary: 'This document',
-      description: 'Made from the operations themselves. The same for people: `/docs`.',
+      description: 'Generated from the operations. The version for people is `/docs`.',
       security: [],
       responses: { '200': { description: 'Done.', ...json({ type: 'object' }) } },
     },
@@ -140,9 +140,9 @@ function keyAccess({ description, method, scope, alsoScopes, appScope, ...operat
   const sentences = [scope === 'any' ? 'Any valid credential will do.' : `Needs the scope \`${scope}\`.`];
   if (also.length > 0) sentences.push(`Besides, needs ${also.join(' and ')}.`);
   if (appScope !== undefined && appScope !== 'any') sentences.push(`Apps need the scope \`${appScope}\`.`);
-  if (scope === 'operator') sentences.push("Takes an operator's session as well.");
+  if (scope === 'operator') sentences.push('Accepts an operator’s session as well.');
   if (bearerKey) sentences.push('The API key may also be sent as a Bearer token.');
-  if (keyOnly) sentences.push('Takes API keys only; a Bearer token is no credential here (401).');
+  if (keyOnly) sentences.push('Accepts API keys only; a Bearer token is refused (401).');
   if (role !== undefined) sentences.push(`On the server, needs the role \`${role}\`.`);
   return {
     description: `${description}\n\n${sentences.join(' ')}`,

@@ -3,7 +3,7 @@ export const SCOPES = {
   'servers:read': 'See your servers, their logs, metrics and settings',
   'servers:write': 'Create, start, stop, change and delete servers',
   console: 'Run console commands and kick players',
-  backups: 'Make, download, restore and delete backups',
+  backups: 'Create, download, restore and delete backups',
   'files:read': "Read your servers' files",
   'files:write': "Change your servers' files and SFTP access",
   'billing:read': 'See your wallet and ledger, and open a checkout',

@@ -39,7 +39,7 @@ type Host = Pick<ServerRow, 'type' | 'version'>;
 export function foldersOf({ type, version = '' }: Pick<Host, 'type'> & Partial<Host>): readonly ModFolder[] {
   const folders = type === 'arclight' ? [mods(arclightLoader(version)), plugins(...BUKKIT)] : FOLDERS[type];
   if (folders) return folders;
-  const sentence = `A server of type ${type} takes neither mods nor plugins; fabric, neoforge or paper do, among others.`;
+  const sentence = `A server of type ${type} doesn’t support mods or plugins. Use fabric, neoforge or paper, for example.`;
   throw new StatusError('FAILED_PRECONDITION', 'MODS_NOT_SUPPORTED', sentence, { metadata: { type } });
 }
 

@@ -174,7 +174,7 @@ export class Mods {
   readonly #registry = (source: string): ModRegistry => {
     const found = this.#options.registries.find((each) => each.source === source);
     if (found) return found;
-    const sentence = `Mods from ${source} are not available here: the operator has to set an API key for that.`;
+    const sentence = `Mods from ${source} are not available here. The operator must set an API key for it.`;
     throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', sentence, { metadata: { source } });
   };
 

@@ -76,7 +76,7 @@ function check(
   { platform, ref, version }: { platform: string; ref: string; version: string },
 ): void {
   if (type === SANDBOX) {
-    const sentence = 'The sandbox takes no mod packs. Create a server of another type for it.';
+    const sentence = 'The sandbox doesn’t support mod packs. Create a server of another type.';
     throw new StatusError('FAILED_PRECONDITION', 'MODS_NOT_SUPPORTED', sentence, { metadata: { type } });
   }
   if (!PLATFORMS.includes(platform)) {

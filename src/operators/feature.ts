@@ -66,7 +66,7 @@ export interface OperatorFeatureOptions {
 }
 
 /** The first operator's own address is made up. */
-const UNREACHABLE = html`Letters to you reach nobody: warnings, and links to reset your password.
+const UNREACHABLE = html`E-mail to you cannot be delivered: warnings, and links to reset your password.
   <a href="/profile">Change your e-mail address</a> to one that you read.`;
 
 /** State machines, this node, orphans, accounts and suspensions: over the API and on pages. */

@@ -100,7 +100,7 @@ function fleetOfOne({ capacity, reachability, drain, config }: FleetOptions): Fl
     },
     async fence(node) {
       require(node);
-      const message = `${node} is the machine that this service runs on: it is not off. Games run on no other here.`;
+      const message = `${node} is the machine that this service runs on, so it is not off. Games run on no other here.`;
       throw new StatusError('FAILED_PRECONDITION', 'NODE_ANSWERS', message, { metadata: { node } });
     },
     async setRegion(node) {

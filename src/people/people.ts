@@ -43,5 +43,5 @@ export function signUpMode({ signup, smtpUrl }: { signup: 'open' | 'closed'; smt
 
 /** Sends a letter behind its caller's back: what asked for it is done already, and does not fail for a mail server. */
 export function post({ mailer, log }: Pick<People, 'mailer' | 'log'>, mail: Mail): void {
-  mailer.send(mail).catch((error: unknown) => log.error({ err: error }, 'a letter could not be sent'));
+  mailer.send(mail).catch((error: unknown) => log.error({ err: error }, 'an e-mail could not be sent'));
 }

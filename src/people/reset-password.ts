@@ -55,7 +55,7 @@ async function known(store: Store, email: string | undefined): Promise<UserRow> 
 function notFound(email: string | undefined): StatusError {
   const message =
     email === undefined
-      ? 'There is no operator yet: the first start makes one.'
-      : `Nobody has an account with the address ${email}.`;
+      ? 'There is no operator yet. The first start creates one.'
+      : `No account has the address ${email}.`;
   return new StatusError('NOT_FOUND', 'USER_NOT_FOUND', message);
 }

@@ -185,7 +185,7 @@ function worldActive(name: string): StatusError {
 }
 
 function noBackup(error: string): StatusError {
-  const sentence = `No backup could be made, so nothing was changed: ${error}`;
+  const sentence = `The backup failed, so nothing was changed: ${error}`;
   return new StatusError('FAILED_PRECONDITION', 'BACKUP_FAILED', sentence);
 }
 

@@ -184,7 +184,7 @@ test('who saves what somebody else changed meanwhile sees both texts, and then d
   const late = await it.send('edit/save', { content: 'mine', version: seen, ends: 'lf' }, 'a.yml');
   t.is(late.status, 409);
   const text = await late.text();
-  t.regex(text, /Somebody else changed it meanwhile/);
+  t.regex(text, /It changed meanwhile/);
   t.regex(text, /\nmine<\/textarea/);
   t.regex(text, /\ntheirs, longer<\/textarea/);
   t.is(it.see('a.yml'), 'theirs, longer');

@@ -57,7 +57,7 @@ export function createStoreCheck(options: CheckOptions): StoreCheck {
         const { location, log } = options;
         log.warn(
           { store: location, err: error },
-          'BACKUP_STORE does not answer as it should: backups stay in the folder until it does',
+          'BACKUP_STORE does not respond correctly: backups stay in the folder until it does',
         );
       }
     },

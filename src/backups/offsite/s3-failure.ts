@@ -28,7 +28,7 @@ export function isBucketGone(error: unknown): boolean {
 
 /** Returns the error for callers. The log has the cause. */
 export function storeAway(cause: unknown): StatusError {
-  const sentence = 'The place where backups are kept off site does not answer as it should now. Try again later.';
+  const sentence = 'The off-site backup store is not responding correctly. Try again later.';
   return new StatusError('UNAVAILABLE', 'BACKUP_STORE_AWAY', sentence, { cause, retryAfterSeconds: 60 });
 }
 
@@ -44,9 +44,9 @@ export function wrongSetting(answer: unknown, { bucket, endpoint, doing }: Check
   if (error.name === NO_CREDENTIALS)
     return 'BACKUP_STORE needs credentials: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.';
   if (error.name === NO_BUCKET || (error.name === 'NotFound' && doing === 'list'))
-    return `There is no bucket "${bucket}" at ${where}: make it, or correct BACKUP_STORE or S3_ENDPOINT.`;
+    return `There is no bucket "${bucket}" at ${where}: create it, or correct BACKUP_STORE or S3_ENDPOINT.`;
   if (WRONG_CREDENTIALS.has(error.name) || (isRefused && /access key/i.test(error.message)))
-    return `${where} does not take S3_ACCESS_KEY_ID with S3_SECRET_ACCESS_KEY (${error.name}): correct them.`;
+    return `${where} does not accept S3_ACCESS_KEY_ID with S3_SECRET_ACCESS_KEY (${error.name}): correct them.`;
   if (WRONG_REGION.has(error.name) || status === 301)
     return `The bucket "${bucket}" is in another region than S3_REGION says (${error.message}).`;
   if (status === 403) {

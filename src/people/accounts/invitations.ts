@@ -112,12 +112,12 @@ export async function useInvitation(tx: Tx, email: string, token: string, now: n
 function postInvitation(people: People, email: string, link: string): void {
   post(people, {
     to: email,
-    subject: 'Make your account at Dormouse',
-    text: `Whoever runs ${people.config.baseUrl} gives you an account there. Open this link within seven days to make it:
+    subject: 'Create your account at Dormouse',
+    text: `Whoever runs ${people.config.baseUrl} invites you to create an account. Open this link within seven days:
 
 ${link}
 
-If you expect no such letter, do nothing.
+If you did not expect this e-mail, ignore it.
 `,
   });
 }

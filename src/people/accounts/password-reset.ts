@@ -57,7 +57,7 @@ export async function requestPasswordReset(
 
 /** The hint if e-mail is not set up. */
 export const NO_MAIL =
-  'No mail is sent from here. Ask whoever runs this installation: an operator can give you a link, and who has the machine itself a new password (npm run reset-password).';
+  'E-mail is not set up here. Ask your administrator for a reset link, or run npm run reset-password on the machine.';
 
 /**
  * Makes a link with which an account's user chooses another password, and sends it where there is a mail server. PERMISSION_DENIED
@@ -145,7 +145,7 @@ function postReset(people: People, email: string, link: string, life: string): v
 
 ${link}
 
-If you did not ask for it, do nothing: your password stays as it is.
+If you did not request it, ignore this e-mail. Your password stays unchanged.
 `,
   });
 }
@@ -157,7 +157,7 @@ function postChanged(people: People, email: string): void {
     subject: 'Your Dormouse password was changed',
     text: `The password of your account at ${people.config.baseUrl} was changed with a link. All browsers are signed out.
 
-If it was not you, choose another one now, then look at your API keys and connected apps, which go on working:
+If it was not you, choose a new one now, then review your API keys and connected apps, which keep working:
 
 ${people.config.baseUrl}/sign-in/forgotten
 `,

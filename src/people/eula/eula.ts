@@ -65,7 +65,7 @@ export function createEula({ store, clock, settings }: EulaOptions): Eula {
 
 function notAccepted({ accountId, type }: Licensed): StatusError {
   const message =
-    `Nobody has agreed to Minecraft's licence (EULA, ${EULA_URL}) for the servers of this account yet. Its owner does so once for ` +
+    `No one has accepted Minecraft's licence (EULA, ${EULA_URL}) for the servers of this account yet. Its owner does so once for ` +
     `all of them, on the server's page or by POST /v1/accounts/${accountId}/eula.`;
   return new StatusError('FAILED_PRECONDITION', 'EULA_NOT_ACCEPTED', message, {
     metadata: { accountId, type, eula: EULA_URL },

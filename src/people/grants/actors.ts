@@ -159,5 +159,5 @@ function storedStep({
 
 function refusal(before: GrantSnapshot, event: GrantEvent): StatusError {
   if (event.type !== 'APPROVE' || event.admitted || !before.can({ ...event, admitted: true })) return grantNotFound();
-  return new StatusError('FAILED_PRECONDITION', 'CLIENT_DISABLED', 'This app may not be let in any more.');
+  return new StatusError('FAILED_PRECONDITION', 'CLIENT_DISABLED', 'This app is disabled.');
 }

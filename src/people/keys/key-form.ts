@@ -79,7 +79,7 @@ export function keyForm(
         name: 'name',
         label: 'Name',
         value: draft.name,
-        hint: 'What it is for: “backup script”, “Discord bot”.',
+        hint: 'Purpose: “backup script”, “Discord bot”.',
         maxlength: NAME_CHARS,
         autocomplete: 'off',
         problem,

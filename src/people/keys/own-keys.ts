@@ -57,7 +57,7 @@ export async function mintOwnKey(
     const detail = `${minted.row.id} with ${wanted.scopes.join(', ')}`;
     await recordAudit(tx, auditActorOf(principal), { action: 'key.mint', accountId, detail, at: createdAt });
   });
-  noticeNewKey(people, principal, 'An API key was made for your account');
+  noticeNewKey(people, principal, 'A new API key for your account');
   return minted;
 }
 

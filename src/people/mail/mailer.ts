@@ -26,7 +26,7 @@ export async function openMailer({ config, log, onClose }: MailerOptions): Promi
 function logMailer(log: Log): Mailer {
   return {
     async send({ to, subject, text }) {
-      log.warn({ to, subject, letter: text }, 'this letter is not sent, as no mail server is set (SMTP_URL)');
+      log.warn({ to, subject, letter: text }, 'this e-mail is not sent: no mail server is set (SMTP_URL)');
     },
   };
 }

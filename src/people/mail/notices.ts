@@ -38,7 +38,7 @@ function notice(
     subject,
     text: `${what}
 
-If it was you, there is nothing to do. If not, end it here, and change your password:
+If it was you, ignore this e-mail. If not, end the session here and change your password:
 
 ${people.config.baseUrl}${page}
 `,

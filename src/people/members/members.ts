@@ -81,8 +81,8 @@ export async function inviteMember(
   const link = `${config.baseUrl}/invitations`;
   const withoutAccount =
     config.signup !== 'closed'
-      ? 'Sign in with this address, or make an account with it, and accept or decline here:'
-      : 'Sign in with this address and accept or decline here. Without an account, ask whoever runs Dormouse for one.';
+      ? 'Sign in with this address, or create an account with it, and accept or decline here:'
+      : 'Sign in with this address and accept or decline here. Without an account, ask your administrator for one.';
   post(people, {
     to: email,
     subject: 'You are invited to a Minecraft server on Dormouse',

@@ -137,7 +137,7 @@ export async function renewRecoveryCodes(
     await recordAudit(tx, auditActorOf(principal), { action: 'secondFactor.newCodes', accountId, at });
     return newRecoveryCodes(tx, people.secret, userId);
   });
-  noticeSecondFactor(people, principal, 'New recovery codes were made for your account');
+  noticeSecondFactor(people, principal, 'New recovery codes for your account');
   return codes;
 }
 
@@ -151,7 +151,7 @@ export type Taken = 'app' | 'recovery code';
 export async function takeCode(tx: Tx, secret: Secret, userId: string, typed: string, at: number): Promise<Taken> {
   const row = await getSecondFactor(tx, userId);
   if (row === undefined || row.enabledAt === null) {
-    throw new StatusError('FAILED_PRECONDITION', 'SECOND_FACTOR_OFF', 'There is no second factor: sign in anew.');
+    throw new StatusError('FAILED_PRECONDITION', 'SECOND_FACTOR_OFF', 'Two-factor sign-in is off. Sign in again.');
   }
   const step = stepOfCode(keyOf(secret, row), digitsOf(typed), { at, taken: row.lastStep });
   if (step !== undefined) {
@@ -209,7 +209,7 @@ function keyOf(secret: Secret, { userId, sealedKey }: { userId: string; sealedKe
   throw new StatusError(
     'FAILED_PRECONDITION',
     'SECOND_FACTOR_UNREADABLE',
-    'This second factor was set up before secret.key was made anew: an operator has to switch it off.',
+    'This second factor was set up with another secret.key. Ask an operator to turn it off.',
   );
 }
 
