@@ -12,7 +12,7 @@ export function ramMb(text: string): number {
 
 const PLATFORMS = ['modrinth', 'curseforge', 'ftb'] as const;
 
-/** Returns the modpack named by options; undefined if there is none. Throws wrong usage. */
+/** Returns the modpack named by options; undefined if absent. Throws wrong usage. */
 export function packOf(values: {
   pack?: string | undefined;
   'pack-platform'?: string | undefined;

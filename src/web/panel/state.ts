@@ -28,7 +28,7 @@ const STANDINGS: Readonly<Record<string, { tone: string; words: string; isSaidOf
   suspended: { tone: 'bad', words: 'suspended', isSaidOf: (state) => isTagged(state, 'at-rest') },
 };
 
-/** Shows a server's state. `code`: the obstacle (`startErrorCode`); '' if there is none. */
+/** Shows a server's state. `code`: the obstacle (`startErrorCode`); '' if absent. */
 export function stateTag(state: string, code = ''): Html {
   const standing = STANDINGS[code];
   const isSaid = standing !== undefined && standing.isSaidOf?.(state) !== false;
