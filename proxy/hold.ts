@@ -140,7 +140,7 @@ export class Hold {
   }
 
   /**
-   * Tells players from scanners, which send a Login Start and move on. A player's client answers, or at least stays.
+   * Rejects scanners, which send a Login Start and move on. A player's client answers, or at least stays.
    */
   async #plausible(route: Route, beats: Beats): Promise<void> {
     if (beats.kind === 'pluginRequest') await this.during(beats.challenge());

@@ -68,7 +68,7 @@ export async function join(
   }
 }
 
-/** Reports whether the client's version cannot play here. A running game tells the client itself. */
+/** Reports whether the client's version cannot play here. A running game reports that itself. */
 function cannotPlay({ state, protocol: only }: Route, protocol: number): boolean {
   return state !== 'running' && only !== null && only !== protocol;
 }

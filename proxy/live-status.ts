@@ -43,7 +43,7 @@ export class LiveStatus {
 
   /**
    * Resolves with the current answer of a game under `key`, else with the result of `ask`, else with a stale answer.
-   * Resolves with undefined if there is none or the game has too many requests already. Never rejects.
+   * Resolves with undefined without any of these, or if the game has too many requests already. Never rejects.
    */
   async get(game: string, key: string, ask: () => Promise<StatusAnswer>): Promise<LiveAnswer | undefined> {
     const at = this.#options.now();

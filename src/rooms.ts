@@ -81,7 +81,7 @@ export interface Foundation {
   accessChanges: AccessChanges;
   cores: CoreRules;
   catalogue: Catalogue;
-  /** Rejects if the server's software may not run. */
+  /** Rejects if the server's software must not run. */
   mayRun: (row: ServerRow) => Promise<void>;
   profiles: Profiles;
 

@@ -138,7 +138,7 @@ export class Control implements Routes, Wake, Presence {
     this.#flushLater();
   }
 
-  /** Reports the address where players connect; null if there is none. */
+  /** Reports the address where players connect; null if not listening. */
   tellListening(listening: Address | null, isDraining: boolean): void {
     this.#listening = listening;
     this.#isDraining = isDraining;

@@ -5,7 +5,7 @@ import type { BannedAddress, FromService, LinkedRoute } from './messages.ts';
 interface Known {
   routes: Map<string, Route>;
   bans: Map<string, readonly BannedAddress[]>;
-  /** The server reachable without a name; null if there is none. */
+  /** The server reachable without a name; null if absent. */
   nameless: Nameless | null;
 }
 

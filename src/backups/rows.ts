@@ -166,7 +166,7 @@ export async function listPrevious(db: Sql): Promise<BackupRow[]> {
   return rows.map(backupRow);
 }
 
-/** Changes a backup in one of the given states. Returns false if there is none. */
+/** Changes a backup in one of the given states. Returns false if no backup matches. */
 export async function patchBackup(
   tx: Tx,
   { serverId, id }: Pick<BackupRow, 'serverId' | 'id'>,

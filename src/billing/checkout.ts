@@ -17,7 +17,7 @@ import { type CheckoutEntry, createSettlement } from './settlement.ts';
 
 /** Funds wallets through a provider's pages. Each paid checkout is credited once, however often it is reported. */
 export interface Checkouts {
-  /** The payment provider; undefined if there is none. */
+  /** The payment provider; undefined if absent. */
   readonly provider: Checkout['provider'] | undefined;
   /**
    * Opens a checkout and returns the address of its page. Throws UNIMPLEMENTED without a provider; RESOURCE_EXHAUSTED

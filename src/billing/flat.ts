@@ -34,7 +34,7 @@ export async function flatDue(db: Sql, server: FlatServer, prices: Prices, at: n
   return { amountMicros, periodAt: paid.periodAt };
 }
 
-/** Returns the end of a server's paid flat period; null if there is none. */
+/** Returns the end of a server's paid flat period; null if absent. */
 export async function flatPaidUntil(db: Sql, server: FlatServer, at: number): Promise<number | null> {
   const paid = await lastPeriod(db, server);
   const until = (paid?.periodAt ?? 0) + PERIOD_MS;

@@ -71,7 +71,7 @@ export async function refundedMicros(db: Sql, accountId: string, refPrefix: stri
   return row?.sum ?? 0;
 }
 
-/** Returns the newest entry for a flat period of a server; undefined if there is none. */
+/** Returns the newest entry for a flat period of a server; undefined if absent. */
 export async function lastFlatEntry(
   db: Sql,
   server: { id: string; accountId: string; createdAt: number },

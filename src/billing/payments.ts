@@ -33,7 +33,7 @@ export interface CheckoutEvent {
   paidCents: number | null;
   /** `refunded`: the total refunded so far, in cents; `disputed`, `reinstated`: the disputed amount; otherwise 0. */
   backCents: number;
-  /** The provider's id of the dispute; '' if there is none. */
+  /** The provider's id of the dispute; '' if absent. */
   disputeId: string;
 }
 

@@ -13,7 +13,7 @@ const asBrotli = promisify(brotliCompress);
 const asGzip = promisify(gzip);
 
 /**
- * Returns the best encoding that the request accepts; undefined if there is none or the body is too small. Sets `Vary`.
+ * Returns the best encoding that the request accepts; undefined without one, or if the body is too small. Sets `Vary`.
  */
 export function encodingFor(ctx: Context, bytes: number): Encoding | undefined {
   if (bytes < WORTH_BYTES) return undefined;

@@ -36,7 +36,7 @@ export function mountSession(
   }
 }
 
-/** Returns the user signed in with the calling browser; undefined if there is none. */
+/** Returns the user signed in with the calling browser; undefined if not signed in. */
 async function signedInWith(ctx: Context, browsers: Browsers): Promise<SessionPrincipal | undefined> {
   const token = sessionToken(browsers.config.baseUrl, ctx.headers.cookie);
   return token === undefined ? undefined : browsers.findSession(token);

@@ -18,7 +18,7 @@ export interface Visitor {
 const COOKIE = createCookie('device');
 const PENDING = createCookie('signin');
 
-/** Returns the device in a `Cookie` header; undefined if there is none. */
+/** Returns the device in a `Cookie` header; undefined if absent. */
 export function deviceOf(baseUrl: string, header: string | undefined): string | undefined {
   return COOKIE.values(baseUrl, header)[0];
 }
@@ -28,7 +28,7 @@ export function deviceCookie(baseUrl: string, device: string): string {
   return COOKIE.set(baseUrl, device, KEPT_SECONDS);
 }
 
-/** Returns the token of a browser whose user has entered the password but no code yet; undefined if there is none. */
+/** Returns the token of a browser whose user has entered the password but no code yet; undefined if absent. */
 export function pendingOf(baseUrl: string, header: string | undefined): string | undefined {
   return PENDING.values(baseUrl, header)[0];
 }
