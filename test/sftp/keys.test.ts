@@ -33,6 +33,7 @@ async function start(t: ExecutionContext) {
     loginLimits: createLoginLimits(systemClock),
     secret: { derive: () => '' },
     accessChanges: createAccessChanges(),
+    runBehind: () => {},
     config: { baseUrl: 'https://panel.example', signup: 'closed', mail: true },
   };
   const who = (userId: string, accountId: string) =>
