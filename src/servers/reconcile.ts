@@ -165,7 +165,7 @@ class Comparison {
     if (now?.state !== 'running' || game?.up) return;
     // The engine may have shown the run before this one.
     if (before?.state !== 'running' || before.context.readyAt !== now.context.readyAt) return this.#compare(id, missed);
-    const { logAfter, wokenAt } = now.context;
+    const { logAfter, wokenAt, readyAt } = now.context;
     const lines = sinceReady(await linesBehind(engine, id, logAfter));
     const report = await newestCrashReport(dataRoot(dataDir, id), wokenAt ?? at);
     const failure = await this.#diagnose(now.row, { lines, report, exit: game?.exit ?? null, phase: 'run' });
@@ -173,7 +173,8 @@ class Comparison {
     if ((await servers.get(id))?.context.readyAt !== now.context.readyAt) return;
     onLook?.(id, game);
     const how = endingOf(game?.exit ?? null, missed, lines);
-    return servers.tell(id, { type: 'DOWN', at: game?.exit?.at ?? at, how, failure });
+    const endedAt = missed ? endWithin(readyAt ?? at, game?.exit?.at ?? at, at) : at;
+    return servers.tell(id, { type: 'DOWN', at: endedAt, how, failure });
   }
 
   #resyncIn(ms: number, thorough: boolean): void {
@@ -187,6 +188,11 @@ class Comparison {
 export async function removeGame(engine: Pick<Engine, 'kill' | 'erase'>, serverId: string): Promise<void> {
   await engine.kill(serverId);
   await engine.erase(serverId);
+}
+
+/** The engine's time of an end that nobody saw. A node whose clock is wrong may report a time outside the run: then it is now. */
+function endWithin(readyAt: number, exitAt: number, now: number): number {
+  return exitAt >= readyAt && exitAt <= now ? exitAt : now;
 }
 
 /**

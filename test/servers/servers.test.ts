@@ -213,6 +213,30 @@ test('a crash after a good run is started again, one right after the start is no
   t.is(w.engine.boots.length, 2);
 });
 
+for (const [skew, skewMs] of [
+  ['two hours behind', -2 * 60 * 60_000],
+  ['half a minute behind', -30_000],
+  ['two hours ahead', 2 * 60 * 60_000],
+] as const)
+  for (const isSeen of [true, false])
+    test(`a node's clock is ${skew}: a crash after a good run is started again${isSeen ? '' : ', noticed late too'}`, async (t) => {
+      const w = await world(t);
+      await running(w, 'lobby');
+      const inspect = w.engine.inspect.bind(w.engine);
+      w.engine.inspect = async (id) => {
+        const game = await inspect(id);
+        const { exit = null } = game ?? {};
+        return game && exit ? { ...game, exit: { ...exit, at: exit.at! + skewMs } } : game;
+      };
+      await w.clock.advance(isSeen ? 80_000 : 300_000);
+      await w.restarts('lobby', () => {
+        if (!isSeen) w.engine.away();
+        w.engine.crash('lobby', { code: 1 });
+        if (!isSeen) w.engine.back();
+      });
+      t.deepEqual(w.engine.boots, ['lobby', 'lobby']);
+    });
+
 test('a stop typed in the game is a stop; an end in good order that nobody asked for is not', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
