@@ -49,18 +49,18 @@ export interface GrantContext {
   /** The client must leave this long between two polls; each `slow_down` adds to it for good. */
   intervalMs: number;
   polledAt: number | null;
-  /** Who approved; null before. */
+  /** The user who approved; null until then. */
   userId: string | null;
   /** When the token was made; null before. */
   redeemedAt: number | null;
 }
 
 export type GrantEvent =
-  /** `lost`: the token was made, but nobody has received it. */
+  /** `lost`: the token was created, but the device has not received it. */
   | { type: 'POLL'; at: number; admitted: boolean; lost?: boolean }
   | { type: 'APPROVE'; at: number; admitted: boolean; userId: string }
   | { type: 'DENY'; at: number }
-  /** Nobody may come any more who polls: where its time is over, it ends. */
+  /** No client can poll any more: the grant ends if its time is over. */
   | { type: 'EXPIRE'; at: number };
 
 /** RFC 8628 §3.2: `expires_in` and `interval`, and what §3.5 adds on `slow_down`. */

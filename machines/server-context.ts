@@ -1,4 +1,4 @@
-/** What a server's statechart reads from its context, and the contexts it begins the stretches of its life with. */
+/** Reads of a server's context by its statechart, and the contexts that the stretches of a server's life begin with. */
 import { inLine } from './server-reasons.ts';
 import type { Address, Cause, Live, NoRoom, Reading, ServerContext, ServerInput } from './server-types.ts';
 
@@ -6,12 +6,14 @@ const HOUR_MS = 3_600_000;
 /** So often within an hour a game that ended by itself is started again. */
 const RESTARTS_AN_HOUR = 2;
 
-/** A wake by a player after which nobody has got into the game for this long was a false one. */
+/** A wake by a player is false if no player has joined after this long. */
 export const FALSE_WAKE_MS = 180_000;
 /** So long a server stands in line for room to start in; one that a player has woken and not entered only as long as players do. */
 export const ROOM_MS = HOUR_MS;
 export const UNCLAIMED_ROOM_MS = 600_000;
-/** Where the engine finds no room at a server's turn, it is tried again after as long as it has already waited, within these bounds. */
+/**
+ * If the engine has no room at a server's turn, the next try comes after the time waited so far, within these bounds.
+ */
 const SOONEST_TRY_MS = 15_000;
 const LATEST_TRY_MS = 600_000;
 
@@ -73,7 +75,7 @@ export function awakening(context: ServerContext, at: number, cause: Cause) {
   };
 }
 
-/** A wake that begins anew, as it could not be done yet: it is still asked for by whoever asked first. */
+/** A wake that starts again because it could not be done yet. The original requester stays its cause. */
 export function awakeningAnew(context: ServerContext, at: number) {
   return { ...awakening(context, at, context.cause), played: context.played };
 }
@@ -112,8 +114,8 @@ export function installing(context: ServerContext, at: number, cause: Cause) {
 }
 
 /**
- * How long nobody has been in the game; -1 where that is not known or must not count. Whoever is logging in gets a while to
- * come in, but no more: strangers who never do must not keep it awake.
+ * Returns how long the game has been empty, in ms; -1 if that is unknown or does not count. A player who is logging in
+ * keeps the game awake for a while, but no longer: strangers who never finish must not keep it awake.
  */
 export function restedFor(context: ServerContext, { at, players, joined }: Reading): number {
   if (players !== 0 || (joined?.inside ?? 0) > 0 || at < context.keepAwakeUntil) return -1;
@@ -121,7 +123,10 @@ export function restedFor(context: ServerContext, { at, players, joined }: Readi
   return at - since - (joined !== undefined && joined.knocking > 0 ? KNOCK_MS : 0);
 }
 
-/** What lets it go to sleep by itself, and when, if nobody comes (`restedFor`); undefined where it does not, or that is not known. */
+/**
+ * Returns the reason and time of the coming automatic sleep (`restedFor`); undefined if none is due or the time is
+ * unknown.
+ */
 export function restDeadline(context: ServerContext, idleAfterMs: number): RestDeadline | undefined {
   const { live, readyAt, keepAwakeUntil } = context;
   if (readyAt === null || live.players !== 0) return undefined;
@@ -143,7 +148,7 @@ export function hangs({ answered }: ServerContext, { silentMs = null, hungAfterM
   return answered && hungAfterMs > 0 && silentMs !== null && silentMs >= hungAfterMs;
 }
 
-/** What a reading adds to what is known of the run. */
+/** Returns the context fields that a reading updates. */
 export function sampled(context: ServerContext, reading: Reading) {
   const { at, players, joined } = reading;
   const { played, readyAt, live } = context;
@@ -214,7 +219,7 @@ export function sameAddress(a: Address, b: Address | null): boolean {
   return b !== null && a.host === b.host && a.port === b.port;
 }
 
-/** Whether a player woke it who has not come in, and nobody else has asked for it: nobody pays for that. */
+/** Reports whether a player woke the server, never joined, and no other request was made. Such a run is free. */
 export function unclaimed({ cause, played }: Pick<ServerContext, 'cause' | 'played'>): boolean {
   return cause.kind === 'player' && !played;
 }

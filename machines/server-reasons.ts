@@ -1,8 +1,8 @@
-/** Why a server did what nobody asked for, and why it could not do what it should. */
+/** Reasons for transitions without a request, and for requests that failed. */
 import type { Cause, Ending, Failure, NoRoom, Reading } from './server-types.ts';
 
 export const IDLE: Cause = { kind: 'system', id: 'idle', note: 'nobody online' };
-export const FALSE_WAKE: Cause = { kind: 'system', id: 'false_wake', note: 'woken, but nobody came in' };
+export const FALSE_WAKE: Cause = { kind: 'system', id: 'false_wake', note: 'woken, but no player joined' };
 export const INSIDE: Cause = { kind: 'system', id: 'stopped_inside', note: 'stopped by a command in the game' };
 export const UNEXPECTED: Cause = { kind: 'system', id: 'unexpected', note: 'ran though it should be asleep' };
 
@@ -10,7 +10,7 @@ export const UNEXPECTED: Cause = { kind: 'system', id: 'unexpected', note: 'ran 
 export const HUNG: Cause = { kind: 'system', id: 'hung', note: 'did not answer any more' };
 export const AGAIN_AFTER_HUNG: Cause = { ...HUNG, note: 'restarted because it stopped responding' };
 
-/** What is said of it. `silentMs`: for how long. */
+/** The cause of a restart after a hang. `silentMs`: how long the game has been silent. */
 export function hung({ silentMs, lastLines = '' }: Pick<Reading, 'silentMs' | 'lastLines'>): Failure {
   const minutes = Math.round((silentMs ?? 0) / 60_000);
   const span = minutes < 2 ? `${Math.round((silentMs ?? 0) / 1_000)} seconds` : `${minutes} minutes`;
@@ -41,7 +41,7 @@ function systemOf(how: Ending): Pick<Cause, 'kind' | 'id'> {
 const WHAT_HAPPENED: Record<Ending, string> = {
   crashed: 'a crash',
   lost: 'its engine or machine went away',
-  ended: 'an end that nobody had asked for',
+  ended: 'an unrequested end',
   stopped: 'a stop',
 };
 
@@ -82,8 +82,7 @@ const LATER = 'Start it when another server sleeps, give it less memory, or ask 
 
 /** The failure of a server that stands in line. */
 export function inLine({ code, summary, raw }: Omit<NoRoom, 'at'>): Failure {
-  const suggestion =
-    'It stands in line, and starts by itself as soon as there is room. Whoever stops it takes it out of the line.';
+  const suggestion = 'It is queued and starts automatically when there is room. Stopping it removes it from the queue.';
   return { code, summary, suggestion, raw };
 }
 
@@ -94,7 +93,7 @@ export function outOfLine(failure: Failure): Failure {
 
 /** The failure of a server that has stood in line for as long as it may. `ms`: how long. */
 export function noRoomFor(ms: number): Failure {
-  const summary = `No room: no machine had room for it for ${Math.round(ms / 60_000)} minutes, so it is tried no more.`;
+  const summary = `No room: no machine had room for it for ${Math.round(ms / 60_000)} minutes. Start it again later.`;
   return { code: 'no_room_found', summary, suggestion: LATER, raw: '' };
 }
 

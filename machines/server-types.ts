@@ -1,7 +1,4 @@
-/**
- * The words a server's life is told in: its states, what happens to it, and what is known of it. The statechart over them is
- * `server.ts`.
- */
+/** The vocabulary of a server's life: states, events and context. The statechart is in `server.ts`. */
 
 /** The wire states of the reference, and `deleting`, which callers never see. */
 export const SERVER_STATES = [
@@ -16,7 +13,7 @@ export const SERVER_STATES = [
 ] as const;
 export type ServerState = (typeof SERVER_STATES)[number];
 
-/** Who or what made a transition happen; kept with each transition and with each awake session. */
+/** The person or thing that caused a transition. Stored with each transition and each awake session. */
 export interface Cause {
   kind: 'key' | 'user' | 'player' | 'schedule' | 'operator' | 'system';
   /** Key id, user id, player name, schedule id, or for `system` a word: `idle`, `false_wake`, `crash`, `lost`, `unexpected`. */
@@ -74,7 +71,7 @@ export interface ServerContext {
   installFailure: Failure | null;
   /** Once this has stopped, what is left of it is cleared away, or a job is done: begin again, for this cause. */
   queued: Cause | null;
-  /** What is to be done, or is being done, with the server at rest. */
+  /** The job that is queued or running on the sleeping server. */
   job: Job | null;
   /** How the last job ended. After a failure everything is as it was before. */
   maintained: { jobId: string; failure: Failure | null } | null;
@@ -82,15 +79,15 @@ export interface ServerContext {
   kill: boolean;
   /** When joins retried a failed start; at most two an hour. */
   retries: number[];
-  /** When its game last ended though nobody wanted it to; of the last hour, and at most as many as make a loop. */
+  /** Times of unwanted ends of the game within the last hour, at most as many as make a crash loop. */
   crashes: number[];
   /** In this run the game has answered a question: that it does not any more says something. */
   answered: boolean;
   /** When its game last hung and was ended for it; of the last hour. */
   hangs: number[];
   /**
-   * A start has found no room: when that was first so, when it may be tried again, and until when it is. Null: nobody wants it, or
-   * it runs.
+   * Set while a start has found no room: when that began, when the next try is due, and when the server gives up. Null
+   * if no start waits.
    */
   noRoom: { foundAt: number; tryAt: number; until: number } | null;
   /** When the present passing state is given up; null where there is no limit. */
@@ -124,13 +121,12 @@ export interface ServerInput {
 type Caused<Type extends string> = { type: Type; at: number; cause: Cause };
 
 /**
- * How a game ended that nobody here asked to end: by itself; while nobody could watch, with its engine or machine and through
- * no fault of its own; in good order though nobody is known to have told it to, as when its engine goes down; or in good
- * order, because somebody in the game told it to.
+ * How a game ended without a request of ours: by itself (`crashed`); unwatched, with its engine or machine (`lost`); in
+ * order without a known request, such as when its engine stops (`ended`); or by a command in the game (`stopped`).
  */
 export type Ending = 'crashed' | 'lost' | 'ended' | 'stopped';
 
-/** What people, keys, players and schedules ask for. */
+/** Requests by people, keys, players and schedules. */
 export type ServerCommand =
   | Caused<'START'>
   | Caused<'JOIN'>
@@ -148,11 +144,14 @@ export interface Reading {
   at: number;
   /** As the game counts them; null: it did not answer. */
   players: number | null;
-  /** As the proxy counts their connections; absent: nobody has been there. */
+  /** As counted by the proxy; absent if no player has ever joined. */
   joined?: JoinedPlayers;
   /** 0: never idle. */
   idleAfterMs: number;
-  /** How long all of the game has been silent (status, consoles, log); null: something answered; absent: nobody can tell. */
+  /**
+   * How long the whole game (status, consoles, log) has been silent; null if something answered, absent if it cannot be
+   * known.
+   */
   silentMs?: number | null;
   /** A silence this long is a hang; 0 or absent: none is. */
   hungAfterMs?: number;
@@ -162,7 +161,7 @@ export interface Reading {
 
 /** The connections of players to a game. */
 export interface JoinedPlayers {
-  /** Players whom the game has let in: they play, or are on their way into its world. */
+  /** Players that the game has accepted, playing or still loading the world. */
   inside: number;
   /** Players who are logging in. */
   knocking: number;
@@ -170,7 +169,7 @@ export interface JoinedPlayers {
   insideAt: number | null;
 }
 
-/** What the world shows. */
+/** Observations of the outside world. */
 export type ServerFact =
   | { type: 'PROGRESS'; phase: StartupPhase; percent: number }
   | ({ type: 'SAMPLE' } & Reading)
@@ -183,14 +182,14 @@ export type ServerFact =
 
 export type ServerEvent = ServerCommand | ServerFact;
 
-/** What several states have in common, and others ask for. All states of the chart that show the same wire state have the same. */
+/** Tags that other code asks for. All states of the chart with the same wire state carry the same tags. */
 export type ServerTag =
   | ServerState
   /** Up, or coming up: who comes in now wakes nothing. */
   | 'awake'
   /** Its time is charged. */
   | 'billed'
-  /** Nothing of it is to run until somebody asks for it. */
+  /** Stays asleep until somebody requests a start. */
   | 'at-rest'
   /** Its files are made ready for a game. */
   | 'preparing'
@@ -199,14 +198,14 @@ export type ServerTag =
   /** Something of it runs, or is about to: its RAM is taken. */
   | 'holds-place';
 
-/** What `boot` rejects with where no machine has room for the game now, though one may later. */
+/** Rejection of `boot` if no machine has room now but one may have later. */
 export interface NoRoom extends Failure {
   /** Only of a server that stands in line for room. */
   code: 'no_room';
   at: number;
 }
 
-/** What `boot` resolves with: where the ready game is, when it became ready, and where its log begins. */
+/** Result of `boot`: the address of the ready game, when it became ready, and where its log begins. */
 export interface Booted {
   at: number;
   address: Address;
@@ -214,21 +213,21 @@ export interface Booted {
   logAfter: string | null;
 }
 
-/** What an alarm is set for: what is given up then, of which the log is to be read. */
+/** A deadline of the current state: what happens then, and the log to read about it. */
 export interface Deadline {
   at: number;
   /** Absent: there is nothing to read. */
   of?: { id: string; phase: 'install' | 'start' };
 }
 
-/** What `halt`, `install` and `erase` resolve with. */
+/** Result of `halt`, `install` and `erase`. */
 export interface Finished {
   at: number;
   /** The engine killed the game while it was to save, before our own deadline. */
   killed?: boolean;
 }
 
-/** What `maintain` resolves with, once the job is done or everything is again as it was: then `failure` says why. */
+/** Result of `maintain` once the job is done or undone. `failure` gives the reason if it was undone. */
 export interface Maintained {
   at: number;
   failure: Failure | null;

@@ -80,7 +80,7 @@ const output = <const Name extends string>(type: Name) => ({
   type,
   params: <Output>({ event }: { event: { output: Output } }) => event.output,
 });
-/** Turns towards sleep though nobody has asked for it. */
+/** Starts going to sleep without a request. */
 const leaveFor = (cause: Cause) => ({
   type: 'leave' as const,
   params: ({ event: { at } }: { event: { at: number } }) => ({ at, cause }),
@@ -145,7 +145,7 @@ export const serverMachine = setup({
     /** Somebody entitled to it wants the server up, so a wake by a player counts as a false one no more. */
     claim: assign({ played: true }),
     wake: assign(({ context }, params: { at: number; cause: Cause }) => awakening(context, params.at, params.cause)),
-    /** As it was asked for, by whom it was. */
+    /** Keeps the original request and its cause. */
     wakeAnew: assign(({ context }, params: { at: number }) => awakeningAnew(context, params.at)),
     wakeQueued: assign(({ context }, params: { at: number }) =>
       awakening(context, params.at, context.queued ?? context.cause),
@@ -198,7 +198,7 @@ export const serverMachine = setup({
     noteMaintained: assign(({ context }, params: { failure: Failure | null }) => ({
       job: null,
       maintained: { jobId: context.job?.id ?? '', failure: params.failure },
-      // What failed before failed with other files.
+      // The earlier failure was that of other files.
       startFailure: params.failure && context.startFailure,
       installFailure: params.failure && context.installFailure,
     })),
@@ -228,7 +228,7 @@ export const serverMachine = setup({
       queued: null,
       live: { ...context.live, players: null, percent: 0 },
     })),
-    /** Nothing of it runs: it waits where it can be started at its turn. */
+    /** The game does not run. The server waits for its turn. */
     standInLine: assign(({ context }, params: { error: unknown }) =>
       isNoRoom(params.error) ? withoutRoom(context, params.error) : {},
     ),
@@ -237,15 +237,15 @@ export const serverMachine = setup({
       deadlineAt: null,
       noRoom: null,
     })),
-    /** Nobody waits for room for ever, or what refuses it now is something else. */
+    /** Ends the wait for room: it took too long, or another rule now refuses the start. */
     giveUpRoom: assign(({ context }, params: { at: number; failure?: Failure }) => ({
       startFailure: params.failure ?? noRoomFor(params.at - (context.noRoom?.foundAt ?? params.at)),
       deadlineAt: null,
       noRoom: null,
     })),
-    /** Something of it runs that nobody asked for: it holds its RAM. */
+    /** An unwanted game is running and holds its RAM. */
     takePlace: assign((_, params: { at: number }) => ({ wokenAt: params.at, deadlineAt: null, noRoom: null })),
-    /** Nothing of it runs any more. */
+    /** The game no longer runs. */
     leavePlace: assign({ wokenAt: null }),
     beginInstall: assign(({ context }, params: { at: number; cause: Cause }) =>
       installing(context, params.at, params.cause),
@@ -400,7 +400,7 @@ export const serverMachine = setup({
         KILL: { target: 'stopping', actions: [given('leave'), given('hurry')] },
         MAINTAIN: { target: 'stopping', actions: [given('leave'), given('queue'), given('occupy')] },
         PROGRESS: { actions: given('noteProgress') },
-        /** Its machine went off under it: nothing is known against the game, and nobody has taken their wish back. */
+        /** The machine went away under the game. The game is not to blame, and the request still stands. */
         DOWN: { guard: given('lost'), target: 'starting', reenter: true, actions: given('wakeAnew') },
         ALARM: {
           target: 'startFailed',
@@ -526,7 +526,7 @@ export const serverMachine = setup({
         },
       },
     },
-    /** At rest for everybody else; whoever comes waits until the job is done. */
+    /** Looks asleep from outside. Requests to start wait until the job is done. */
     maintaining: {
       initial: 'working',
       on: {

@@ -3,28 +3,31 @@ import { hostname } from 'node:os';
 import type { Service } from './link/dial.ts';
 import { LINK_PATH } from './link/messages.ts';
 
-/** What the process is started with. */
+/** Settings the process starts with. */
 export interface Environment {
   host: string;
   port: number;
-  /** One, or several of which one takes links at a time. */
+  /** The services to connect to. If there are several, one at a time accepts links. */
   services: readonly Service[];
-  /** Started by the service, which finds it again: it ends by itself when nobody needs it any more. */
+  /**
+   * Whether the service started this process. The service finds it again, and the process ends when it is no longer
+   * needed.
+   */
   isChild: boolean;
   /** Another proxy may listen on the same port. */
   takesOver: boolean;
   name: string;
-  /** As the service compares it. */
+  /** The settings in the form in which the service compares them. */
   settings: string;
   sessionServerUrl: string | undefined;
   proxyProtocolFrom: string[];
   drainMs: number;
-  /** How long a child without service and without players lives. */
+  /** How long a child survives without service and players, in ms. */
   lonelyMs: number;
   logLevel: string;
 }
 
-/** A setting is wrong; the message is one sentence for whoever starts the proxy, and holds no secret. */
+/** A setting is wrong. The message is one sentence for the person who starts the proxy and contains no secret. */
 export class SettingError extends Error {
   override name = 'SettingError';
 }
@@ -45,15 +48,15 @@ by hand where the service is told PROXY=external.
   LOG_LEVEL=info
 `;
 
-/** The exit code that says that somebody else listens on the port. */
+/** Exit code if another process listens on the port. */
 export const PORT_TAKEN = 98;
 
 const MOST_SERVICES = 8;
-const WHERE = 'CONTROL_URL must be where the service is, such as wss://dormouse.example.org.';
+const WHERE = 'CONTROL_URL must be the address of the service, such as wss://dormouse.example.org.';
 const HOUR_MS = 3_600_000;
-/** As the service has it: a timer of Node fires at once where it should take longer. */
+/** Same limit as in the service: Node fires a longer timer at once. */
 const MOST_DRAIN_HOURS = 596;
-/** The service takes no longer one. */
+/** Same limit as in the service. */
 const NAME_UNITS = 128;
 const LONELY_MS = 60_000;
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
@@ -67,7 +70,7 @@ export function readEnvironment(env: NodeJS.Dict<string>): Environment {
     port,
     services: path ? [{ path }] : remote(env),
     isChild: Boolean(path),
-    // Whoever starts several by hand knows what they share.
+    // An operator who starts several proxies by hand knows what they share.
     takesOver: !path || env['PROXY_TAKES_OVER'] === 'true',
     name: nameOf(env['PROXY_NAME']),
     settings: env['PROXY_SETTINGS'] ?? '',
@@ -80,7 +83,7 @@ export function readEnvironment(env: NodeJS.Dict<string>): Environment {
 }
 
 function nameOf(given: string | undefined): string {
-  // Nobody chose the machine's for this.
+  // Shortens only a default name: the machine's host name was not chosen for this.
   if (!given) return hostname().slice(0, NAME_UNITS);
   if (given.length <= NAME_UNITS) return given;
   throw new SettingError(`PROXY_NAME has ${given.length} characters, but may have ${NAME_UNITS} at most.`);

@@ -15,31 +15,34 @@ import { WaitingList } from './waiting/waiting-list.ts';
 export interface ProxyOptions {
   routes: Routes;
   wake: Wake;
-  /** Is told of each connection that opens, is let in, or closes. */
+  /** Notified of each connection that opens, joins or closes. */
   presence?: Presence;
   log: Log;
-  /** Where accounts are checked, for servers that want it; default: Mojang's session service. */
+  /** Session service that verifies accounts for servers that require it. Default: Mojang's. */
   sessionServerUrl?: string;
   /**
-   * Addresses and networks of load balancers: what they send begins with a PROXY header (version 1 or 2), by which a
-   * player's address is known. From there a connection without one is refused, as is one with it from elsewhere.
+   * Addresses and networks of load balancers. Their connections must begin with a PROXY header (version 1 or 2) that
+   * contains the player's address. Connections without one, and headers from other addresses, are refused.
    */
   proxyProtocolFrom?: readonly string[];
-  /** Networks whose players are told that there is no server of that name; scanners elsewhere hear nothing. Default: private ones. */
+  /**
+   * Networks that get a message if a server name is unknown. Scanners elsewhere get no answer. Default: private
+   * networks.
+   */
   neighbours?: readonly string[];
-  /** Is told of each account that is checked here. */
+  /** Called with each account verified here. */
   onVerified?: (account: VerifiedAccount) => void;
-  /** What differs from DEFAULT_LIMITS. */
+  /** Overrides of DEFAULT_LIMITS. */
   limits?: Partial<Limits>;
-  /** What differs from DEFAULT_TIMINGS. */
+  /** Overrides of DEFAULT_TIMINGS. */
   timings?: Partial<Timings>;
-  /** Epoch ms, to be compared with `Route.readyAt`; default: the system's. */
+  /** Epoch ms, comparable with `Route.readyAt`. Default: the system clock. */
   now?: () => number;
-  /** For spans of time. Default: real time. */
+  /** Measures time spans. Default: real time. */
   clock?: Clock;
 }
 
-/** Counters since the proxy was made; `unrouted`, `held` and `piped` are of this moment. */
+/** Totals since the proxy was created. `unrouted`, `held` and `piped` are current values. */
 export interface ProxyStats extends Counters {
   piped: number;
   bytesUp: number;
@@ -47,30 +50,30 @@ export interface ProxyStats extends Counters {
 }
 
 export interface Proxy {
-  /** Opens a listener and resolves with where it is. `::` takes IPv4 too. May be called for several. */
+  /** Opens a listener and resolves with its address. `::` accepts IPv4 too. May be called several times. */
   listen(host: string, port: number, options?: { reusePort?: boolean }): Promise<Address>;
-  /** Stops listening. Resolves when nobody is left: all who were there are served as ever, however long they stay. */
+  /** Stops listening and resolves when the last player has left. Online players may stay as long as they like. */
   drain(): Promise<void>;
   /**
-   * Closes the listeners, tells waiting players to come back, and gives joined ones up to `drainMs` (default 0) to
-   * leave by themselves. Resolves when every socket is closed.
+   * Closes the listeners, asks waiting players to come back, and gives joined players up to `drainMs` (default 0) to
+   * leave. Resolves when every socket is closed.
    */
   close(options?: { drainMs?: number }): Promise<void>;
-  /** Whether players can connect: there is a listener, and none has ended. */
+  /** Whether players can connect: at least one listener was opened and none has closed. */
   listening(): boolean;
-  /** Players joined to this server's game now. Never pings, waiting or refused players. */
+  /** Number of players joined to this server's game now, without pings and waiting or refused players. */
   connections(serverId: string): number;
-  /** Who they are, by what they said and where they come from. */
+  /** The players joined to this server, with their claimed names and their addresses. */
   players(serverId: string): readonly Player[];
   stats(): ProxyStats;
-  /** Cuts off whoever plays there from this address. */
+  /** Disconnects the players of this server at this address. */
   kick(serverId: string, ip: string): void;
-  /** An account has been proved to another proxy. */
+  /** Records an account verified by another proxy. */
   learn(account: VerifiedAccount): void;
 }
 
 const BACKLOG = 1024;
-/** This machine, and networks that are nobody else's (RFC 1918, 4193, 4291 §2.5.6, 6598). */
+/** This machine and private networks (RFC 1918, 4193, 4291 §2.5.6, 6598). */
 const NEIGHBOURS = [
   '127.0.0.0/8',
   '::1',
@@ -81,7 +84,7 @@ const NEIGHBOURS = [
   'fc00::/7',
   'fe80::/10',
 ];
-/** Its timers keep no process alive. */
+/** Timers do not keep the process alive. */
 const REAL_TIME: Clock = {
   now: () => performance.now(),
   at(at, fire) {
@@ -90,7 +93,7 @@ const REAL_TIME: Clock = {
   },
 };
 
-/** The players' side of the service. Routes and wake are asked anew for every connection. */
+/** Creates the players' side of the service. Looks up route and wake anew for every connection. */
 export function createProxy(options: ProxyOptions): Proxy {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const timings = { ...DEFAULT_TIMINGS, ...options.timings };
@@ -147,8 +150,8 @@ export function createProxy(options: ProxyOptions): Proxy {
   return {
     async listen(host, port, { reusePort = false } = {}) {
       closing.signal.throwIfAborted();
-      // Half-open, so that a client which ends its side early still gets the bytes on their way to it.
-      // A high water mark of 1, so that a write to a player tells whether the kernel has taken all of it.
+      // Half-open, so that a client that ends its side early still receives the data in flight. A high water mark of 1
+      // makes `write` report whether the kernel has accepted all bytes.
       const server = createServer(
         { allowHalfOpen: true, highWaterMark: 1 },
         (socket) => void serve(socket, context, connections),

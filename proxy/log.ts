@@ -1,16 +1,16 @@
 import type { Log } from './ports.ts';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
-/** Where players sit is not written down. */
+/** Fields whose values are redacted: players' addresses. */
 const REDACTED = new Set(['ip']);
-/** Of a file that nobody turns over, in one absence: a service that is away for long must not cost a disk. */
+/** Limit of what is logged here while the service is away, because this log file is not rotated. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
 type Write = (level: 'debug' | 'info' | 'warn', fields: object, message: string) => boolean;
 
 /**
- * Lines in pino's shape on standard output. With `elsewhere`, those that it does not take, 16 MiB of them until it takes one again;
- * without it, all: whoever started the proxy looks after its output.
+ * Writes lines in pino's format to standard output. With `elsewhere`, writes only the lines that it rejects, and at
+ * most 16 MiB until it accepts one again. Without it, writes all lines and leaves rotation to the parent process.
  */
 export function createProxyLog(level: string, elsewhere?: Write): Log & { setLevel(level: string): void } {
   let least = LEVELS.indexOf(level);

@@ -18,14 +18,15 @@ import { programVersion } from './version.ts';
 
 const STATS_MS = 1_000;
 const LOOK_MS = 1_000;
-/** As LimitNICE of the systemd unit allows it. */
+/** The highest priority that LimitNICE of the systemd unit allows. */
 const PRIORITY = constants.priority.PRIORITY_ABOVE_NORMAL;
-/** Whoever listens on the port may be about to end. */
+/** How long to wait for a process that still listens on the port and may be ending. */
 const PATIENT_MS = 5_000;
 const RETRY_MS = 100;
 
 /**
- * The proxy as a process. SIGTERM: listens no more, and ends when its last player has left; SIGTERM again, or SIGINT: ends now.
+ * Runs the proxy as a process. On SIGTERM, it stops listening and ends when its last player has left. On a second
+ * SIGTERM, or on SIGINT, it ends at once.
  */
 async function main(flags: string[]): Promise<void> {
   if (flags.includes('--help')) {
@@ -65,7 +66,7 @@ async function main(flags: string[]): Promise<void> {
   keepLinked(control, own === undefined ? services : [{ path: socketPath(own) }], log);
   setInterval(() => control.tellStats(), STATS_MS);
   if (own !== undefined) endWhenLonely(proxy, control, { lonelyMs: environment.lonelyMs, home: dirname(own) });
-  // Before, every host would be unknown.
+  // Listens only then: before, every host would be unknown.
   await control.known();
   if (end.isDraining()) return;
   const address = await listen(proxy, environment);
@@ -75,39 +76,42 @@ async function main(flags: string[]): Promise<void> {
 }
 
 /**
- * From now on an error that nobody took ends nothing: an end would throw everybody out, and a connection that it left half done is
- * its own alone, for deadlines to close.
+ * Keeps the process alive after uncaught errors, because its end would disconnect all players. The affected connection
+ * ends by its deadlines.
  */
 function outlive(log: Log): void {
   process.on('uncaughtException', (err) => log.warn({ err }, 'an error left something half done: the proxy goes on'));
   process.on('unhandledRejection', (err) =>
     log.warn({ err }, 'something failed, and nobody took its error: the proxy goes on'),
   );
-  // Nobody reads the log any more. Told there, each line would make another one.
+  // The log no longer has a reader. Logging this error would fail in the same way.
   process.stdout.on('error', () => {});
 }
 
-/** Where the system allows it (to root, or by RLIMIT_NICE), packets of players do not wait for a busy service or game. */
+/**
+ * Raises the priority if the system allows it (to root, or by RLIMIT_NICE), so that players' packets do not wait for a
+ * busy service or game.
+ */
 function goFirst(): void {
   try {
     setPriority(PRIORITY);
-    // Linux may weigh sessions against each other, and priorities only within one (sched(7), autogroup).
+    // Linux may weigh sessions against each other and use priorities only within one (sched(7), autogroup).
     if (hasOwnSession()) writeFileSync('/proc/self/autogroup', String(PRIORITY));
   } catch {
-    // As everybody else, then.
+    // The default priority will do.
   }
 }
 
-/** Whether this process leads its session, so that it is not that of a terminal or of other programs. */
+/** Reports whether this process leads its session, so that the session belongs to no terminal or other program. */
 function hasOwnSession(): boolean {
-  // proc(5): pid, name, state, parent, group, session.
+  // Fields of /proc/self/stat (proc(5)): pid, name, state, parent, group, session.
   const [, , , session] = readFileSync('/proc/self/stat', 'latin1')
     .replace(/^.*\) /s, '')
     .split(' ');
   return session === String(process.pid);
 }
 
-/** The two ways to end. */
+/** Handles the signals that end the process. */
 function ending(proxy: Proxy, control: Control, { drainMs }: Environment) {
   let isDraining = false;
   const drain = (): void => {
@@ -123,7 +127,10 @@ function ending(proxy: Proxy, control: Control, { drainMs }: Environment) {
   return { drain, isDraining: () => isDraining };
 }
 
-/** Nobody is to find a stray process: it ends once its service is away for long, or with the folder that would lead the next one to it. */
+/**
+ * Ends the process once the service has been away for too long, or once the folder that leads the next service to this
+ * process is gone.
+ */
 function endWhenLonely(proxy: Proxy, control: Control, { lonelyMs, home }: { lonelyMs: number; home: string }): void {
   let neededAt = performance.now();
   setInterval(
@@ -137,8 +144,8 @@ function endWhenLonely(proxy: Proxy, control: Control, { lonelyMs, home }: { lon
 }
 
 /**
- * Beside one another, proxies of one service share the port. That of somebody else is not shared: whoever takes nothing over first
- * finds out whether anybody is there.
+ * Opens the listener. Proxies of one service share the port while one replaces the other. A proxy that replaces none
+ * first checks whether the port is in use, so as not to share it with another program.
  */
 async function listen(proxy: Proxy, { host, port, takesOver }: Environment): Promise<Address> {
   for (const end = performance.now() + PATIENT_MS; ;) {
@@ -152,7 +159,7 @@ async function listen(proxy: Proxy, { host, port, takesOver }: Environment): Pro
   }
 }
 
-/** Only some systems share ports (`reusePort` of Node's net). Elsewhere the other one has to end first. */
+/** Shares the port with the old proxy if the system can (`reusePort` of Node's net); otherwise waits for its end. */
 async function listenShared(proxy: Proxy, host: string, port: number): Promise<Address> {
   try {
     return await proxy.listen(host, port, { reusePort: true });
@@ -167,7 +174,7 @@ async function requireFree(host: string, port: number): Promise<void> {
   try {
     await listenAt(server, { host, port });
   } catch (error) {
-    // Whatever else is wrong, the real listener tells.
+    // Other errors are left to the real listener.
     if (codeOf(error) === 'EADDRINUSE') throw error;
   } finally {
     if (server.listening) await new Promise((resolve) => server.close(resolve));

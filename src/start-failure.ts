@@ -1,7 +1,7 @@
 import { type Config, ConfigError } from './config.ts';
 import { StatusError } from './kernel/status.ts';
 
-/** What errors of Node, SQLite and PostgreSQL have beside their message. */
+/** The fields of Node's, SQLite's and PostgreSQL's errors besides their message. */
 interface SystemError extends Error {
   code?: string;
   syscall?: string;
@@ -11,8 +11,8 @@ interface SystemError extends Error {
 }
 
 /**
- * Why the service could not start, in a sentence that says what to do. Where the cause is none of those that a setting or this
- * machine explains, it is the error with its stack. `config` is undefined where the settings themselves are wrong.
+ * Returns why the service could not start, in a sentence with a remedy. If neither a setting nor this machine explains
+ * it, returns the error with its stack. `config` is undefined if the settings themselves are wrong.
  */
 export function startFailure(error: unknown, config?: Config): string {
   if (error instanceof ConfigError || error instanceof StatusError) return error.message;
@@ -93,7 +93,7 @@ function folderFailure({ code = '', path = '', syscall }: SystemError, { dataDir
     case 'EROFS':
       return `${where} is on a disk that is read-only: choose another one.`;
     case 'ENOENT':
-      // What Node makes of EROFS where it makes a folder with those above it.
+      // Node reports EROFS in this way when it creates a folder with its parents.
       return syscall === 'mkdir'
         ? `${where} cannot be made: the disk above it may be read-only. Choose another one.`
         : undefined;

@@ -111,6 +111,11 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/\b(?:interface|class|type) Session\b/g, 'which one: of a browser, a database, a link'],
 ];
 
+/** Words and openings of comments that readers have to read twice. */
+const CLUMSY =
+  /\b(?:whoever|whom|of which|come to be|(?<!there )is none|(?:is|are|was) told|nor is|nobody|not before|what is to be)\b|^(?:\/\*\*|\s*\/\/)[\s*]*(?:What|Who|Whom|Of|By whom)\b/i;
+const COMMENT = /\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
+
 /** What may lie at the top, dot files aside; what git ignores is nobody's business. */
 const TOP_LEVEL = [
   'Dockerfile',
@@ -426,6 +431,19 @@ test('words are those of the trade', (t) => {
       WORDS.flatMap(([word, instead]) =>
         [...(TEXTS.get(file) ?? '').matchAll(word)].map(([found]) => `${file} says ${found}; say ${instead}`),
       ),
+    ),
+  );
+});
+
+test('comments put the subject first, in common words', (t) => {
+  none(
+    t,
+    SOURCES.filter(
+      (file) => /^(?:src|proxy|machines|migrations)\//.test(file) && !file.endsWith('api-types.ts'),
+    ).flatMap((file) =>
+      (TEXTS.get(file)?.match(COMMENT) ?? [])
+        .filter((comment) => CLUMSY.test(comment))
+        .map((comment) => `${file}: ${comment.trim()}`),
     ),
   );
 });

@@ -5,22 +5,22 @@ import type { BannedAddress, FromService, LinkedRoute } from './messages.ts';
 interface Known {
   routes: Map<string, Route>;
   bans: Map<string, readonly BannedAddress[]>;
-  /** The server that is meant where none is named; null: none. */
+  /** The server reachable without a name; null if there is none. */
   nameless: Nameless | null;
 }
 
 /**
- * What the service last said: its routes, and who is banned from the games that run. While the service is away, players are shown
- * no more of it than is true then, too.
+ * The state last sent by the service: its routes and the bans of running games. While the service is away, routes show
+ * only what is certain to be still true.
  */
 export class Mirror implements Routes {
   #known: Known = nothing();
-  /** What a service that has just come has told, until it has said all. */
+  /** The state received so far from a newly connected service. */
   #next: Known | undefined;
   #isCurrent = false;
   readonly #away = new WeakMap<Route, Route>();
   readonly #now: () => number;
-  /** By host, of games that are ready: since when, by the service's clock and by this one. */
+  /** Ready time of running games by host: `said` by the service's clock, `at` by this machine's. */
   readonly #ready = new Map<string, { said: number; at: number }>();
 
   /** `now`: epoch ms. */
@@ -28,7 +28,7 @@ export class Mirror implements Routes {
     this.#now = now;
   }
 
-  /** The service is there and has said all. */
+  /** Whether the service is connected and has sent its complete state. */
   get isCurrent(): boolean {
     return this.#isCurrent;
   }
@@ -39,7 +39,7 @@ export class Mirror implements Routes {
     return route === undefined || this.#isCurrent ? route : this.#whileAway(route);
   }
 
-  /** By the last known bans: joins need no word from the service. Throws JoinRefused. */
+  /** Applies the last known bans. Joins need no answer from the service. Throws JoinRefused. */
   admit(serverId: string, { ip }: Player, at: number): void {
     const [plain] = ip.split('%', 1);
     const bans = this.#known.bans.get(serverId) ?? [];
@@ -47,7 +47,7 @@ export class Mirror implements Routes {
     if (ban) throw new JoinRefused(ban[2]);
   }
 
-  /** What has been known stays in force until the service has said all anew. */
+  /** Starts receiving a new complete state. The known one stays in force until it has arrived. */
   begin(): void {
     this.#next = nothing();
     this.#isCurrent = false;
@@ -81,7 +81,10 @@ export class Mirror implements Routes {
     this.#isCurrent = false;
   }
 
-  /** By this machine's clock: that of the service may differ. Between two wholes, a game becomes ready when that is said. */
+  /**
+   * Converts to this machine's clock, which may differ from the service's. Between two complete states, a game becomes
+   * ready when its message arrives.
+   */
   #readyAt(host: string, said: number | null): number | null {
     const known = this.#ready.get(host);
     if (said !== null && said === known?.said) return known.at;
@@ -92,7 +95,7 @@ export class Mirror implements Routes {
     return at;
   }
 
-  /** Always one object for one route: answers are kept by it. */
+  /** Always returns the same object for the same route, because answers are cached by route object. */
   #whileAway(route: Route): Route {
     const known = this.#away.get(route);
     if (known) return known;
@@ -106,13 +109,13 @@ function nothing(): Known {
   return { routes: new Map(), bans: new Map(), nameless: null };
 }
 
-/** Statuses are long and mostly the ones known before: those are kept once. */
+/** Statuses are long and mostly unchanged: shares the stored string if it is equal. */
 function complete(linked: LinkedRoute, before: Route | undefined, old: Route | undefined): Route {
   const { lastStatus = before?.lastStatus ?? null } = linked;
   return { ...linked, lastStatus: lastStatus === old?.lastStatus ? old.lastStatus : lastStatus };
 }
 
-/** Progress goes on unseen; and whether a game still does not answer is found out by whoever joins. */
+/** Drops progress, which is unknown now, and the hung mark: a player who joins will find out. */
 function whileAway(route: Route): Route {
   const refusal = route.state === 'running' ? '' : route.refusal;
   return { ...route, phase: '', percent: -1, etaSeconds: null, refusal };

@@ -5,7 +5,7 @@ import type { MachineStep } from './machine-step.ts';
 /** The actor moved on after a decision about it was made. Nothing has happened; `use` has the decision made again. */
 export class Outdated extends Error {}
 
-/** What one kind of actors is made of. */
+/** The types of one kind of actor. */
 export interface ActorTypes {
   row: { id: string };
   snapshot: AnyMachineSnapshot;
@@ -29,13 +29,14 @@ export interface LiveActor<T extends ActorTypes> {
   /** As it is stored, or will be by the writes in flight. */
   row: T['row'];
   readonly actor: HostedActor<T>;
-  /** Where it is, stored or not. */
+  /** The current snapshot, stored or not. */
   snapshot: T['snapshot'];
   /** Settles when `snapshot` and `row` are stored; rejects where they are not, and then neither ever was. */
   stored: Promise<unknown>;
   /**
-   * `failing`: a write of it has failed, or its machine has, and it goes once those are told whose writes are committed together;
-   * none behind it is stored. `gone`: passivated or undone; whoever still holds it takes no decision on it.
+   * `failing`: its machine or one of its writes has failed. It is dropped once the callers of the writes in the same
+   * commit are notified, and no later write of it is stored. `gone`: passivated or undone; code that still holds it
+   * must not decide on it.
    */
   phase: 'settled' | 'storing' | 'failing' | 'gone';
   /** How many decide about it right now: it stays for them. */
@@ -43,7 +44,7 @@ export interface LiveActor<T extends ActorTypes> {
   usedAt: number;
   /** The creation of its row, until the write of its first step takes it over. */
   creation?: StoredStep<T> | undefined;
-  /** What the event being given implies, until the write that stores it takes it over. */
+  /** Writes implied by the current event, until the write that stores the event includes them. */
   implied: ((tx: Tx, snapshot: T['snapshot']) => Promise<void>) | undefined;
 }
 
@@ -66,17 +67,17 @@ export interface TakenStep<T extends ActorTypes> {
   persisted: () => Snapshot<unknown>;
 }
 
-/** What one step means for the database. */
+/** The rows that one step changes. */
 export interface StoredStep<T extends ActorTypes> {
-  /** What changes of the row with it. */
+  /** The changed columns of the row. */
   fields?: Partial<T['row']>;
   /** Stores the snapshot and all that follows from it. Outdated where the row is not where the step began. */
   save: (tx: Tx) => Promise<void>;
-  /** For the feed, once it is stored. Absent: nobody is to be told. */
+  /** The step for the feed, called once it is stored. Absent if no follower needs it. */
   told?: (() => MachineStep) | undefined;
 }
 
-/** What is hosted: its rows, its machine, and what of its steps is stored. */
+/** Describes a kind of durable actor: its rows, its machine, and what each step stores. */
 export interface ActorKind<T extends ActorTypes> {
   /** For the log. */
   name: MachineStep['kind'];
@@ -95,7 +96,7 @@ export interface ActorKind<T extends ActorTypes> {
   revive(row: T['row'], inspect: (inspection: InspectionEvent) => void): HostedActor<T>;
   /** Undefined for a step that is not worth a write. One that `give` implies something with may lead nowhere. */
   step(taken: TakenStep<T>): StoredStep<T> | undefined;
-  /** What others are shown. */
+  /** The view shown to callers. */
   show(row: T['row'], snapshot: T['snapshot']): T['now'];
   showDormant(row: T['row']): T['now'];
 }

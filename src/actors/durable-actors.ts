@@ -18,29 +18,29 @@ export interface DurableActorsOptions<T extends ActorTypes> {
 
 type Observer<Now> = (id: string, now: Now | null) => void;
 
-/** What could not be stored is read back after this long, and again until it can be. */
+/** Delay before a failed write is read back, and between further tries. */
 const READ_BACK_MS = 1_000;
 
 /**
- * XState actors that outlive the process. Each is a row; it has an actor in memory only while something goes on.
+ * XState actors that outlive the process. Each is a row. It has an actor in memory only while it is active.
  *
  *     dormant ── load ──▶ settled ◀─── commit ─── storing ◀┐ further events: their
- *     (a row)   restore    │  │ └────── event ──────▶ │ └──┘ writes stand in line
+ *     (a row)   restore    │  │ └────── event ──────▶ │ └──┘ writes are queued
  *        ▲                 │  ▼                       ▼
  *        └── passivation ──┘  └── actor fails ──▶  undone ── read back ──▶ settled or dormant
  *
- * 1. Load: the row is read once, however many ask, and again where it changes meanwhile. Restore: the actor begins at the
- *    stored snapshot; what it invokes runs again with its stored input.
- * 2. Event: given in the turn in which it was found to be allowed. The actor moves at once, and observers are shown that.
- * 3. Write: the snapshot, what the step means for other rows, and what `give` implies are one write. Writes are in the order
- *    of the events; a further event waits for none of them.
- * 4. Commit: whoever gave the event is answered, readers (`get`) see it, the effects that it asked for are let through
- *    `committed`, the feed is told.
- * 5. Passivation: an actor that invokes nothing, of which all is stored and about which nobody decides, goes.
+ * 1. Load: the row is read once for all callers, and again if it changes meanwhile. Restore: the actor starts at the stored
+ *    snapshot; its invokes run again with their stored input.
+ * 2. Event: sent in the same turn as the check that allows it. The actor moves immediately, and observers see that.
+ * 3. Write: the snapshot, the rows the step implies, and those of `give` are one write. Writes are in the order of the
+ *    events; a further event does not wait for them.
+ * 4. Commit: the caller is answered, readers (`get`) see the change, `committed` releases its effects, and the feed reports
+ *    it.
+ * 5. Passivation: an actor without invokes, pending writes or open decisions is dropped.
  *
- * A failed write undoes its step and all behind it: their callers get the error, the actor stops with its effects, none of
- * which had begun, and a second later the row is read back. A process that dies before the commit leaves the same. If it dies
- * later, the restored actor starts the effects, perhaps again: so each means "make it so".
+ * A failed write undoes its step and all later ones: their callers get the error, the actor stops with its effects, which
+ * have not begun, and a second later the row is read back. A process that dies before the commit has the same result. If it
+ * dies later, the restored actor starts the effects, perhaps again: so each means "make it so".
  */
 export class DurableActors<T extends ActorTypes> {
   /** Every step, once it is stored. */
@@ -142,7 +142,7 @@ export class DurableActors<T extends ActorTypes> {
     void write.then(() => this.#settle(live, write));
   }
 
-  /** Tells a fact and resolves once what it changed is stored; nothing happens where the row is gone. */
+  /** Sends a fact. Resolves once its change is stored; does nothing if the row is gone. */
   async tell(id: string, fact: T['event']): Promise<void> {
     await this.use(id, (live) => this.give(live, fact));
   }
@@ -198,7 +198,7 @@ export class DurableActors<T extends ActorTypes> {
     return this.#undone.has(id);
   }
 
-  /** What every effect awaits first: resolves once the snapshot that started it is stored. */
+  /** Awaited first by every effect: resolves once the snapshot that started it is stored. */
   async committed(id: string, signal?: AbortSignal): Promise<void> {
     // An effect is started before its step is observed, synchronously.
     await Promise.resolve();
@@ -227,7 +227,7 @@ export class DurableActors<T extends ActorTypes> {
     for (const id of ids) await this.use(id, async () => {});
   }
 
-  /** Stops all as they are, once their last change is stored. Nobody is loaded any more. */
+  /** Stops all actors as they are once their last change is stored. Loads no actor afterwards. */
   async close(): Promise<void> {
     this.#closed = true;
     const all = [...this.#live.values()];
@@ -308,7 +308,7 @@ export class DurableActors<T extends ActorTypes> {
         await save(tx);
         await implied?.(tx, snapshot);
       } catch (error) {
-        // Nobody is told before the writes beside it are committed; what stands behind it must not be one of them.
+        // Callers are notified after the writes in the same commit, which must not include a later write of this actor.
         live.phase = 'failing';
         throw error;
       }
@@ -366,7 +366,7 @@ export class DurableActors<T extends ActorTypes> {
   #undo(live: LiveActor<T>, error: unknown, what: string): void {
     if (live.phase === 'gone') return;
     this.#letGo(live);
-    // An actor that is only kept for a while does nothing by itself: whoever asks for it next reads it back.
+    // A cached actor does nothing by itself: the next request reads it back.
     if (this.#closed || this.#kind.keep !== undefined) return;
     const { id } = live.row;
     const isTaken = error instanceof StatusError && error.code === 'ALREADY_EXISTS';

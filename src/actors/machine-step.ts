@@ -12,7 +12,7 @@ export interface MachineStep {
   /** Wire states; '' before the first. */
   from: string;
   to: string;
-  /** Where in the statechart, as `pathOf` has it. */
+  /** The full state path, from `pathOf`. */
   fromPath: string;
   toPath: string;
   cause: Cause;
@@ -22,7 +22,7 @@ export interface MachineStep {
 
 export type StepListener = (step: MachineStep) => void;
 
-/** Tells steps to their followers. Without followers `tell` asks for nothing and costs a comparison. */
+/** Distributes steps to their followers. Without followers, `tell` costs one comparison. */
 export interface StepFeed {
   tell(step: () => MachineStep): void;
   /** Returns the cancellation. */
@@ -44,7 +44,7 @@ export function createStepFeed(): StepFeed {
   };
 }
 
-/** Where a machine is in its statechart: `running`, `stopping.halting`. */
+/** Returns a machine's state path: `running`, `stopping.halting`. */
 export function pathOf(value: StateValue): string {
   if (typeof value === 'string') return value;
   // No machine here is in two states at once.

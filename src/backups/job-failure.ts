@@ -2,7 +2,10 @@ import type { Failure } from '../../machines/server-types.ts';
 import { CODES, type Code, StatusError } from '../kernel/status.ts';
 import { ArchiveCorrupt } from './errors.ts';
 
-/** Why a job was given up, as the machine keeps it: `code` is the reason that callers are told, `raw` its google.rpc.Code. */
+/**
+ * Returns the reason why a job failed, as stored by the machine: `code` is the reason for callers, `raw` its
+ * google.rpc.Code.
+ */
 export function jobFailure(error: unknown): Failure {
   if (error instanceof StatusError)
     return { code: error.reason, summary: error.message, suggestion: '', raw: error.code };
@@ -10,7 +13,7 @@ export function jobFailure(error: unknown): Failure {
   if (error instanceof ArchiveCorrupt) {
     return failure(
       'BACKUP_CORRUPT',
-      `The backup is damaged, and nothing of it was taken: ${error.message}`,
+      `The backup is damaged. Nothing was restored: ${error.message}`,
       'FAILED_PRECONDITION',
     );
   }
@@ -27,7 +30,7 @@ function failure(code: string, summary: string, raw: string): Failure {
   return { code, summary, suggestion: '', raw };
 }
 
-/** A job's failure as callers are told it. */
+/** Returns a job's failure for callers. */
 export function jobStatus({ code, summary, raw }: Failure): StatusError {
   return new StatusError(Object.hasOwn(CODES, raw) ? (raw as Code) : 'INTERNAL', code, summary);
 }

@@ -5,17 +5,16 @@ import { MIB } from '../kernel/units.ts';
 const BLOCK_BYTES = MIB;
 const RECORD_BYTES = 512;
 const END = Buffer.alloc(2 * RECORD_BYTES);
-/** The longest that a header holds (POSIX.1-2017, pax, ustar Interchange Format). */
+/** Limits of a header (POSIX.1-2017, pax, ustar Interchange Format). */
 const [NAME_BYTES, PREFIX_BYTES, OCTAL_MOST] = [100, 155, 0o77777777777];
-/** A header with what is the same in all: owner, magic and version, numbers of devices. */
+/** A header with the constant fields: owner, magic and version, device numbers. */
 const TEMPLATE = template();
 
 /**
- * The bytes of a tar (POSIX.1-2017, pax), in blocks that are filled again: one is good until the second after it is asked for.
- * Each file is as long as its entry says: what it has lost since is zeros. `packed` is told of each file's bytes.
+ * Yields the bytes of a tar (POSIX.1-2017, pax), in two reused blocks: a block is valid until the second one after it
+ * is requested. Each file is as long as its entry says; truncated bytes become zeros. `packed` gets each file's size.
  *
- * tar-stream, by which archives are read, writes the same bytes; by streams, which takes half again of what a small file
- * costs altogether.
+ * tar-stream, which reads archives, writes the same bytes, but its streams make small files half as expensive again.
  */
 export function* tarOf(entries: Iterable<ReadEntry>, packed: (bytes: number) => void): Generator<Buffer> {
   const spare = [Buffer.allocUnsafeSlow(BLOCK_BYTES), Buffer.allocUnsafeSlow(BLOCK_BYTES)] as const;
@@ -56,7 +55,7 @@ function fill(entry: ReadEntry, position: number, block: Buffer, offset: number,
   block.fill(0, offset + done, offset + length);
 }
 
-/** What precedes the content of an entry. A name that no header holds is in a record of its own before it. */
+/** Returns the headers before an entry's content. A name that does not fit gets its own record. */
 function headersOf(entry: ReadEntry): Buffer {
   const { name, pax } = namedInArchive(entry);
   const records = Object.entries(pax ?? {});
@@ -74,7 +73,7 @@ function headersOf(entry: ReadEntry): Buffer {
   ]);
 }
 
-/** `<length> <key>=<value>\n`; the length counts its own digits. */
+/** Formats `<length> <key>=<value>\n`; the length includes its own digits. */
 function record(text: string): string {
   const bytes = Buffer.byteLength(text);
   const total = bytes + String(bytes).length;
@@ -88,7 +87,7 @@ function header({ mode, modifiedAt }: ReadEntry, path: string, type: '0' | '5' |
   bytes.write(octal(mode, 6), 100, 'latin1');
   if (sizeBytes <= OCTAL_MOST) bytes.write(octal(sizeBytes, 11), 124, 'latin1');
   else {
-    // As GNU tar has it: the number itself, behind a bit that says so.
+    // As in GNU tar: the number in binary, after a marker bit.
     bytes[124] = 0x80;
     bytes.writeUIntBE(sizeBytes, 130, 6);
   }
@@ -96,13 +95,13 @@ function header({ mode, modifiedAt }: ReadEntry, path: string, type: '0' | '5' |
   bytes.write(type, 156, 'latin1');
   bytes.write(prefix, 345, 'latin1');
   let sum = 8 * 0x20;
-  // Not by the buffer's iterator, which takes longer than all the rest.
+  // The buffer's iterator would take longer than everything else.
   for (let at = 0; at < RECORD_BYTES; at++) sum += bytes[at]!;
   bytes.write(octal(sum, 6), 148, 'latin1');
   return bytes;
 }
 
-/** How a header holds a path, parted at a slash where it is long; undefined where it cannot. */
+/** Splits a path for a header, at a slash if it is long. Returns undefined if it does not fit. */
 function placed(path: string): { name: string; prefix: string } | undefined {
   if (Buffer.byteLength(path) !== path.length) return undefined;
   if (path.length <= NAME_BYTES) return { name: path, prefix: '' };

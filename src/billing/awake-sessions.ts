@@ -23,7 +23,7 @@ import { chargeNext } from './tick-rows.ts';
 import { insertWallet } from './wallet-rows.ts';
 import { type RecordWriteOff, SILENT, recordWriteOff } from './write-off.ts';
 
-/** What a step of a server's machine says of its session. */
+/** The part of a machine's step that concerns its session. */
 type Step = Pick<ServerStep, 'at' | 'event' | 'from' | 'to' | 'cause'>;
 
 export interface AwakeSessionsOptions {
@@ -34,17 +34,17 @@ export interface AwakeSessionsOptions {
 }
 
 /**
- * Keeps the awake sessions: they begin, become ready and end in the write of the server's step. Its arrow functions are
- * handed over as they are.
+ * Keeps the awake sessions. They begin, become ready and end in the write of the server's step. The arrow functions are
+ * passed as callbacks.
  */
 export class AwakeSessions {
   readonly #clock: Clock;
   readonly #steady: Pick<SteadyClock, 'now' | 'ofPast'>;
   readonly #prices: Prices;
   readonly #record: RecordWriteOff;
-  /** When a game ended, where the engine saw it. */
+  /** When games ended, as observed by the engine. */
   readonly #exits = new Map<string, number>();
-  /** Until then a game whose end was not reported was up, on the steady clock; null: nobody has looked yet. */
+  /** Games without a reported end were up until this instant of the steady clock; null before the first observation. */
   #seenUntil: number | null = null;
   #missing: ReadonlySet<string> = new Set();
   #lost: ReadonlyMap<string, number> = new Map();
@@ -56,7 +56,7 @@ export class AwakeSessions {
     this.#record = record;
   }
 
-  /** To be run in the write of every step of every server. */
+  /** Runs in the write of every step of every server. */
   readonly onStep = async (tx: Tx, now: ServerNow, step: Step): Promise<void> => {
     const { id } = now.row;
     const { from, to, at } = step;
@@ -69,20 +69,20 @@ export class AwakeSessions {
     if (to === 'starting') await this.#begin(tx, now.row, now.context.cause, at);
   };
 
-  /** What the engine has just shown of a server, before the server hears of it. */
+  /** Called with the engine's observation of a server before the server gets it. */
   readonly observed = (serverId: string, game: Game | undefined): void => {
     if (game?.up || game?.exit?.at == null) this.#exits.delete(serverId);
     else this.#exits.set(serverId, game.exit.at);
   };
 
-  /** The engine reports nothing from now on. */
+  /** Called when the engine stops responding. */
   readonly outOfSight = (): void => {
     if (this.#seenUntil === Infinity) this.#seenUntil = this.#steady.now();
   };
 
   /**
-   * The engine answers: games of the `missing` servers do not run though they should; it will report the ends of the
-   * others. Nobody can reach those of the `lost` servers, since an instant of the steady clock.
+   * Called when the engine responds. Games of the `missing` servers do not run although they should; the engine reports
+   * the ends of all others. Those of the `lost` servers have been unreachable since an instant of the steady clock.
    */
   inSight(missing: readonly string[], lost: ReadonlyMap<string, number>): void {
     this.#seenUntil = Infinity;
@@ -90,7 +90,7 @@ export class AwakeSessions {
     this.#lost = lost;
   }
 
-  /** Begins the session of a server that was found running without one. */
+  /** Begins a session for a server that runs without one. */
   async adopt(tx: Tx, { row, context, state }: ServerNow): Promise<void> {
     if (state !== 'running' || (await openAwakeSession(tx, row.id)) !== undefined) return;
     await this.#begin(tx, row, context.cause, this.#clock.now());
@@ -137,7 +137,7 @@ export class AwakeSessions {
     if (await markBillable(tx, id)) await this.#payFlat(tx, id);
   }
 
-  /** What cannot be paid now is found by the next round of the meter. */
+  /** Charges a flat server. If that fails now, the next round of the meter handles it. */
   async #payFlat(tx: Tx, id: string): Promise<void> {
     await chargeFlat(tx, await openAwakeSession(tx, id), this.#prices, this.#clock.now());
   }
@@ -151,7 +151,7 @@ export class AwakeSessions {
     const at = this.#steady.ofPast(step.at);
     const silentSince = step.from === 'running' ? (context.live.silentSince ?? null) : null;
     const until = silentSince === null ? this.#lost.get(id) : this.#steady.ofPast(silentSince);
-    // An earlier run that was lost says nothing of this one.
+    // Ignored if it concerns an earlier run.
     if (until !== undefined && until > this.#steady.ofPast(session.startedAt)) {
       await proveAwakeSession(tx, session.id, until);
       await recordWriteOff(this.#record, tx, session, { lostMs: at - until, at: now, why: SILENT });
@@ -166,14 +166,17 @@ export class AwakeSessions {
     await endAwakeSession(tx, session.id, Math.max(step.at, session.readyAt ?? session.startedAt), endingOf(step));
   }
 
-  /** Until when a game whose end nobody saw is known to have been up; undefined: no longer than was known before. */
+  /**
+   * Returns the time until which a game with an unobserved end is known to have been up; undefined if no later than
+   * already proven.
+   */
   #provenUntil(id: string, { event, at }: Step): number | undefined {
     if (event === 'DOWN' || this.#seenUntil === null || this.#missing.has(id)) return undefined;
     return Math.min(this.#steady.ofPast(at), this.#seenUntil);
   }
 }
 
-/** How a session ended, in a word. */
+/** Returns the stored word for how a session ended. */
 function endingOf({ from, to, cause }: Step): string {
   if (to === 'deleting') return 'deleted';
   if (from === 'starting') return to === 'start_failed' ? 'start_failed' : 'cancelled';

@@ -5,12 +5,12 @@ import { type Operation, operation } from '../http/operation.ts';
 import type { AccountLimits } from './account-limits.ts';
 import type { Capacity, CapacityNow } from './capacity.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   accountLimits: AccountLimits;
   capacity: Pick<Capacity, 'read'>;
   reachability: Reachability;
-  /** Why nothing new begins, in a region or anywhere; undefined: it does. */
+  /** Why starts are refused, in a region or in general; undefined if they are not. */
   drain: { closed(region?: string): object | undefined };
 }
 
@@ -20,7 +20,7 @@ const CpuTier = z
   .object({ ramMb: reply.int64, cpus: double.describe('The most CPU time, in cores.') })
   .meta({ id: 'CpuTier' });
 
-/** What a machine has and what of it is taken, as the reference has it. */
+/** A machine's capacity and use, as in the reference. */
 export const CapacityResponse = z
   .object({
     activeServers: reply.int32.describe('Awake, waking or going to sleep.'),
@@ -36,7 +36,7 @@ export const CapacityResponse = z
     ramPerServerMb: reply.int64.describe(
       'The most that one server can have: of several machines, what the largest has.',
     ),
-    available: reply.flag.describe('Servers are started here now: the engine answers, and a machine takes them.'),
+    available: reply.flag.describe('Whether servers can start here: the engine responds, and a machine accepts them.'),
   })
   .meta({ id: 'CapacityResponse' });
 
@@ -59,7 +59,9 @@ const getCapacity = (needs: Needs) =>
     },
   });
 
-/** Whether servers are started now, in a region or anywhere: the engine answers, and not all machines are drained. */
+/**
+ * Reports whether starts are possible, in a region or anywhere: the engine responds and not all machines are drained.
+ */
 export async function isAvailable(
   { reachability, drain }: Pick<Needs, 'reachability' | 'drain'>,
   region?: string,

@@ -5,7 +5,7 @@ import { AccountParams } from '../people/account-params.ts';
 import { ownAccount } from '../people/caller.ts';
 import type { AccountLimits } from './account-limits.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   accountLimits: AccountLimits;
 }

@@ -1,11 +1,11 @@
-/** What the machine has for games. */
+/** The machine's capacity for games. */
 export interface Machine {
   cores: number;
   ramMb: number;
-  /** Of the file system that holds the servers; both 0 where it cannot be asked. */
+  /** For the file system that holds the servers; both 0 if it cannot be read. */
   diskFreeMb: number;
   diskTotalMb: number;
 }
 
-/** Reads what the machine has; never rejects. */
+/** Measures the machine. Never rejects. */
 export type MachineProbe = () => Promise<Machine>;

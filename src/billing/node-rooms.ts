@@ -1,17 +1,17 @@
 import type { EngineNode, EngineNodes } from '../engines/engine.ts';
 import { type Load, type Reserving, reserves } from './reservations.ts';
 
-/** How often a core is promised: a server's CPU time is a ceiling that it seldom touches. */
+/** Servers' CPU time that is reserved per core. It is a ceiling that servers rarely reach. */
 export const CEILINGS_A_CORE = 4;
-/** Left to the system and the service: an eighth of the RAM, at most this much. */
+/** Reserved for the system and the service: an eighth of the RAM, at most this much. */
 const KEPT_RAM_MB = 512;
 
-/** RAM of a machine that games may have. */
+/** Returns the RAM of a machine that games may use. */
 export function usableRamMb(ramMb: number): number {
   return ramMb - Math.min(KEPT_RAM_MB, Math.floor(ramMb / 8));
 }
 
-/** One of several machines that games run on, as far as room goes. */
+/** The capacity of one of several machines that games run on. */
 export interface NodeRoom {
   id: string;
   name: string;
@@ -26,9 +26,10 @@ export interface NodeRoom {
 type CpusFor = (ramMb: number, region?: string) => number;
 
 /**
- * What each node has, and what servers reserve of it. A server counts on the node where its game is, also while that does not
- * answer and may still run it. One whose game is nowhere yet counts where the scheduler is likely to put it, which spreads games.
- * The scheduler does not know of the RAM that is kept for the system: the last game on a full node may take some of it.
+ * Returns each node's capacity and the servers' reservations on it. A server counts on its game's node, even while that
+ * is unresponsive and may still run it. A game without a node yet counts where the scheduler, which spreads games, is
+ * likely to put it. The scheduler ignores the RAM reserved for the system: the last game on a full node may use some of
+ * it.
  */
 export function nodeRooms(
   nodes: Pick<EngineNodes, 'list' | 'whereIs'>,
@@ -51,7 +52,10 @@ export function nodeRooms(
   return [...rooms.values()];
 }
 
-/** The node on which a game is likely to start: of those in its region that have room for all of it, the one with the fewest games. */
+/**
+ * Returns the node on which a game is likely to start: of the nodes in its region with room for all of it, the one with
+ * the fewest games.
+ */
 export function roomFor(
   rooms: readonly NodeRoom[],
   { ramMb, region }: { ramMb: number; region: string },

@@ -11,7 +11,7 @@ export interface CheckoutSettings {
   stripeApiUrl: string;
 }
 
-/** How wallets are funded; undefined: not at all. */
+/** Opens the payment provider; undefined if wallets are not funded by payments. */
 export async function openCheckout(settings: CheckoutSettings, log: Log): Promise<Checkout | undefined> {
   if (settings.checkout === 'off') return undefined;
   if (settings.checkout === 'test') {
@@ -19,7 +19,7 @@ export async function openCheckout(settings: CheckoutSettings, log: Log): Promis
       log.warn('wallets are funded by test payments, without money: set CHECKOUT to stripe or off for real customers');
     return createTestCheckout();
   }
-  // Only here, so that nobody else pays for it.
+  // Imported on demand, to keep other starts fast.
   const { createStripeCheckout } = await import('./stripe-checkout.ts');
   const { stripeSecretKey: secretKey, stripeWebhookSecret: webhookSecret, stripeApiUrl: apiUrl } = settings;
   return createStripeCheckout({ secretKey, webhookSecret, apiUrl });

@@ -8,23 +8,23 @@ import { PERIOD_MS, type Prices, flatMicros, hourlyMicros, monthOf } from './pri
 import { spentByServer } from './usage-rows.ts';
 import { type SpendCapAction, getWallet } from './wallet-rows.ts';
 
-/** What an account may spend, has spent, and how long what it has will last. */
+/** An account's spend limit, its spending, and how long its balance lasts. */
 export interface Spending {
   /** Per calendar month, UTC; 0: no cap. */
   monthlyMicros: number;
   spentMicros: number;
   action: SpendCapAction;
-  /** What its awake servers cost per hour, the flat ones by their share of 30 days. */
+  /** The hourly cost of its awake servers, including the flat ones' share of 30 days. */
   burnMicrosPerHour: number;
-  /** Those servers. */
+  /** The awake servers. */
   awake: { serverId: string; plan: string; microsPerHour: number }[];
-  /** Until the wallet cannot pay, if all goes on as it is; −1: nothing is spent. */
+  /** Minutes until the wallet cannot pay, at the current rate; −1 if nothing is spent. */
   runwayMinutes: number;
-  /** What of this month's spending is whose; of servers that are still there. */
+  /** This month's spending of each existing server. */
   servers: { serverId: string; spentMicros: number }[];
 }
 
-/** The spending of an account at an instant; `live` are the awake servers of all accounts. */
+/** Returns the spending of an account at an instant. `live`: the awake servers of all accounts. */
 export async function spendingOf(
   db: Sql,
   { accountId, live, prices, at }: { accountId: string; live: ServerNow[]; prices: Prices; at: number },
@@ -62,7 +62,7 @@ export async function spendingOf(
   };
 }
 
-/** A flat period that begins if its server is still awake. */
+/** The start of the next flat period, if the server is still awake. */
 interface Renewal {
   at: number;
   amountMicros: number;
@@ -70,12 +70,12 @@ interface Renewal {
 
 const PERIOD_HOURS = PERIOD_MS / HOUR_MS;
 const LONGEST_MINUTES = 2 ** 31 - 1;
-/** As many periods ahead as anybody will want to know of. */
+/** Most future periods considered. */
 const MOST_RENEWALS = 2_000;
 
 /**
- * Minutes until the balance is used up by what runs per hour, or cannot pay a period that begins. −1 where nothing is spent.
- * Metered and flat servers do not add up to one rate: the one drains steadily, the other takes its sum on its day.
+ * Returns the minutes until hourly costs use up the balance, or until a flat period cannot be paid; −1 if nothing is
+ * spent. The two are simulated together: metered costs accrue steadily, flat ones fall due on their day.
  */
 export function runwayMinutes({
   balanceMicros,
@@ -85,7 +85,7 @@ export function runwayMinutes({
   at,
 }: {
   balanceMicros: number;
-  /** What has to be paid at once. */
+  /** Due immediately. */
   dueMicros?: number;
   /** Per hour. */
   meteredMicros: number;

@@ -1,8 +1,8 @@
 import type { Checkout } from './payments.ts';
 
 /**
- * Payments without money, for trying things out: the page of the order is our own, and says so. Nobody calls back, as the
- * page itself reports what was pressed.
+ * Payments without money, for trying things out. The order's page is our own and says so. There are no callbacks,
+ * because the page itself reports the pressed button.
  */
 export function createTestCheckout(): Checkout {
   return {

@@ -3,20 +3,23 @@ import type { Sql } from '../store/writer.ts';
 import { MINUTES_OF_ENTRY, SESSION_OF_ENTRY } from './rules.ts';
 import type { AwakeSessionRow } from './awake-session-rows.ts';
 
-/** Whose usage; its birth tells it from an earlier server of the same name, which may have been somebody else's. */
+/**
+ * The server of a usage report. Its creation time distinguishes it from an earlier one of the same name, which may have
+ * belonged to another account.
+ */
 export interface UsedServer {
   id: string;
   accountId: string;
   createdAt: number;
 }
 
-/** From an instant on, up to another and without it. */
+/** A time span that includes `from` and excludes `to`. */
 export interface Span {
   from: number;
   to: number;
 }
 
-/** What the usage entries that began in a span come to: micros, and MB times minutes. */
+/** Returns the sums of usage entries that began in a span: micros, and MB times minutes. */
 export async function sumMetered(
   db: Sql,
   { id, accountId, createdAt }: UsedServer,
@@ -31,7 +34,7 @@ export async function sumMetered(
   return row ?? { micros: 0, mbMinutes: 0 };
 }
 
-/** What was charged in a span for periods of the flat plan. */
+/** Returns the charges for flat periods that began in a span. */
 export async function sumFlat(db: Sql, { id, accountId, createdAt }: UsedServer, { from, to }: Span): Promise<number> {
   const text = `SELECT CAST(COALESCE(SUM(-"amountMicros"), 0) AS bigint) AS "micros" FROM "ledger"
     WHERE "serverId" = $1 AND "ts" >= $2 AND "ts" < $3 AND "kind" = 'flat' AND "accountId" = $4
@@ -42,7 +45,7 @@ export async function sumFlat(db: Sql, { id, accountId, createdAt }: UsedServer,
 
 export type FlatRun = Pick<AwakeSessionRow, 'ramMb' | 'readyAt' | 'endedAt' | 'awakeMs'>;
 
-/** When the server was up on the flat plan, as far as that touches a span. */
+/** Returns the times within a span when the server was up on the flat plan. */
 export async function listFlatRuns(
   db: Sql,
   { id, accountId, createdAt }: UsedServer,
@@ -54,7 +57,7 @@ export async function listFlatRuns(
   return db.query<FlatRun>(text, [id, to, from, accountId, createdAt]);
 }
 
-/** What each server of an account that is still there was charged from an instant on; those that cost nothing are left out. */
+/** Returns the charges of each existing server of an account since an instant, without servers that have none. */
 export async function spentByServer(
   db: Sql,
   accountId: string,

@@ -3,7 +3,7 @@ import { TICK_DIVISOR, TICK_MS } from './prices.ts';
 import type { AwakeSessionRow } from './awake-session-rows.ts';
 import { type FlatRun, type Span, type UsedServer, listFlatRuns, sumFlat, sumMetered } from './usage-rows.ts';
 
-/** GB times hours that a session was awake: what is charged on the metered plan, what was up on the flat one. */
+/** Returns a session's GB-hours: charged ones on the metered plan, time up on the flat plan. */
 export function gbHoursOf({
   plan,
   ramMb,
@@ -14,8 +14,8 @@ export function gbHoursOf({
 }
 
 /**
- * What a server used in a span of time, and what that cost. Each entry of the ledger belongs, whole, to the span in which it
- * began, so that spans that follow one another add up to the ledger.
+ * Returns a server's usage in a span of time and its cost. Each ledger entry belongs entirely to the span in which it
+ * began, so that consecutive spans add up to the ledger.
  */
 export async function usageIn(
   db: Sql,
@@ -35,7 +35,7 @@ export async function usageIn(
   };
 }
 
-/** Of a run's full minutes, those up to an instant; what is known is their sum, which is spread evenly over the run. */
+/** Returns a run's full minutes up to an instant. Only their sum is known; it is spread evenly over the run. */
 function minutesUntil({ readyAt, endedAt, awakeMs }: FlatRun, until: number, now: number): number {
   const begun = readyAt ?? 0;
   const lasted = Math.max(1, (endedAt ?? now) - begun);

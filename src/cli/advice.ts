@@ -7,7 +7,9 @@ import { MY_SERVERS, SERVER, VERSIONS, read } from './shapes.ts';
 import { didYouMean, nearest } from './suggest.ts';
 import { oneLine } from './text.ts';
 
-/** What somebody probably meant whose call was refused, as sentences: another server, another core. Asks the service; never throws. */
+/**
+ * Returns suggestions for a refused call, as sentences: another server, another core. Asks the service; never throws.
+ */
 export async function adviceFor(
   error: CommandError,
   { api }: Context,

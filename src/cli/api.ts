@@ -15,7 +15,7 @@ export interface Api extends Operations {
   readonly url: string;
 }
 
-/** `key` undefined: nobody is signed in, and no call is made. `signal` ends calls in flight, as `answerMs` does. */
+/** `key` undefined: without a sign-in, no call is made. `signal` ends calls in flight, as `answerMs` does. */
 export function createApi(url: string, key: string | undefined, signal: AbortSignal, answerMs = ANSWER_MS): Api {
   const operations = openOperations(url, signal, { 'x-api-key': key }, answerMs);
   operations.use({

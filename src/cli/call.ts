@@ -4,7 +4,7 @@ import { confirmed } from './confirm.ts';
 import { type Wire, read } from './shapes.ts';
 import { oneLine } from './text.ts';
 
-/** What a reply is shown with. */
+/** How a reply is printed. */
 export interface Shown<Options> {
   context: Context;
   args: string[];
@@ -20,14 +20,14 @@ export interface CallSpec<Options extends Record<string, Option>, Shape> {
   args?: readonly string[];
   options?: Options;
   details?: string;
-  /** What cannot be taken back, as a sentence: asked about first, unless `--yes` is given. */
+  /** The consequence that cannot be undone, as a sentence: confirmed first, unless `--yes` is given. */
   warning?: (args: string[], values: Values<Options>) => string;
   call: (context: Context, args: string[], values: Values<Options>) => Promise<Answer<Wire<NoInfer<Shape>>>>;
   /** The fields of the reply that are shown, by example; their texts come on one line. */
   shape: Shape;
   /** The lines for a person. */
   show: (reply: Shape, shown: Shown<Options>) => Iterable<string>;
-  /** What a person is asked once that is shown. */
+  /** The question to a person after the reply is printed. */
   after?: (context: Context, reply: Shape) => Promise<void>;
 }
 

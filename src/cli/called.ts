@@ -1,23 +1,23 @@
 import { delimiter, isAbsolute, join, parse, relative, sep } from 'node:path';
 import process from 'node:process';
 
-/** What is known of how somebody has started this program. */
+/** How this program was started. */
 export interface Start {
   /** The script, as it was named to Node: a link keeps its own path. Absent: not by `dormouse.js`. */
   script?: string | undefined;
-  /** What npm says it does: `exec` for npx. */
+  /** npm's command: `exec` for npx. */
   npmCommand?: string | undefined;
   /** The folders in which a shell looks for programs. */
   path?: string | undefined;
   cwd: string;
 }
 
-/** By npx, in the folder of the service. */
+/** Through npx, in the folder of the service. */
 const BY_NPX = 'npx dormouse';
 
 /**
- * What to type to start this program again from the same folder. Where no package of ours lies, npx would fetch that of a stranger:
- * it is named only to somebody who has just come by it, to this program.
+ * Returns the command that starts this program again from the same folder. In a folder without our package, npx would
+ * fetch a stranger's package: it is suggested only to a person who has just started this program with it.
  */
 export function callOf({ script, npmCommand, path = '', cwd }: Start): string {
   if (script === undefined) return BY_NPX;
@@ -40,5 +40,5 @@ function quoted(path: string): string {
 
 const { DORMOUSE_STARTED_AS: script, npm_command: npmCommand, PATH: path } = process.env;
 
-/** The beginning of each command that this program tells its reader to type. */
+/** The beginning of each command that this program suggests. */
 export const DORMOUSE = callOf({ script, npmCommand, path, cwd: process.cwd() });

@@ -23,7 +23,7 @@ export type Values<Options> = {
       : string;
 };
 
-/** What a command is given to work with. */
+/** The context of a command. */
 export interface Context {
   /** Address of the service. */
   url: string;
@@ -39,7 +39,7 @@ export interface Context {
   signal: AbortSignal;
   input: Readable & { isTTY?: boolean; setRawMode?(on: boolean): unknown };
   credentials: { load(): Promise<Credentials>; save(credentials: Credentials): Promise<void> };
-  /** What was typed at consoles. */
+  /** Commands typed at consoles. */
   history: History;
   /** Prints one JSON document. */
   document: (value: object) => void;

@@ -4,7 +4,7 @@ import type { Output } from './terminal.ts';
 
 /** A line to type into, below what is printed meanwhile. */
 export interface ConsoleScreen {
-  /** What is typed, line by line, until Ctrl-C, Ctrl-D or `close`. */
+  /** The typed lines, until Ctrl-C, Ctrl-D or `close`. */
   lines: AsyncIterable<string>;
   /** Prints a line above the one that is being typed, which stays as it is. */
   above: (text: string) => void;
@@ -35,7 +35,7 @@ export function openScreen(
   typed.on('close', () => {
     isOpen = false;
     signal.removeEventListener('abort', close);
-    // What was being typed is left as it is; what comes next begins a line of its own.
+    // Leaves the current input as it is and starts a new line.
     stream.write('\n');
   });
   typed.on('SIGINT', close);

@@ -7,7 +7,7 @@ import { writePrivate } from './private-file.ts';
 export interface Credentials {
   /** '' before the first sign-in. */
   current: string;
-  /** By the service's address: a key is never sent anywhere else. */
+  /** By the service's address: a key is never sent to another one. */
   keys: Record<string, string>;
 }
 

@@ -58,7 +58,7 @@ export function notSignedIn(message: string): CommandError {
   return own(EXIT.noAccess, 'UNAUTHENTICATED', 'NOT_SIGNED_IN', message);
 }
 
-/** Nothing answers there, or nothing that speaks this API. */
+/** The address does not answer, or not with this API. */
 export function unreachable(message: string): CommandError {
   return own(EXIT.noAccess, 'UNAVAILABLE', 'SERVICE_UNREACHABLE', message);
 }
@@ -92,7 +92,7 @@ export function isTransient(error: unknown): error is CommandError {
   return error instanceof CommandError && TRANSIENT.has(error.status.code);
 }
 
-/** Whether nobody answered, or the service was not all there. */
+/** Reports whether the service did not answer or was not ready. */
 export function isAway(error: unknown): error is CommandError {
   return error instanceof CommandError && AWAY.has(error.status.code);
 }

@@ -3,12 +3,12 @@ import { type Command, type Section, type Subject, isSubject } from './command.t
 import { wrongUsage } from './errors.ts';
 import { didYouMean, nearest } from './suggest.ts';
 
-/** A command, and the words that are left for it; or a subject of which no command was named. */
+/** A command and its remaining words; or a subject without a command. */
 export type Found = { command: Command; rest: string[] } | { subject: Subject };
 
 /**
- * The command that the words begin with. In a subject the second word names it; where that is none of its commands, its first
- * command is meant, with that word as its argument. Throws wrong usage where there is no such command.
+ * Finds the command that the words begin with. In a subject the second word names it; if that is not a command of its
+ * own, its first command gets that word as its argument. Throws wrong usage for an unknown command.
  */
 export function findCommand(sections: readonly Section[], name: string, rest: readonly string[]): Found {
   const entries = sections.flatMap(({ entries }) => entries);
@@ -29,7 +29,7 @@ export function findCommand(sections: readonly Section[], name: string, rest: re
   return { command: first, rest: [...rest] };
 }
 
-/** The command that was meant, or the subject, of which help is asked. */
+/** Finds the command or subject that help is requested for. */
 export function findHelp(sections: readonly Section[], words: readonly string[]): Found {
   const [name = '', verb] = words;
   const found = sections.flatMap(({ entries }) => entries).find((each) => each.name === name);

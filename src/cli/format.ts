@@ -8,7 +8,7 @@ const UNITS = [
   ['s', 1],
 ] as const;
 
-/** An instant as seen from `now`: `just now`, `3 min ago`, `in 2 h`, `5 days ago`; '' where there is none. */
+/** Formats an instant relative to `now`: `just now`, `3 min ago`, `in 2 h`, `5 days ago`; '' without one. */
 export function relative(instant: string, now: number): string {
   const at = Date.parse(instant);
   if (Number.isNaN(at)) return '';
@@ -46,7 +46,7 @@ export function size(bytes: number | string): string {
 }
 
 const MICROS_PER_USD = 1_000_000;
-/** What rounds to nothing, and is not. */
+/** Smaller amounts round to 0 but are not 0. */
 const LEAST_MICROS = 50;
 
 /** An amount of money as the pages write it: `12.00 USD`, `−3.50 USD`, `0.0175 USD`. */

@@ -9,7 +9,7 @@ export function programHelp(sections: readonly Section[]): string {
   const rows = sections.flatMap(({ entries }) => entries.map((each) => ['', heading(each), each.summary]));
   const entryLines = aligned(rows);
   return lines(
-    'Minecraft servers that sleep until somebody joins.',
+    'Minecraft servers that sleep until someone joins.',
     '',
     `Usage: ${DORMOUSE} <command> [options]`,
     ...sections.flatMap(({ title, entries }) => ['', `${title}:`, ...entryLines.splice(0, entries.length)]),

@@ -5,7 +5,7 @@ import { writePrivate } from './private-file.ts';
 const MOST_LINES = 500;
 const MOST_CHARS = 4096;
 
-/** What was typed at consoles, newest first. */
+/** Commands typed at consoles, newest first. */
 export interface History {
   load(): Promise<string[]>;
   /** Keeps the newest of them. A folder that cannot be written to keeps none. */
@@ -21,7 +21,7 @@ export function historyBeside(credentialsFile: string): History {
         const lines: unknown = JSON.parse(await readFile(file, 'utf8'));
         return Array.isArray(lines) ? bounded(lines) : [];
       } catch {
-        // None yet, or damaged: it is replaced by the next line.
+        // Missing or damaged: the next line replaces it.
         return [];
       }
     },

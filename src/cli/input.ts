@@ -7,8 +7,8 @@ const MAX_LINE = 4096;
 const MAX_INPUT = 8 * 1024 * 1024;
 
 /**
- * The first line of the input; '' where there is none. Rejects when the signal is aborted. The input is closed
- * afterwards, as its writer may keep it open.
+ * Returns the first line of the input; '' if it is empty. Rejects when the signal is aborted. The input is closed
+ * afterwards, because its writer may keep it open.
  */
 export async function firstLine(input: Context['input'], signal: AbortSignal): Promise<string> {
   let text = '';

@@ -7,8 +7,8 @@ const MOST_TRIES = 6;
 const MOST_DELAY_S = 60;
 
 /**
- * What can be done again without harm, until it is done: after a lost connection, and when the service says how long to wait.
- * Throws what else goes wrong, and the last failure.
+ * Repeats an idempotent attempt until it succeeds: after a lost connection, and when the service says how long to wait.
+ * Throws other errors, and the last failure.
  */
 export async function retried<Result>(signal: AbortSignal, attempt: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {

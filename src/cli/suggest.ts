@@ -3,8 +3,8 @@ const SHORT = 4;
 const LONG = 9;
 
 /**
- * What somebody most likely meant who wrote `word`: those that begin so, or differ by a slip or two of the hand, the nearest
- * first, at most three. None where nothing is near, or `word` is one of them.
+ * Returns the words most likely meant by `word`: those that begin with it, or differ by one or two typos, the nearest
+ * first, at most three. Empty if none is near or `word` is one of them.
  */
 export function nearest(word: string, known: readonly string[]): string[] {
   const written = plain(word);
@@ -18,7 +18,7 @@ export function nearest(word: string, known: readonly string[]): string[] {
     .map(({ each }) => each);
 }
 
-/** `Did you mean one, two or three?`; '' where there is none. */
+/** `Did you mean one, two or three?`; '' without suggestions. */
 export function didYouMean(words: readonly string[]): string {
   const last = words.at(-1);
   if (last === undefined) return '';

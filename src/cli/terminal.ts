@@ -34,7 +34,7 @@ export interface Output {
   bytes(chunk: Uint8Array): Promise<void>;
 }
 
-/** What the environment says about colours (https://no-color.org). */
+/** The environment's settings for colours (https://no-color.org). */
 export type TerminalEnv = Readonly<{ NO_COLOR?: string; TERM?: string }>;
 
 type Stream = Writable & { isTTY?: boolean; columns?: number };

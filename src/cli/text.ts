@@ -30,7 +30,7 @@ export function logLine(text: string, colours: boolean): string {
 /** The game's colours `0` to `f` as those of a terminal (minecraft.wiki: Formatting codes; ECMA-48 SGR). */
 const SGR = [30, 34, 32, 36, 31, 35, 33, 37, 90, 94, 92, 96, 91, 95, 93, 97];
 
-/** What a console answers, with the game's own colours where they are shown. */
+/** Returns a console's answer, with the game's own colours if they are shown. */
 export function consoleText(text: string, colours = false): string {
   const [first = '', ...parts] = text.split(/§(?=[0-9a-z])/i);
   const shown = parts.map((part) => {

@@ -18,9 +18,9 @@ import {
   settleDatabase,
 } from './rows.ts';
 
-/** What a server's plugins sign in with. */
+/** The credentials of a server's plugins. */
 export interface DatabaseAccess {
-  /** Of the database and of its user. */
+  /** The name of the database and its user. */
   name: string;
   password: string;
 }
@@ -119,12 +119,12 @@ export class ServerDatabases {
     if (!(await this.#release(serverId, record))) notFound();
   }
 
-  /** Drops it with its server, which waits for nobody. */
+  /** Drops the database with its server, without waiting. */
   async erase(serverId: string): Promise<void> {
     await this.#release(serverId);
   }
 
-  /** Those that are nobody's any more, and that the database server may still have. */
+  /** Databases without a server that may still exist on the database server. */
   async orphans(): Promise<{ name: string; createdAt: number }[]> {
     const unsettled = await listUnsettled(this.#store);
     return unsettled.filter(({ serverId }) => serverId === null).map(({ name, createdAt }) => ({ name, createdAt }));

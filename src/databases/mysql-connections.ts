@@ -26,7 +26,8 @@ export function openConnections(adminUrl: string, tls: 'auto' | 'verify' | 'off'
         return await asked.getConnection();
       } catch (error) {
         if (tls !== 'auto' || (error as { code?: string }).code !== 'HANDSHAKE_NO_SSL_SUPPORT') throw error;
-        // Of several that learn it at once, one opens the other pool. Encryption is tried again by the next run of the service.
+        // If several callers find out at once, one opens the other pool. The next run of the service tries
+        // encryption again.
         if (pool === asked) {
           pool = open(adminUrl, undefined);
           void asked.end().catch(() => {});

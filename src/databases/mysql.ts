@@ -143,7 +143,7 @@ function unless(errno: number): (error: unknown) => RowDataPacket[] {
   };
 }
 
-/** What the server answers to a statement has a SQL state; everything else is about reaching it. */
+/** The server's answers to statements have a SQL state; all other errors are about reaching it. */
 function asStatus(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof TypeError) return error;
   // It holds the password, and errors are logged.

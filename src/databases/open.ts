@@ -27,7 +27,7 @@ export interface DatabasesSettings {
 export async function openMysql(settings: DatabasesSettings): Promise<Databases | undefined> {
   const { mysqlAdminUrl, mysqlGameHosts: hosts, mysqlTls: tls } = settings;
   if (mysqlAdminUrl === null) return undefined;
-  // Only here, so that nobody else pays for it.
+  // Imported on demand, to keep other starts fast.
   const { createMysqlDatabases } = await import('./mysql.ts');
   return createMysqlDatabases(mysqlAdminUrl, { hosts, tls });
 }
@@ -38,7 +38,7 @@ export interface OpenDatabasesOptions {
   /** Undefined: servers have none. */
   port: Databases | undefined;
   serverOperation: ServerOperation;
-  /** Where games find the database server. */
+  /** The address of the database server for games. */
   mysqlAddress: Address;
   clock: Clock;
   log: Log;

@@ -4,9 +4,9 @@ import type { Sql, Tx } from '../store/writer.ts';
 
 /** A database on the database server, or one that is on its way in or out. What it says is a wish; `settled` says whether it is so. */
 export interface ServerDatabaseRow {
-  /** Of the database and of its user; never used twice. */
+  /** The name of the database and its user; never reused. */
   name: string;
-  /** Null: it is nobody's any more and is to be removed. */
+  /** Null: it has no server any more and is to be removed. */
   serverId: string | null;
   /** Counts passwords: each is derived from its number, none is stored. */
   generation: number;

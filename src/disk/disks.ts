@@ -1,6 +1,5 @@
 /**
- * No server, account or disk takes more than it may.
- * Never: a file deleted to make room.
+ * Disk quotas of servers and accounts, and the free space of the machine's disks. Never deletes a file to make room.
  */
 import { join } from 'node:path';
 import type { OpenFiles } from '../jail/open-files.ts';
@@ -13,13 +12,13 @@ import { type FreeDisk, createFreeDisk, withinFree } from './free.ts';
 import { type DiskQuota, type QuotaTier, openDiskQuota } from './quota.ts';
 import { DiskUsage } from './usage.ts';
 
-/** What the servers take of the disk, and what they may. */
+/** The disk use of servers and its limits. */
 export interface Disks {
   usage: DiskUsage;
   quota: DiskQuota;
-  /** What is left of the machine's disks, over all that is being written. */
+  /** The free space of the machine's disks, minus reservations. */
   free: FreeDisk;
-  /** What whole accounts take. */
+  /** The disk use of whole accounts. */
   accounts: AccountDisk;
 }
 
@@ -30,12 +29,12 @@ export interface DisksOptions {
   dataDir: string;
   openFiles?: OpenFiles;
   tiers: readonly QuotaTier[];
-  /** Of an account's servers together; 0: no limit. */
+  /** Limit of all servers of an account together; 0: no limit. */
   accountDiskMb?: number;
   servers: Pick<Servers, 'get'>;
 }
 
-/** Opens the disk quotas alone: whatever writes into a server's folder asks them, also before the rest is open. */
+/** Opens the disk quotas alone. All writers to servers' folders check them, even before the other rooms are open. */
 export async function openDisks(options: DisksOptions): Promise<Disks> {
   const find = async (id: string) => (await options.servers.get(id))?.row;
   const tenantOf = async (id: string) => (await find(id))?.accountId ?? id;

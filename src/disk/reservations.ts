@@ -7,26 +7,26 @@ import type { ServerRow } from '../servers/rows.ts';
 import { HeldBytes } from './held-bytes.ts';
 import type { DiskUsage } from './usage.ts';
 
-/** As much of a server as its quota depends on. */
+/** The part of a server that determines its quota. */
 export type Quoted = Pick<ServerRow, 'id' | 'accountId' | 'ramMb'>;
 
 export interface ReservationsOptions {
   clock: Clock;
   usage: DiskUsage;
-  /** Undefined: there is no such server. */
+  /** Undefined if there is no such server. */
   find: (serverId: string) => Promise<Quoted | undefined>;
   /** A server's quota; 0: none. */
   limitMb: (server: Quoted) => number;
 }
 
-/** A refused write has the files measured anew, but not more often than this. */
+/** Minimum interval of measurements after refused writes. */
 const AGAIN_MS = 5_000;
 
-/** Holds what is to be written against the quota of its server, together with all that is being written. */
+/** Reserves bytes of writes within their server's quota, together with all others in progress. */
 export function createReservations({ clock, usage, find, limitMb }: ReservationsOptions): Disk {
   const reserved = new HeldBytes();
 
-  /** Never measured is not empty. */
+  /** Reports whether the bytes fit. A server never measured does not count as empty. */
   function fits(server: Quoted, bytes: number): boolean {
     const limit = limitMb(server) * MIB;
     if (limit === 0) return true;
@@ -48,7 +48,7 @@ export function createReservations({ clock, usage, find, limitMb }: Reservations
     async reserve(serverId, bytes) {
       const server = await find(serverId);
       if (server === undefined) throw serverNotFound(serverId);
-      // What an earlier run has measured may have changed since.
+      // An earlier run's measurement may be outdated.
       if (limitMb(server) > 0 && usage.of(serverId) !== undefined && !usage.isFresh(serverId))
         await measured(usage, serverId);
       await take(server, bytes);
@@ -83,7 +83,7 @@ export function createReservations({ clock, usage, find, limitMb }: Reservations
   };
 }
 
-/** Measures a server's files for a call that cannot do without. UNAVAILABLE DISK_UNREADABLE. */
+/** Measures a server's files if a call requires it. Throws UNAVAILABLE DISK_UNREADABLE. */
 export async function measured(usage: DiskUsage, serverId: string): Promise<void> {
   try {
     await usage.measure(serverId);
@@ -94,21 +94,21 @@ export async function measured(usage: DiskUsage, serverId: string): Promise<void
   }
 }
 
-/** What the call asks for is more than is left. */
+/** The error for a call that needs more space than is left. */
 function noRoom(serverId: string, usedBytes: number, quotaMb: number): StatusError {
   const { subject, message, metadata } = standing(serverId, usedBytes, quotaMb, 'Delete something first.');
   return quotaExceeded('DISK_QUOTA_EXCEEDED', subject, message, metadata);
 }
 
-/** What a server takes and may take, as an error says it. */
+/** Returns a server's use and quota for an error. */
 export function standing(serverId: string, usedBytes: number, quotaMb: number, advice: string) {
   const usedMb = mbOf(usedBytes);
-  const message = `The server may take ${quotaMb} MB of the disk, and takes ${usedMb} MB. ${advice}`;
+  const message = `The server may take ${quotaMb} MB of disk and uses ${usedMb} MB. ${advice}`;
   const metadata = { server: serverId, usedMb: String(usedMb), quotaMb: String(quotaMb) };
   return { subject: `server:${serverId}`, message, metadata };
 }
 
-/** Begun MB count. */
+/** Converts to MB, rounded up. */
 export function mbOf(bytes: number): number {
   return Math.ceil(bytes / MIB);
 }

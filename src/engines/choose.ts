@@ -7,7 +7,7 @@ import { type ImageProvider, imageKeeper } from './docker/image.ts';
 
 const PING_MS = 5_000;
 
-/** What `ENGINE` may say. */
+/** The values of `ENGINE`. */
 export type EngineSetting = 'docker' | 'swarm' | 'process' | 'auto';
 
 export interface EngineChoice {
@@ -60,7 +60,7 @@ async function whyNotDocker(choice: EngineChoice): Promise<string | undefined> {
     await imageKeeper(docker, provideImage)(image);
     return undefined;
   } catch {
-    return `the Docker Engine answers, but ${image} is not there and cannot be had`;
+    return `the Docker Engine answers, but ${image} is missing and cannot be pulled`;
   }
 }
 

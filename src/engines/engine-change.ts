@@ -4,12 +4,12 @@ import { getMeta, setMeta } from '../store/meta.ts';
 import type { Store } from '../store/store.ts';
 import type { EngineSetting } from './choose.ts';
 
-/** What runs the games of an installation. */
+/** The engine that runs an installation's games. */
 export type EngineKind = Exclude<EngineSetting, 'auto'>;
 
 export interface EngineChange {
   store: Store;
-  /** What is set, and what that has led to this time. */
+  /** The setting, and the engine it led to this time. */
   setting: EngineSetting;
   chosen: EngineKind;
   /** How many servers are not at rest, as far as is known. */

@@ -3,12 +3,12 @@ import type { Address } from '../kernel/address.ts';
 /** A port of a game that is open to the outside on this machine. */
 export interface PublishedPort {
   hostPort: number;
-  /** Where the game listens. */
+  /** The port the game listens on. */
   containerPort: number;
   proto: 'tcp' | 'udp';
 }
 
-/** What an engine needs in order to run one server. Made of ids and validated rows; user text only inside `env` values. */
+/** The inputs of an engine to run one server. Made of ids and validated rows; user text only inside `env` values. */
 export interface GameSpec {
   serverId: string;
   /** `sandbox`, `vanilla`, `paper`, … */
@@ -23,7 +23,7 @@ export interface GameSpec {
   java?: JavaRange | undefined;
   /** Container image (ignored by engines without images). */
   image: string;
-  /** Where the game is to run (ignored by engines of one machine). Absent: in the installation's region. */
+  /** The region to run in (ignored by engines of one machine). Absent: the installation's region. */
   region?: string | undefined;
   /** Absolute path of the server's data root on this machine; mounted at /data, or the working directory. */
   dataDir: string;
@@ -31,7 +31,7 @@ export interface GameSpec {
   env: Record<string, string>;
 }
 
-/** How a game ended. `code` is null where nobody could see it (adopted process, engine was away). */
+/** How a game ended. `code` is null if it was not observed (adopted process, engine was away). */
 export interface Exit {
   code: number | null;
   oomKilled: boolean;
@@ -39,16 +39,19 @@ export interface Exit {
   at: number | null;
 }
 
-/** What an engine shows of one server. */
+/** An engine's view of one server. */
 export interface Game {
   serverId: string;
   up: boolean;
   /** True for the one-shot installer of `Engine.install`, never a running game. */
   installer: boolean;
-  /** Where players connect; null while not up. Reachable from this process, never published to the outside. */
+  /**
+   * The address players are connected to; null while the game is down. Reachable from this process, never published
+   * outside.
+   */
   game: Address | null;
   rcon: Address | null;
-  /** Where games of versions that have one open their management port; null while not up. */
+  /** The address of the management port, in versions that have one; null while the game is down. */
   management: Address | null;
   startedAt: number | null;
   /** Null while up. */
@@ -81,7 +84,7 @@ export interface LogQuery {
   after?: string;
   /** At most this many of the newest lines before following; fewer where they are longer than any reader waits for. */
   tail?: number;
-  /** Of each line only so many characters are wanted; one that gathers many lines then takes less memory. */
+  /** Most characters wanted of each line, so that a caller who collects many lines needs less memory. */
   lineChars?: number;
   /** Go on with new lines until the game ends or `signal` fires. */
   follow?: boolean;
@@ -98,11 +101,11 @@ export type EngineErrorCode =
   | 'install_failed'
   | 'port_in_use'
   | 'wrong_port'
-  /** None of several machines has room now. */
+  /** No machine of several has room now. */
   | 'no_room'
   | 'unknown';
 
-/** What an engine rejects with: a stable code, a sentence for the owner, the raw cause for the log. */
+/** An engine's rejection: a stable code, a sentence for the owner, the raw cause for the log. */
 export class EngineError extends Error {
   readonly code: EngineErrorCode;
   readonly suggestion: string;
@@ -115,8 +118,8 @@ export class EngineError extends Error {
 }
 
 /**
- * Where game servers run. Every method is idempotent and says "make it so"; a game outlives this process.
- * Engines know server ids, never accounts or state machines. `test/conformance/engine.ts` is the contract in full.
+ * Runs game servers. Every method is idempotent and means "make it so"; a game outlives this process. Engines know
+ * server ids, never accounts or state machines. The full contract is `test/conformance/engine.ts`.
  */
 export interface Engine {
   readonly kind: 'docker' | 'swarm' | 'process' | 'memory';
@@ -135,10 +138,10 @@ export interface Engine {
   /** All games and installers of this installation, ended ones too as long as the engine remembers them. */
   list(): Promise<Game[]>;
   inspect(serverId: string): Promise<Game | undefined>;
-  /** Tells of changes until the returned function is called. Heals its own connection; never throws later. */
+  /** Reports changes until the returned function is called. Restores its own connection; never throws later. */
   watch(listener: (event: EngineEvent) => void): () => void;
   stats(serverId: string): Promise<GameStats | undefined>;
-  /** What the game printed, oldest first, also after it ended (until erased). Unknown server: nothing. */
+  /** Yields the game's output, oldest first, also after it ended (until erased). Unknown server: empty. */
   logs(serverId: string, query?: LogQuery): AsyncIterable<LogLine>;
   /**
    * Types a line into the standard input of the game whose console would be at this address, and resolves with what it
@@ -146,8 +149,8 @@ export interface Engine {
    */
   type?(rcon: Address, line: string): Promise<string | undefined>;
   /**
-   * Who listens for a running game, where games share this machine's addresses; undefined where that cannot be told. Absent:
-   * each game has an address of its own.
+   * Returns the listeners of a running game, if games share this machine's addresses; undefined if that cannot be
+   * known. Absent: each game has its own address.
    */
   listeners?(serverId: string): Promise<Listeners | undefined>;
   /** No game has a console, by the way in which they are reached here. Absent: those have one that open one. */
@@ -173,7 +176,10 @@ export interface EngineNode {
   takesStarts: boolean;
   /** An operator has drained it. */
   drained: boolean;
-  /** What keeps games from starting there though it answers, as a sentence; '' for nothing, or a drain alone. */
+  /**
+   * The problem that keeps games from starting on a responding node, as a sentence; '' without one, or for a drain
+   * alone.
+   */
   trouble: string;
   cores: number;
   ramMb: number;
@@ -186,10 +192,10 @@ export interface EngineNode {
   fencedAt: number | null;
 }
 
-/** What may be asked of an engine of several machines. `list` and `whereIs` answer at once, by what was seen last. */
+/** Queries of an engine with several machines. `list` and `whereIs` answer immediately from the last observation. */
 export interface EngineNodes {
   list(): EngineNode[];
-  /** The machine that a game is on; undefined where it is on none, or on one that nobody knows. */
+  /** Returns the machine of a game; undefined if it has none or the machine is unknown. */
   whereIs(serverId: string): EngineNode | undefined;
   /** Takes somebody's word that a machine is off, so that its games may start elsewhere. False where it answers. */
   fence(id: string): Promise<boolean>;
@@ -204,9 +210,9 @@ export interface JavaRange {
   most: number;
 }
 
-/** Who listens on this machine's loopback (TCP ports), seen from one game. */
+/** Listeners on this machine's loopback (TCP ports), as seen from one game. */
 export interface Listeners {
-  /** Ports where the game's own processes listen, and nobody else. */
+  /** Ports on which only the game's own processes listen. */
   own: readonly number[];
   /** Ports that the game was given and at which somebody else listens. */
   taken: readonly number[];

@@ -37,7 +37,7 @@ export function fencedEngine(engine: Engine, mayAct: MayAct): Engine {
   };
 }
 
-/** The console, by which no game is told anything unless this process may act. */
+/** A console that sends commands only while this process may act. */
 export function fencedConsole(console: Console, mayAct: MayAct): Console {
   return {
     async run(...given) {

@@ -29,7 +29,7 @@ import { getMeta, setMeta } from '../store/meta.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Store } from '../store/store.ts';
 
-/** Where games run, and how the service talks to them. */
+/** Runs games and gives access to them. */
 export interface GameHost {
   /** The consoles of games (RCON). */
   console: Console;
@@ -42,7 +42,7 @@ export interface GameHost {
   owner: FileOwner | undefined;
   /** Whose servers may run uploaded code. */
   trusted: TrustedWithCode;
-  /** What a server's container is called; undefined: games run in none. */
+  /** Returns the name of a server's container; undefined if games do not run in any. */
   containerOf: ((serverId: string) => string) | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface GameHostSettings {
   engineChange: 'refuse' | 'accept';
   dockerHost: string;
   sandboxImage: string;
-  /** Where servers run that ask for no other. */
+  /** The region of servers that request none. */
   region: string;
   /** For a swarm: its overlay network, its nodes' sockets, what switches a node off ('': people do), and after how long it counts as off. */
   swarmNetwork: string;
@@ -65,7 +65,7 @@ export interface GameHostSettings {
   swarmLostAfterSeconds: number;
   /** For containers: what games may connect to. */
   gamesReach: 'internet' | 'everything';
-  /** Where games find their databases; `mysqlAdminUrl` null: they have none. */
+  /** The database server for games; `mysqlAdminUrl` null: they have none. */
   mysqlAdminUrl: string | null;
   mysqlAddress: Address;
   /** For processes: whether code that others than operators upload is run too. */
@@ -201,13 +201,14 @@ async function openProcesses({ settings, log, clock }: GameHostOptions, installa
 }
 
 /**
- * Where to look for Java when no home is named: in JAVA_HOME, on the search path, and where Linux distributions put it.
+ * Returns the places to look for Java if no home is configured: JAVA_HOME, the search path, and the folders of Linux
+ * distributions.
  */
 function javaPlaces(homes: readonly string[]): JavaPlaces {
   return { homes, command: 'java', searchPath: searchPath(), roots: ['/usr/lib/jvm'] };
 }
 
-/** Tells this installation's games from those of others on the same machine or Docker engine. */
+/** Returns an id that distinguishes this installation's games from others on the same machine or Docker engine. */
 export function installationOf(secret: Secret): string {
   return createHash('sha256').update(secret.derive('installation', '')).digest('hex').slice(0, 10);
 }

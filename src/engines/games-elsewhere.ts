@@ -10,7 +10,7 @@ import { processTable } from './process/table.ts';
 export interface GamesElsewhereOptions {
   /** See `installationOf`. */
   installation: string;
-  /** Where the games of this installation are to run from now on. */
+  /** The folder in which this installation's games run from now on. */
   dataDir: string;
   dockerHost: string;
 }

@@ -3,7 +3,7 @@ import { every } from '../kernel/every.ts';
 import type { Log } from '../kernel/log.ts';
 import type { EngineNode, EngineNodes } from './engine.ts';
 
-/** What a game waits for whose node does not answer and may still run it. */
+/** The node a lost game waits for: it is not responding and may still run the game. */
 export interface LostGame {
   node: string;
   /** Epoch ms. */
@@ -22,7 +22,7 @@ export function lostGame(nodes: Pick<EngineNodes, 'whereIs'> | undefined, server
  */
 export interface LostGames {
   of(serverId: string): LostGame | undefined;
-  /** Tells each server whose game is lost, or is not any more. Returns the cancellation. */
+  /** Reports each server whose game is lost or found again. Returns the cancellation. */
   follow(listener: (serverId: string) => void): () => void;
 }
 

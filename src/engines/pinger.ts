@@ -1,6 +1,6 @@
 import type { Address } from '../kernel/address.ts';
 
-/** What a running game says of itself in a status answer. */
+/** The status a running game reports about itself. */
 export interface GameStatus {
   playersOnline: number;
   playersMax: number;

@@ -18,5 +18,8 @@ const ROOT = join(import.meta.dirname, '../..');
 /** Main file of the sandbox core, for a Node of this version. */
 export const SANDBOX_ENTRY = join(ROOT, 'src/sandbox/main.ts');
 
-/** What a process must be able to read to run it. Not the project's folder as a whole: settings with passwords may lie in it. */
+/**
+ * Paths a process must be able to read to run it. Not the whole project folder, which may contain settings with
+ * passwords.
+ */
 export const SANDBOX_PATHS = ['node_modules', 'src/sandbox'].map((name) => join(ROOT, name));

@@ -51,7 +51,7 @@ const DIMENSION = /^(?:Preparing start region for dimension |Selecting (?:global
 const DIMENSION_DONE = /^Time elapsed: \d{1,9} ms/;
 const MODS =
   /^(?:Loading Minecraft \S{1,40} with (?:Fabric|Quilt) Loader|Loading \d{1,5} mods?\b|ModLauncher running|Found mod file |Forge Mod Loader version )/;
-/** These begin like chat, which nobody can forge here: nobody is in a game that has no world yet. */
+/** These look like chat, which is impossible here: a game without a world has no players. */
 const PLUGINS = /^\[(?:PluginInitializerManager\] Initializing plugins|[^\]]{1,64}\] Loading server plugin )/;
 const PLAIN_MODS = /^Starting (?:net\.fabricmc|org\.quiltmc)\./;
 

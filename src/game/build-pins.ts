@@ -4,14 +4,11 @@ import type { OwnerSettings } from './settings.ts';
 export interface BuildPin {
   /** The image's variable. */
   variable: string;
-  /** What a build's name must match: it reaches the image's shell scripts. */
+  /** The pattern of a build's name, which reaches the image's shell scripts. */
   pattern: RegExp;
   /** Name of the manifest that the installer leaves; absent: none. */
   manifest?: string;
-  /**
-   * Where a file or folder is named after the build: the folder it lies in, and what stands before and after the build
-   * in its name.
-   */
+  /** A file or folder named after the build: its folder, and the parts of its name before and after the build. */
   named: (version: string) => { folder: string; before: string; after: string };
 }
 

@@ -13,7 +13,10 @@ export const SANDBOX = 'sandbox';
 /** The core that its owner has uploaded as `server.jar`. */
 export const CUSTOM = 'custom';
 
-/** What a server's `type` may be: the sandbox, `custom`, and the types of the game image whose version is a Minecraft version. */
+/**
+ * The values of a server's `type`: the sandbox, `custom`, and the types of the game image whose version is a Minecraft
+ * version.
+ */
 export const CORES: readonly string[] = [
   SANDBOX,
   'vanilla',
@@ -40,8 +43,8 @@ export const BUKKIT_CORES: ReadonlySet<string> = new Set(
 );
 
 /**
- * Where a game, its console and its management port listen inside a container. Fixed: nothing is published, each container has
- * its own address.
+ * The ports of a game, its console and its management port inside a container. Fixed: they are not published, and each
+ * container has its own address.
  */
 export const GAME_PORT = 25_565;
 export const RCON_PORT = 25_575;
@@ -53,7 +56,7 @@ const STOP_SECONDS = 90;
 /** The part of a server's row that a specification is made of. */
 export type GameRow = OwnerSettings & { id: string };
 
-/** What a specification needs besides the row. */
+/** Inputs of a specification besides the row. */
 export interface GameSettings {
   /** The server's data root on this machine, absolute. */
   dataDir: string;
@@ -72,7 +75,7 @@ export interface GameSettings {
   ports: readonly PublishedPort[];
 }
 
-/** What an engine needs to run the server. Throws EngineError for a row with an unknown core, version or pack. */
+/** Returns an engine's inputs to run the server. Throws EngineError for a row with an unknown core, version or pack. */
 export function gameSpec(row: GameRow, settings: GameSettings): GameSpec {
   if (!isAbsolute(settings.dataDir)) throw new TypeError(`the data root must be absolute: ${settings.dataDir}`);
   if (!CORES.includes(row.type)) throw new EngineError('core_unavailable', `There is no core called "${row.type}".`);

@@ -6,7 +6,7 @@ import { type InstallerReading, saidByInstaller } from './installer-files.ts';
 import { MINECRAFT_VERSION } from './minecraft-version.ts';
 import type { PackSoftware, PackRef } from './settings.ts';
 
-/** What an installer says of itself for a shell: a few lines. */
+/** Limit of an installer's notes for a shell: a few lines. */
 const MAX_BYTES = 64 * KIB;
 
 /**

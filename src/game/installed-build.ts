@@ -55,7 +55,7 @@ export async function forgetBuild(root: string, owner?: FileOwner): Promise<void
   await inJail(root, owner, (jail) => removeIfThere(jail, NOTE));
 }
 
-/** What the installer says of its last work, where that was for this core and version. */
+/** Returns the build of the installer's last work if it was for this core and version. */
 async function manifestBuild(
   jail: Jail,
   pin: BuildPin,

@@ -11,7 +11,7 @@ import type { WorkerPool } from '../kernel/workers/pool.ts';
 const MAX_BYTES = 16 * MIB;
 /** The longest that the thread which serves everybody reads itself: a millisecond or two, whatever is in it. */
 const SHORT_BYTES = 32 * KIB;
-/** Of a worker, for the longest that an installer writes. */
+/** Limits of a worker, for the longest file an installer writes. */
 const LIMITS = { cpuMs: 10_000, memoryMb: 256 };
 /** The worker's first descriptor. */
 const FILE = 4;
@@ -19,7 +19,7 @@ const FILE = 4;
 const word = (most: number) => z.string().max(most);
 const orNone = word(128).catch('');
 
-/** What is taken of each kind of file; the rest of it is nobody's. */
+/** The fields read of each kind of file. */
 const SHAPES = {
   /** The fields of all installers' manifests; each writes some of them. */
   build: z.object({
@@ -30,14 +30,14 @@ const SHAPES = {
     forgeVersion: word(64).optional(),
     origin: z.object({ game: word(64).optional(), loader: word(64).optional() }).optional(),
   }),
-  /** What the image's installer keeps of a CurseForge pack. */
+  /** The image installer's record of a CurseForge pack. */
   curseforge: z.object({
     slug: orNone,
     fileId: z.int().min(1).catch(0),
     minecraftVersion: orNone,
     modLoaderId: orNone,
   }),
-  /** What FTB's installer keeps of a pack. */
+  /** The FTB installer's record of a pack. */
   ftb: z.object({
     targets: z
       .array(z.object({ name: orNone, version: orNone }))
@@ -49,7 +49,7 @@ const SHAPES = {
 type Kind = keyof typeof SHAPES;
 type Said<Of extends Kind> = z.output<(typeof SHAPES)[Of]>;
 
-/** Where long files are read, and for whom. */
+/** The worker pool for long files, and the account that pays for it. */
 export interface InstallerReading {
   /** Absent: the caller's own thread, which the size of a file alone bounds. */
   workers?: Pick<WorkerPool, 'run'> | undefined;
@@ -57,8 +57,8 @@ export interface InstallerReading {
 }
 
 /**
- * What an installer has left in a file of JSON; undefined where there is no such plain file, or it is none, or too long. A game may
- * write there too, so long ones are read away from the thread that serves everybody. Rejects as a pool without room does.
+ * Returns the content of an installer's JSON file; undefined if it is missing, not a plain file, invalid or too long. A
+ * game can write there too, so long ones are parsed in a worker. Rejects like a full pool.
  */
 export async function saidByInstaller<Of extends Kind>(
   jail: Jail,
@@ -78,7 +78,7 @@ export async function saidByInstaller<Of extends Kind>(
       | Said<Of>
       | undefined;
   } catch (error) {
-    // An installer's own never is; that of a game is none.
+    // An installer's own file never is; one written by a game does not count.
     if (error instanceof StatusError && error.reason === 'WORK_TOO_LARGE') return undefined;
     throw error;
   }

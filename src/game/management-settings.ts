@@ -23,7 +23,7 @@ export function managementSecret(rconPassword: string): string {
   return createHmac('sha256', rconPassword).update('management').digest('hex').slice(0, 40);
 }
 
-/** The properties of the management port: open where the game has one, for nobody without the secret. */
+/** The properties of the management port: open if the game has one, and only for clients with the secret. */
 export function managementProperties(row: ManagedRow, rconPassword: string): [string, string][] {
   if (!hasManagement(row)) return [['management-server-enabled', 'false']];
   return [

@@ -8,9 +8,9 @@ export const SLUG = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 const NUMBER = /^[0-9]{1,12}$/;
 
 /**
- * The game image's variables for a server's mod pack; nothing for a server without one. Only ids that the platform's
- * registry gave us pass: the same variables also take URLs, paths and lists, which the container would fetch for whoever
- * wrote them. Throws EngineError `install_failed` for anything else.
+ * Returns the game image's variables for a server's mod pack; empty without one. Only ids from the platform's registry
+ * pass: the same variables also accept URLs, paths and lists, which the container would download. Throws EngineError
+ * `install_failed` for anything else.
  */
 export function modpackEnv(row: Pack): Record<string, string> {
   if (row.modpackPlatform === '') return {};

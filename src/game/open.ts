@@ -1,6 +1,6 @@
 /**
- * What a game is started with, and what its log and files say.
- * Never: text of users in the variables of the game image, which expands and downloads what some of them name.
+ * Starts games and interprets their logs and files. Never: text of users in the variables of the game image, which
+ * expands and downloads some of them.
  */
 import type { TrustedWithCode } from '../engines/process/confined.ts';
 import type { Feature } from '../web/feature.ts';

@@ -1,4 +1,4 @@
-/** What an owner sets of a server's game: part of its row. */
+/** An owner's settings of a server's game, part of its row. */
 export interface OwnerSettings {
   /** The server software: one of `CORES`. */
   type: string;

@@ -2,8 +2,8 @@ const ICON = /^data:image\/png;base64,([A-Za-z0-9+/=\r\n]{1,65536})$/;
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 
 /**
- * The icon in the status JSON that a game gave last, as PNG; undefined where there is none. It is checked, as the game wrote it and
- * it may be anything.
+ * Returns the icon in the game's last status JSON, as PNG; undefined without one. It is validated, because the game may
+ * write anything there.
  */
 export function iconOf(lastStatus: string): Buffer | undefined {
   const [, base64 = ''] = ICON.exec(faviconOf(lastStatus)) ?? [];

@@ -33,7 +33,7 @@ export function tellsTicks(game: { core: string; version: string }): boolean {
   return tickCommands(game).length > 0;
 }
 
-/** What the replies say; undefined where one is missing, or is something else. */
+/** Returns the figures of the replies; undefined if one is missing or unexpected. */
 export function readTickStats(replies: readonly string[]): TickStats | undefined {
   const text = replies
     .map((reply) => reply.slice(0, MAX_REPLY_CHARS))

@@ -3,7 +3,7 @@ import { isGone, removeIfThere, textIfThere } from '../jail/if-there.ts';
 import type { Jail } from '../jail/jail.ts';
 import { StatusError } from '../kernel/status.ts';
 
-/** What games call their world unless told otherwise. */
+/** The default name of a world. */
 const DEFAULT_LEVEL = 'world';
 const PROPERTY = 'level-name';
 /** Bukkit and its kin keep a world's other dimensions in folders of their own. */
@@ -72,12 +72,12 @@ export async function worldsIn(jail: Jail | undefined, active: string): Promise<
   }));
 }
 
-/** Where a world of this name lies, or would. */
+/** Returns the folders of a world of this name, whether or not they exist. */
 function foldersOf(name: string): string[] {
   return [name, ...DIMENSIONS.map((ending) => name + ending)];
 }
 
-/** What a world's files take together. A folder that has gone since the world was listed takes nothing. */
+/** Returns the size of a world's files. A folder that has gone since the listing counts as 0. */
 export async function worldBytes(jail: Jail, { folders }: Pick<World, 'folders'>): Promise<number> {
   let bytes = 0;
   for (const folder of folders) {

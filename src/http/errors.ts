@@ -27,29 +27,30 @@ export const ErrorStatus = z
   })
   .meta({ id: 'ErrorStatus', description: 'google.rpc.Status; the first detail is a google.rpc.ErrorInfo.' });
 
-/** An error as its caller gets it. `code` is the number of the google.rpc.Code. */
+/** An error as callers receive it. `code` is the number of the google.rpc.Code. */
 export interface ErrorAnswer {
   httpStatus: number;
   body: { code: number; message: string; details: Detail[] };
 }
 
-/** What an operation answers with one HTTP status, for the documentation. */
+/** An answer with one HTTP status, for the documentation. */
 export interface Described {
   description: string;
   reply: z.ZodType;
   headers?: Readonly<Record<string, object>>;
 }
 
-/** Errors in the shape of a protocol of their own, where google.rpc.Status would not be understood. */
+/** The error format of another protocol, whose clients would not understand google.rpc.Status. */
 export interface ErrorDialect {
   answer: (error: StatusError) => { httpStatus: number; body: object };
-  /** By HTTP status. */
+  /** Documentation by HTTP status. */
   described: Readonly<Record<string, Described>>;
 }
 
 /**
- * Answers whatever is thrown further in, and the bare 404, 405 and 501 of the router, as a status object with exactly one
- * ErrorInfo, or as the operation's own dialect has it. What is no StatusError is INTERNAL: logged with the request id, never shown.
+ * Answers thrown errors, and the router's bare 404, 405 and 501, with a status object that has exactly one ErrorInfo,
+ * or in the operation's own dialect. Errors that are no StatusError become INTERNAL: they are logged with the request
+ * id and never shown.
  */
 export function renderErrors(log: Log): Middleware {
   return async function errors(ctx, next) {
@@ -67,8 +68,8 @@ export function renderErrors(log: Log): Middleware {
 }
 
 /**
- * The answer to an error: its own details, and those that can be derived from it where it brings none of the kind. `about`: whom
- * it concerns where it does not say so itself, as `server:…`.
+ * Returns the answer to an error: its own details and those that can be derived. `about` is the subject if the error
+ * names none, as `server:…`.
  */
 export function errorAnswer(error: StatusError, requestId: string, about = ''): ErrorAnswer {
   const [number, httpStatus] = CODES[error.code];
@@ -88,13 +89,13 @@ export function errorAnswer(error: StatusError, requestId: string, about = ''): 
   };
 }
 
-/** What a refusal says of single fields; nothing where it is about no field. */
+/** The field violations of an error; empty if it is about no field. */
 export function violationsOf({ options }: StatusError): FieldViolation[] {
   const details = (options.details ?? []) as { fieldViolations?: FieldViolation[] }[];
   return details.flatMap(({ fieldViolations = [] }) => fieldViolations);
 }
 
-/** A refusal of single fields: google.rpc.BadRequest. */
+/** A refusal because of invalid fields: google.rpc.BadRequest. */
 export function invalidFields(violations: FieldViolation[], message = fieldsMessage(violations)): StatusError {
   return new StatusError('INVALID_ARGUMENT', 'INVALID_FIELD', message, {
     metadata: { fields: violations.map(({ field }) => field).join(',') },
@@ -102,14 +103,14 @@ export function invalidFields(violations: FieldViolation[], message = fieldsMess
   });
 }
 
-/** What programs are told of single fields where there is nothing else to say. */
+/** Returns the message for programs if only fields are wrong. */
 export function fieldsMessage(violations: readonly FieldViolation[]): string {
   return violations.map(({ field, description }) => `${field}: ${description}`).join('; ');
 }
 
-/** There is nothing at this path. The same for paths whose id cannot be one. */
+/** The error for an unknown path, or for one whose id is invalid. */
 export function routeNotFound(): StatusError {
-  return new StatusError('NOT_FOUND', 'ROUTE_NOT_FOUND', 'There is nothing at this address.');
+  return new StatusError('NOT_FOUND', 'ROUTE_NOT_FOUND', 'No such address.');
 }
 
 function send(ctx: Context, error: StatusError): void {
@@ -122,21 +123,21 @@ function send(ctx: Context, error: StatusError): void {
   ctx.body = body;
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds))));
   if (error.code === 'UNAUTHENTICATED') ctx.set('WWW-Authenticate', challenge(ctx));
-  // What is left of such a body is not read, so the connection cannot be used again.
+  // The rest of such a body is not read, so the connection cannot be reused.
   if (httpStatus === 408 || httpStatus === 413 || isCutShort(ctx)) ctx.set('Connection', 'close');
 }
 
-/** Some of the body was read, and some was not. */
+/** Reports whether the body was read in part. */
 function isCutShort({ req }: Context): boolean {
   return !req.complete && req.readableDidRead;
 }
 
-/** UNAVAILABLE is the one code that may be retried blindly (AIP-194), so it always says when. */
+/** Returns the seconds until a retry. UNAVAILABLE may be retried blindly (AIP-194), so it always has a value. */
 function retryAfter({ code, options }: StatusError): number | undefined {
   return options.retryAfterSeconds ?? (code === 'UNAVAILABLE' ? 1 : undefined);
 }
 
-/** RFC 9110 §11.6.1 wants a challenge; RFC 6750 §3 only names an error where a token was sent. */
+/** Returns the challenge that RFC 9110 §11.6.1 requires. By RFC 6750 §3, it names an error only if a token was sent. */
 function challenge(ctx: Context): string {
   return ctx.get('authorization') === '' || ctx.state.reason === 'API_KEY_REQUIRED'
     ? 'ApiKey realm="dormouse"'
@@ -148,7 +149,7 @@ function toStatusError(thrown: unknown): StatusError {
   if (thrown instanceof HttpError && thrown.status < 500) {
     return new StatusError('INVALID_ARGUMENT', 'INVALID_REQUEST', 'The request cannot be read.', { cause: thrown });
   }
-  // The caller has left, and what was done for them ended with it.
+  // The caller has disconnected, and the work for it was cancelled.
   if (thrown instanceof Error && thrown.name === 'AbortError')
     return new StatusError('CANCELLED', 'CALL_ENDED', 'The call ended before it was done.', { cause: thrown });
   return new StatusError('INTERNAL', 'INTERNAL', 'Something went wrong here. Quote the request id to the operator.', {
@@ -156,7 +157,7 @@ function toStatusError(thrown: unknown): StatusError {
   });
 }
 
-/** The router leaves these without a body. */
+/** Returns the error for answers that the router leaves without a body. */
 function unservedError(ctx: Context): StatusError | undefined {
   if (ctx.body !== undefined && ctx.body !== null) return undefined;
   if (ctx.status === 404) return routeNotFound();
@@ -169,7 +170,7 @@ function unimplemented(reason: string, message: string, httpStatus: number): Sta
   return new StatusError('UNIMPLEMENTED', reason, message, { httpStatus });
 }
 
-/** What the address of a call names, else its caller's account; '' for neither. */
+/** Returns the subject in the call's address, else the caller's account; '' if there is neither. */
 function subjectOf(ctx: Context): string {
   const { path = '' } = (ctx.state.operation ?? {}) as { path?: string };
   const { id, accountId = ctx.state.accountId } = (ctx.params ?? {}) as Record<string, string | undefined>;
@@ -192,7 +193,7 @@ function derived(error: StatusError, about: string): Detail[] {
   return detail ? [detail] : [];
 }
 
-/** Of metadata, whom it is about: what is refused because of a server names it. */
+/** Returns the subject named by the metadata: a refusal because of a server names the server. */
 function named(metadata: Record<string, string>): string | undefined {
   const key = ['server', 'account', 'node'].find((each) => metadata[each] !== undefined);
   return key && `${key}:${metadata[key]}`;

@@ -7,22 +7,22 @@ import { type Link, createHttpServer } from './http-server.ts';
 
 export interface ListenOptions {
   host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   port: number;
-  /** Load balancers, which are not one client. */
+  /** Reverse proxies: their addresses stand for many clients. */
   trusted?: BlockList;
-  /** Takes the connections of requests that ask for a link. */
+  /** Handles upgrades that request a link. */
   link?: Link | undefined;
   onClose: OnClose;
 }
 
-/** Serves an application over HTTP. Rejects where the port cannot be had. */
+/** Serves an application over HTTP. Rejects if the port is unavailable. */
 export async function listenHttp(
   app: Pick<Koa, 'callback'>,
   { host, port, trusted, link, onClose }: ListenOptions,
 ): Promise<AddressInfo> {
   const server = createHttpServer(app, { link, ...(trusted && { trusted }) });
-  // What has become a link is no connection of the server's any more, which waits for its end all the same.
+  // Upgraded connections. The server no longer counts them, but closing waits for them.
   const links = new Set<Duplex>();
   if (link)
     server.on('upgrade', (_request, socket) => {

@@ -6,43 +6,43 @@ import { Empty } from './fields.ts';
 import { replyOf } from './reply.ts';
 import type { Visitor } from './session/visitor.ts';
 
-/** What a handler gets of a call beside what was sent. */
+/** The context of a call beside its input. */
 interface Around {
   caller: Visitor;
   /** The parts of the answer that are not its message. */
   response: Pick<Response, 'set' | 'status'>;
   /**
-   * Resolves when the answer has ended, with whether it was received: written whole to a connection that was open. What the
-   * network does to it behind that nobody here can know.
+   * Resolves when the answer has ended: true if it was written completely to an open connection. Losses further along
+   * the network cannot be seen here.
    */
   received: () => Promise<boolean>;
 }
 
-/** A call as it comes in. */
+/** A call before validation. */
 export interface RawPublicCall extends Sent, Around {
-  /** By their lower-case names. */
+  /** By lower-case name. */
   headers: unknown;
 }
 
-/** How it answers, beside its reply. */
+/** The answers of an operation apart from its reply. */
 interface Answering {
-  /** Headers of every answer, errors too. */
+  /** Headers of every answer, including errors. */
   answerHeaders?: Readonly<Record<string, string>>;
-  /** What answers have other statuses than 200 and are no errors. */
+  /** Successful answers with a status other than 200. */
   also?: Readonly<Record<string, Described>>;
-  /** How it tells errors, where not as google.rpc.Status. */
+  /** The error format if it is not google.rpc.Status. */
   errors?: ErrorDialect;
 }
 
-/** One operation that asks for no credential of ours. */
+/** An operation without authentication. */
 export interface PublicOperation extends Declared, Answering {
   tag: 'public';
   headers: z.ZodType;
-  /** Checks the call, does it, and renders the reply. Throws StatusError. */
+  /** Validates the call, executes it, and renders the reply. Throws StatusError. */
   run(call: RawPublicCall): Promise<unknown>;
 }
 
-/** What such an operation is. `run` gets the call checked. Throws StatusError. */
+/** A declaration. `run` gets the validated call and may throw StatusError. */
 type PublicSpec<
   Params extends z.ZodType,
   Query extends z.ZodType,
@@ -52,12 +52,12 @@ type PublicSpec<
 > = Declaration<Params, Query, Body, Reply> &
   Answering & {
     headers?: Headers;
-    /** Asked before anything of the body is read. Throws StatusError for who may not go on. */
+    /** Called before the body is read. Throws StatusError to refuse the caller. */
     before?: (caller: Visitor) => Promise<unknown>;
     run: (call: Checked<Params, Query, Body> & Around & { headers: z.output<Headers> }) => Promise<z.input<Reply>>;
   };
 
-/** Declares an operation that anybody may call. Its calls are no news: they are logged at `debug`. */
+/** Declares an operation that anyone may call. Its calls are logged at `debug`. */
 export function publicOperation<
   Reply extends z.ZodType,
   Params extends z.ZodType = typeof Empty,

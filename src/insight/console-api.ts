@@ -9,7 +9,7 @@ import { recordOnServer } from '../servers/api/reach.ts';
 import { rconOf, withoutSlash } from '../servers/game-console.ts';
 import type { Store } from '../store/store.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs extends TypedCommandAccess {
   clock: Clock;
   serverOperation: ServerOperation;

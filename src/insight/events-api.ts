@@ -9,7 +9,7 @@ import { findIncident } from './alerts/rows.ts';
 import { SERVER_EVENTS } from './event-schemas.ts';
 import type { ServerEvents } from './events.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   disk: DiskQuota;
   serverEvents: Pick<ServerEvents, 'follow'>;

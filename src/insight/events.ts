@@ -5,7 +5,7 @@ import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Told } from '../servers/standing.ts';
 
-/** The kinds of events that a server's watchers are told. */
+/** The kinds of events for a server's viewers. */
 export type ServerEventType = 'gap' | 'state' | 'progress' | 'players' | 'tick' | 'quota' | 'backup' | 'alert';
 
 /** An event. A watcher who was away goes on after its id. */
@@ -16,7 +16,7 @@ export interface TypedEvent {
   data: object;
 }
 
-/** What a watcher is told at first besides the machine's state. */
+/** The first data of a viewer besides the machine's state. */
 export interface Besides {
   /** As in its last `quota`. */
   quota: object;
@@ -48,7 +48,7 @@ interface History {
 
 export interface ServerEventsOptions {
   servers: Pick<Servers, 'observe' | 'get'>;
-  /** Of games on several machines: which are on one that does not answer. */
+  /** The games on unresponsive machines, if games run on several. */
   lostGames?: LostGames | undefined;
   clock: Clock;
 }
@@ -94,16 +94,16 @@ export class ServerEvents {
     for (const listener of this.#listeners.get(id) ?? []) listener(event);
   }
 
-  /** Tells from now on of each server whether an operator has suspended it; to be called once. */
+  /** From now on, reports of each server whether an operator has suspended it. Call it once. */
   heedSuspensions(suspensions: Told<Suspended>): void {
     this.#suspensions = suspensions;
     this.#cancellations.push(suspensions.follow(this.#tellAgain));
   }
 
   /**
-   * Replays what came after the event of that id or, where that id is unknown, a `gap` and the server's state with
-   * `besides`; then tells everything new, and null once the server is gone. `given` and `besides` may be a moment old.
-   * Returns the cancellation.
+   * Replays the events after the given id or, if it is unknown, a `gap` and the server's state with `besides`; then
+   * reports everything new, and null once the server is gone. `given` and `besides` may be a moment old. Returns the
+   * cancellation.
    */
   follow(given: ServerNow, besides: Besides, lastEventId: string, listener: Listener): () => void {
     const { id } = given.row;
@@ -129,7 +129,7 @@ export class ServerEvents {
     for (const cancel of this.#cancellations) cancel?.();
   }
 
-  /** Of a server for which something has changed that its machine does not know. */
+  /** Reports a server whose change its machine does not know. */
   readonly #tellAgain = (id: string): void => {
     this.#servers.get(id).then(
       (now) => now && this.publish(id, 'state', this.#stateNow(this.#histories.get(id)?.now ?? now)),

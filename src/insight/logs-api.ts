@@ -11,7 +11,7 @@ import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import { type LogStreams, MAX_TAIL } from './log-streams.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   engine: Pick<Engine, 'inspect' | 'logs'>;
   logStreams: LogStreams;

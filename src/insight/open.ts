@@ -1,7 +1,4 @@
-/**
- * Owners see what their servers do, and are told when something is wrong.
- * Never: a server woken by looking at it.
- */
+/** Shows owners what their servers do and alerts them to problems. Never: a server woken by looking at it. */
 import type { DiskQuota } from '../disk/quota.ts';
 import type { Console } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
@@ -86,7 +83,7 @@ export interface InsightOptions extends Pick<TypedCommandAccess, 'joined' | 'onA
   store: Store;
   servers: Servers;
   engine: Engine;
-  /** Of games on several machines: which are on one that does not answer. */
+  /** The games on unresponsive machines, if games run on several. */
   lostGames?: LostGames | undefined;
   /** The consoles of games (RCON). */
   console: Console;
@@ -97,7 +94,7 @@ export interface InsightOptions extends Pick<TypedCommandAccess, 'joined' | 'onA
   serverOperation: ServerOperation;
   /** Places for downloads that last. */
   transferSlots: StreamSlots;
-  /** What operators see at `/metrics`. */
+  /** The metrics at `/metrics`. */
   telemetry: Exposition;
   outbox: Pick<WebhookOutbox, 'add'>;
   clock: Clock;

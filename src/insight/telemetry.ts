@@ -18,8 +18,8 @@ export interface CountedStep {
 }
 
 /**
- * The figures of this process for Prometheus, in a registry of their own. Labels take only values that the program
- * names, so that nobody outside decides how many series there are.
+ * This process's metrics for Prometheus, in their own registry. Labels have only values the program names, so that
+ * clients cannot create series.
  */
 export interface Telemetry {
   answered: (request: AnsweredRequest) => void;

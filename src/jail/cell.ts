@@ -9,11 +9,11 @@ import { type Guard, guardOf, protectedPath } from './secrets.ts';
 import { modifiedAtOf, sizeOf } from './stated.ts';
 import { makeDirectory } from './temps.ts';
 
-/** What every part of a jail works on. */
+/** Dependencies shared by all parts of a jail. */
 export interface Cell {
   /** The data root, open. */
   root: FileHandle;
-  /** Whom new files belong to; undefined: to this process's user. */
+  /** The owner of new files; undefined: this process's user. */
   owner: FileOwner | undefined;
   /** Whether secrets are hidden from callers. */
   guarded: boolean;
@@ -54,7 +54,7 @@ export function requireVisible(cell: Cell, names: Names): void {
   if (guardIn(cell, names) === 'hidden') throw refused('ENOENT', joinNames(names));
 }
 
-/** Refuses a path at which nobody may put anything. PERMISSION_DENIED PATH_PROTECTED. */
+/** Refuses a path that must not be written. PERMISSION_DENIED PATH_PROTECTED. */
 export function requireWritable(cell: Cell, names: Names): void {
   const guard = guardIn(cell, names);
   if (guard === 'hidden' || guard === 'readOnly') throw protectedPath(names);

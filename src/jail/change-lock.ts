@@ -21,7 +21,7 @@ export interface ChangeLock {
   of(serverId: string): Change;
   /** Resolves once no change is in flight. To be awaited by a job before it looks at the files. */
   settled(serverId: string): Promise<void>;
-  /** Tells that other files are about to take the place of a server's: what is open belongs to the old ones. */
+  /** Called before a server's files are replaced by others: open files belong to the old ones. */
   replaced(serverId: string): void;
 }
 

@@ -19,7 +19,7 @@ export const SAFELY = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 /** A name in a directory. Names that are not valid UTF-8 can only be bytes. */
 export type Name = string | Buffer;
 
-/** What lies behind a name. */
+/** The type of an entry. */
 export type Kind = 'file' | 'directory' | 'link' | 'other';
 
 const BATCH = 256;
@@ -68,7 +68,7 @@ export async function openPath(root: FileHandle, names: Names): Promise<FileHand
   return here;
 }
 
-/** What is at a name in a directory, a link itself rather than its target; undefined where nothing is. */
+/** Returns the entry of a directory by its name, a link itself rather than its target; undefined if missing. */
 export async function look(dir: FileHandle, name: Name): Promise<Stats | undefined> {
   try {
     return await lstat(at(dir, name));
@@ -131,8 +131,8 @@ export async function* foundIn(dir: FileHandle): AsyncGenerator<Found[]> {
 }
 
 /**
- * Looks at the names that exist, in their order. Callbacks halve the work for a large directory. Rejects with the first
- * error, or tells `overlook` of each.
+ * Looks up the existing names, in order. Callbacks halve the work for a large directory. Rejects with the first error,
+ * or reports each error to `overlook`.
  */
 export function lookAll(
   dir: FileHandle,
@@ -149,7 +149,7 @@ export function lookAll(
       else if (error && error.code !== 'ENOENT') failed ??= error;
       found[index] = error ? undefined : { name, stats };
       left -= 1;
-      // Not before all have ended: until then the directory must stay open.
+      // Wait until all have ended: until then the directory must stay open.
       if (left > 0) return;
       if (failed) reject(failed);
       else resolve(found.filter((each) => each !== undefined));

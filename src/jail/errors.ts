@@ -5,22 +5,22 @@ type Refusal = readonly [code: Code, reason: string, sentence: string];
 
 const TAKEN = 'There is something of that name already. Choose another name, or move that away first.';
 
-/** Of what is there, and cannot be used. */
+/** The entry exists but cannot be used. */
 export const NOT_ACCESSIBLE = 'PATH_NOT_ACCESSIBLE';
 
 const REFUSALS: Record<string, Refusal> = {
-  ENOENT: ['NOT_FOUND', 'PATH_NOT_FOUND', 'There is nothing there.'],
+  ENOENT: ['NOT_FOUND', 'PATH_NOT_FOUND', 'No such file or directory.'],
   EEXIST: ['ALREADY_EXISTS', 'PATH_EXISTS', TAKEN],
   ENOTEMPTY: ['ALREADY_EXISTS', 'PATH_EXISTS', TAKEN],
   ENOTDIR: ['FAILED_PRECONDITION', 'NOT_A_DIRECTORY', 'A part of the path is no directory, or is a link.'],
-  ELOOP: ['FAILED_PRECONDITION', 'PATH_IS_LINK', 'It is a symbolic link; these are not followed.'],
+  ELOOP: ['FAILED_PRECONDITION', 'PATH_IS_LINK', 'It is a symbolic link. Links are not followed.'],
   EISDIR: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is a directory.'],
-  ENXIO: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is no plain file.'],
-  ENODEV: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is no plain file.'],
+  ENXIO: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is not a plain file.'],
+  ENODEV: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is not a plain file.'],
   // The service may not, its caller may: no PERMISSION_DENIED.
   EACCES: ['FAILED_PRECONDITION', NOT_ACCESSIBLE, 'The file system does not let the service do that.'],
   EPERM: ['FAILED_PRECONDITION', NOT_ACCESSIBLE, 'The file system does not let the service do that.'],
-  EROFS: ['UNAVAILABLE', 'DISK_READ_ONLY', "The machine's disk takes nothing now. Tell the operator."],
+  EROFS: ['UNAVAILABLE', 'DISK_READ_ONLY', 'The machine’s disk cannot be written now. Tell the operator.'],
   ENAMETOOLONG: ['INVALID_ARGUMENT', 'INVALID_PATH', 'The name is too long for the file system.'],
   EINVAL: ['FAILED_PRECONDITION', 'PATH_NOT_POSSIBLE', 'The file system refuses it.'],
   EFBIG: ['RESOURCE_EXHAUSTED', 'DISK_FULL', 'The file is too large for the file system.'],
@@ -31,7 +31,7 @@ const REFUSALS: Record<string, Refusal> = {
   EBUSY: ['UNAVAILABLE', 'PATH_BUSY', 'The file system is busy with it. Try again.'],
 };
 
-/** What the file system said about a path, as its caller is told; anything else stays as it is. */
+/** Converts the file system's error about a path for the caller; other errors stay as they are. */
 export function fileError(error: unknown, path: string): unknown {
   const refusal = error instanceof Error && 'syscall' in error && REFUSALS[(error as NodeJS.ErrnoException).code ?? ''];
   return refusal ? refuse(refusal, path, error) : error;
@@ -45,14 +45,14 @@ export function refused(code: string, path: string): StatusError {
 /** A hard link: the same file may be somebody else's under another name. */
 export function hardLinked(path: string): StatusError {
   return refuse(
-    ['FAILED_PRECONDITION', 'PATH_IS_LINK', 'It has a second name (a hard link), so it is not written to.'],
+    ['FAILED_PRECONDITION', 'PATH_IS_LINK', 'It has a second name (a hard link), so it cannot be changed.'],
     path,
   );
 }
 
 /** It is not as its caller saw it. */
 export function changedMeanwhile(names: Names): StatusError {
-  const sentence = 'Somebody else changed it meanwhile. Read it again.';
+  const sentence = 'It changed meanwhile. Read it again.';
   return refuse(['ABORTED', 'FILE_CHANGED', sentence], joinNames(names));
 }
 

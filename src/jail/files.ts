@@ -37,7 +37,7 @@ export interface OpenOptions {
   mode?: number;
 }
 
-/** What can be changed about a file or directory. Instants are epoch ms. */
+/** The changeable attributes of a file or directory. Instants are epoch ms. */
 export interface Attributes {
   mode?: number;
   accessedAt?: number;
@@ -52,7 +52,7 @@ export interface StreamOptions {
 
 /** An open file. Its opener closes it, by `close` or by the end of a stream. */
 export interface JailFile extends AsyncDisposable {
-  /** By which a worker reads it; undefined where what is shown is not what is on the disk. */
+  /** The descriptor for a worker to read; undefined if the shown content differs from the disk. */
   readonly descriptor: number | undefined;
   stat(): Promise<Entry>;
   /** How long it is now and how much of that is on the disk, and whether its last name has been removed while it is open. */
@@ -202,7 +202,7 @@ async function writeAll(file: FileHandle, position: number, data: Uint8Array): P
   }
 }
 
-/** Node's own streams of a file close it when they are destroyed, whatever they are told. */
+/** Node's own file streams close the file when they are destroyed, whatever their options. */
 function streamOf(file: FileHandle, { start = 0, end = Infinity, keepOpen = false }: StreamOptions = {}): Readable {
   let position = start;
   async function next(): Promise<Buffer | null> {

@@ -4,7 +4,7 @@ import { StatusError } from '../kernel/status.ts';
 import { NOT_ACCESSIBLE } from './errors.ts';
 import type { Jail, JailFile, TreeEntry } from './jail.ts';
 
-/** Size of a plain file; undefined where there is none. */
+/** Returns the size of a plain file; undefined if it does not exist. */
 export async function sizeIfThere(jail: Jail, path: string): Promise<number | undefined> {
   try {
     const { kind, sizeBytes } = await jail.stat(path);

@@ -26,7 +26,7 @@ export type { Attributes, JailFile, OpenOptions } from './files.ts';
 export type { Replacement } from './replace.ts';
 
 export interface JailOptions {
-  /** Whom new files belong to at once: the game's user. Needed only where this process is root. */
+  /** The owner of new files: the game's user. Needed only if this process is root. */
   owner?: FileOwner | undefined;
   /** `open`: shows and changes what is kept from owners (`secrets.ts`), for the service's own work, e.g. backups. */
   secrets?: 'guarded' | 'open';
@@ -62,14 +62,14 @@ export interface Staging extends AsyncDisposable {
 }
 
 /**
- * A server's data root. Paths are '/'-separated and relative to it (`path.ts`). Rejects with StatusError, of which the
- * commonest are INVALID_PATH, PATH_NOT_FOUND, PATH_EXISTS, NOT_A_FILE, NOT_A_DIRECTORY, PATH_IS_LINK and PATH_PROTECTED.
- * Changes are on disk when they resolve, but for those of an open file, which has `sync`.
+ * A server's data root. Paths are '/'-separated and relative to it (`path.ts`). Rejects with StatusError, most commonly
+ * INVALID_PATH, PATH_NOT_FOUND, PATH_EXISTS, NOT_A_FILE, NOT_A_DIRECTORY, PATH_IS_LINK and PATH_PROTECTED. Changes are
+ * on disk when they resolve, except those of an open file, which has `sync`.
  */
 export interface Jail extends AsyncDisposable {
   /** A link itself, not what it points to. */
   stat(path: string): Promise<Entry>;
-  /** What is in a directory, in batches and no order, as a stream of any length. */
+  /** Streams the entries of a directory of any length, in batches and in no order. */
   entries(path: string): AsyncGenerator<Entry[]>;
   /**
    * Those of a directory's entries that `choose` picks by name and by whether each is a directory, in its order: no other is looked at.
@@ -108,7 +108,7 @@ export async function openJail(
   try {
     await sweepTemps(handle);
   } catch (error) {
-    // It keeps nobody from the rest.
+    // Does not stop the rest.
     log?.warn({ root, err: error }, 'what an earlier run left in a server’s files could not be removed');
   }
   return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true, change, opened, enter });

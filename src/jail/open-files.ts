@@ -15,7 +15,7 @@ export interface OpenFiles {
 const BLOCK_BYTES = 512;
 
 export function createOpenFiles(): OpenFiles {
-  /** By server, with what is called at the end. */
+  /** By server, with the function to call at the end. */
   const open = new Map<string, Map<FileHandle, () => void>>();
   return {
     add(serverId, file) {

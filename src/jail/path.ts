@@ -20,7 +20,7 @@ export function parsePath(path: string): Names {
   return resolve(path) ?? [];
 }
 
-/** What is wrong with a path, as half a sentence; undefined for nothing. */
+/** Returns the problem of a path as a clause; undefined if it is valid. */
 export function pathProblem(path: string): string | undefined {
   if (path.includes('\0')) return 'must not contain NUL';
   if (!path.isWellFormed()) return 'must be valid Unicode text';
@@ -34,7 +34,7 @@ export function pathProblem(path: string): string | undefined {
   return undefined;
 }
 
-/** The same of what is to be made, moved or removed, which the root is not. */
+/** Like `pathProblem`, for a path to create, move or remove, which must not be the root. */
 export function ownPathProblem(path: string): string | undefined {
   return pathProblem(path) ?? (resolve(path)?.length === 0 ? NOT_ROOT : undefined);
 }
@@ -49,7 +49,7 @@ export function isWithin(names: Names, ancestor: Names): boolean {
   return ancestor.every((name, depth) => names[depth] === name);
 }
 
-/** The directory a path lies in, and its own name there. INVALID_ARGUMENT for the root, which nobody may touch. */
+/** Splits a path into its directory and its name there. INVALID_ARGUMENT for the root, which must not be changed. */
 export function splitLast(names: Names): { parent: Names; name: string } {
   const name = names.at(-1);
   if (name === undefined) throw invalidPath('', NOT_ROOT);

@@ -11,7 +11,7 @@ const { O_RDONLY, O_DIRECTORY } = constants;
 const BATCH = 1_024;
 /** Most names: as text they take less time than as bytes. */
 const ASCII = /^\p{ASCII}*$/u;
-/** What a name leads to that has gone since it was read, or is a link, socket or device by now. */
+/** Errors of names that disappeared since they were read, or are now a link, socket or device. */
 const PASSED_OVER = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'ENODEV']);
 
 /** A file or directory of a tree that is being read. */
@@ -60,7 +60,7 @@ interface Met {
   dir: number;
   name: Name;
   isAtTop: boolean;
-  /** What a directory is, which is open; nothing is known yet of a file. */
+  /** The stats of a directory, which is open; undefined for a file. */
   stats: Stats | undefined;
 }
 

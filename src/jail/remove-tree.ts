@@ -10,7 +10,7 @@ import { erase } from './temps.ts';
  * However large or deep the tree, few of its files are at work at once.
  */
 export async function removeTree(path: string): Promise<void> {
-  // Where nothing can be reached by descriptors, no files of servers are served either.
+  // Without descriptors, servers' files are not served at all.
   if (process.platform !== 'linux') return await rm(path, { recursive: true, force: true, maxRetries: 3 });
   const name = basename(path);
   const parent = await open(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY).catch(ignore('ENOENT'));
@@ -18,7 +18,7 @@ export async function removeTree(path: string): Promise<void> {
   try {
     const found = await look(parent, name);
     if (!found?.isDirectory()) return await erase(parent, name, parent);
-    // What lies deep is moved up into the folder itself, so that a process that dies leaves nothing beside it.
+    // Deep folders are moved up into the folder itself, so that a process that dies leaves nothing outside.
     await using top = await unlockDirectory(parent, name);
     await erase(parent, name, top);
     // In a deep one the last of these was moved up after the folder was last looked at.

@@ -6,15 +6,15 @@ import { type Names, joinNames, splitLast } from './path.ts';
 import { makeFile, moveToFree, openTemps, tempName } from './temps.ts';
 
 export interface ReplaceOptions {
-  /** Nothing may be at the path yet: ALREADY_EXISTS PATH_EXISTS. */
+  /** The path must not exist: ALREADY_EXISTS PATH_EXISTS. */
   exclusive?: boolean;
-  /** What is at the path must be of this `Entry.version`: ABORTED FILE_CHANGED where it is another, or gone. */
+  /** The entry must have this `Entry.version`: ABORTED FILE_CHANGED if it differs or is gone. */
   version?: string | undefined;
   /** The mode of a new file; a file that is replaced passes on its own. */
   mode?: number;
 }
 
-/** A file on its way in: seen by nobody until `commit`, gone if that is never called. */
+/** A file being written: invisible until `commit`, removed if that is never called. */
 export interface Replacement extends AsyncDisposable {
   write(chunk: Uint8Array): Promise<void>;
   /** Puts it in its place, on disk and in one step. Says how large what it replaced was; undefined where nothing was. */
@@ -39,7 +39,7 @@ export async function replaceFile(cell: Cell, names: Names, options: ReplaceOpti
   });
   let inPlace = false;
 
-  /** What would be replaced; refuses where that may not be. */
+  /** Returns the entry to replace; throws if it must not be replaced. */
   async function replaceable(dir: FileHandle) {
     const there = await look(dir, name);
     if (there && options.exclusive) throw refused('EEXIST', joinNames(names));

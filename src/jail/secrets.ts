@@ -3,18 +3,19 @@ import { KIB } from '../kernel/units.ts';
 import { type Names, joinNames, shown } from './path.ts';
 
 /**
- * What of a data root is not simply its owner's. Whoever may read files may not thereby use the console, so nothing that
- * opens it is shown:
- * - hidden: not there for anybody. What only Dormouse or the image reads: the console's password (`.rcon-cli.*`), our own
- *   files (`.dormouse-*`);
- * - masked: shown with the secrets in it blotted out. `server.properties`, by any ending, as copies and temporary files
- *   bear them;
- * - read-only: shown, and may be deleted. What the image's scripts run as shell: installers' results and its health check;
- * - plain: everything else, among it `eula.txt`, `ops.json` and the other lists, which are the owner's to edit.
+ * The access of files in a data root that an owner must not simply read or change. Reading files must not give access to the
+ * console, so its secrets are not shown:
+ * - hidden: the file does not exist for callers. Files that only Dormouse or the image reads: the console's password
+ *   (`.rcon-cli.*`), our own files (`.dormouse-*`);
+ * - masked: shown with its secrets blanked out. `server.properties`, with any suffix, because copies and temporary files have
+ *   one;
+ * - read-only: shown, and may be deleted. Files that the image's scripts run as shell: installers' results and its health
+ *   check;
+ * - plain: all others, including `eula.txt`, `ops.json` and the other lists, which the owner may edit.
  */
 export type Guard = 'hidden' | 'masked' | 'readOnly' | 'plain';
 
-/** A `server.properties` beyond this is none (a real one has 2 KiB), and is not shown. */
+/** A larger `server.properties` is invalid (a real one has 2 KiB) and is not shown. */
 export const MAX_MASKED_BYTES = 128 * KIB;
 
 const GUARDED: readonly [RegExp, Guard][] = [
@@ -34,8 +35,8 @@ export function guardOfName(name: string): Guard {
 export const LOADER_FILE = '.dormouse-loader.json';
 
 /**
- * What this service has put there for whom, for which properties, and which build runs: hidden, yet parts of backups, as they
- * go with the files.
+ * Lists of the players and properties this service has written and of the running build. Hidden, but part of backups,
+ * because they go with the files.
  */
 export const LISTS = [
   '.dormouse-mods.json',
@@ -62,7 +63,7 @@ export function protectedPath(names: Names): StatusError {
   return new StatusError(
     'PERMISSION_DENIED',
     'PATH_PROTECTED',
-    `${path} belongs to the service. Choose another name, or leave it as it is.`,
+    `${path} belongs to the service. Choose another name.`,
     {
       metadata: { path },
     },
@@ -89,7 +90,7 @@ const SHORTEST = Math.min(...[...SECRET_PROPERTIES].map((name) => name.length));
  * the longest secret's takes five, and no more is decoded.
  */
 const KEY = /^[ \t\f]*((?:\\[^]|[^\\=: \t\f\r\n]){0,250})/;
-/** What a line has in it that spells one of them: as it is, or by escapes. */
+/** Text that may spell a secret's key, plain or by escapes. */
 const TELLING = /\\|password|secret/;
 const [STAR, NEWLINE, RETURN] = [0x2a, 0x0a, 0x0d];
 
@@ -120,7 +121,7 @@ export function maskProperties(bytes: Buffer): Buffer {
   return masked;
 }
 
-/** Where each entry's line lies with the lines that continue it; comments, which nothing continues, are left out. */
+/** Yields the range of each entry with its continuation lines; skips comments, which cannot be continued. */
 function* logicalLines(text: string, from: number): Generator<{ start: number; end: number }> {
   let start: number | undefined;
   for (let at = from; at < text.length;) {

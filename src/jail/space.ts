@@ -12,7 +12,7 @@ export function spaceOf(sizeBytes: number): number {
 export interface Disk {
   /** Reserves so many bytes of the server's quota. Rejects as `grow` does. */
   reserve(serverId: string, bytes: number): Promise<Reservation>;
-  /** What the server may take, and how much of that is left; undefined where it has no quota. */
+  /** Returns the server's quota and the space left; undefined without a quota. */
   room(serverId: string): Promise<{ totalBytes: number; freeBytes: number } | undefined>;
   /**
    * Bytes are about to fill what the quota has counted already, as a hole. RESOURCE_EXHAUSTED DISK_FULL. Absent: the machine's
@@ -29,7 +29,7 @@ export interface Reservation {
   grow(bytes: number): Promise<void>;
   /** So many of them are written, and counted by the file system itself. Absent: the machine's disk is not looked at. */
   landed?(bytes: number): void;
-  /** What really was added in the end; gives back the rest. */
+  /** Settles the reservation with the bytes actually added. */
   settle(addedBytes: number): void;
 }
 
@@ -41,7 +41,7 @@ export interface Room extends Pick<Reservation, 'grow'> {
   landed: (bytes: number) => void;
 }
 
-/** A disk without quota: for where nobody measures. */
+/** A disk without quota, for callers that do not measure. */
 export const unlimitedDisk: Disk = {
   async reserve() {
     return { grow: async () => {}, settle() {} };

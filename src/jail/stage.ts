@@ -75,7 +75,7 @@ function stageIn(cell: Cell, temps: FileHandle, root: FileHandle): Omit<Stage, t
     return replacedBytes;
   }
 
-  /** Whole directories where there is none yet, else what is in them. */
+  /** Moves whole directories that do not exist yet, else their entries. */
   async function merge(from: FileHandle, into: Names): Promise<void> {
     await inDirectory(cell, into, async (dir) => {
       for await (const names of namesIn(from)) {

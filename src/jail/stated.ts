@@ -4,8 +4,8 @@ import type { Stats } from 'node:fs';
 const [EARLIEST, LATEST] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
 
 /**
- * When something was last changed, in whole epoch ms. A game's process may set any date, and some file systems keep it: one
- * that nobody could be told is the nearest that can.
+ * Returns when an entry was last changed, in whole epoch ms. A game's process may set any date, and some file systems
+ * keep it: dates outside the valid range are clamped.
  */
 export function modifiedAtOf({ mtimeMs }: Stats): number {
   return Math.min(Math.max(EARLIEST, Math.trunc(mtimeMs)), LATEST);

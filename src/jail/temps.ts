@@ -11,7 +11,7 @@ import { type Name, SAFELY, at, eachOf, look, namesIn, openDirectory, unlockDire
  */
 export const TEMPS = '.dormouse-tmp';
 
-// Tells the work of this process from leftovers of an earlier one.
+// Distinguishes this process's work from leftovers of an earlier one.
 const RUN = randomBytes(6).toString('hex');
 
 const ENTRIES_AT_ONCE = 8;
@@ -51,8 +51,8 @@ export async function makeDirectory(dir: FileHandle, name: Name, owner: FileOwne
 }
 
 /**
- * Moves something to a name that is free, whoever else would like to have it: EEXIST, ENOTEMPTY where it is taken. A file
- * has both names for a moment, and for good if this process is killed in it.
+ * Moves an entry to a free name, safe against races: EEXIST or ENOTEMPTY if it is taken. A file briefly has both names,
+ * and keeps both if this process is killed at that moment.
  */
 export async function moveToFree(fromDir: FileHandle, from: Name, toDir: FileHandle, to: Name): Promise<void> {
   const [source, target] = [at(fromDir, from), at(toDir, to)];

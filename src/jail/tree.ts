@@ -73,8 +73,8 @@ export async function* walk(root: FileHandle, options: WalkOptions = {}): AsyncG
 }
 
 /**
- * Refuses a place for a directory at which something in it, at `path`, would have a name that nobody can say: it could be
- * neither read nor removed by itself. FAILED_PRECONDITION TREE_TOO_DEEP.
+ * Refuses a place for a directory if an entry in it, at `path`, would get a name too long to use: it could be neither
+ * read nor removed by itself. FAILED_PRECONDITION TREE_TOO_DEEP.
  */
 export function requireNameable(at: Names, path: string): void {
   if (at.length + path.split('/').length > MAX_DEPTH) throw tooDeep(path, MAX_DEPTH);

@@ -29,7 +29,7 @@ export interface JoiningFeatureOptions extends StandingOptions {
   clock: Clock;
 }
 
-/** Who may wake a server, and what strangers see of it: over the API and on pages. */
+/** Join policies and public statuses, over the API and on pages. */
 export function joiningFeature(options: JoiningFeatureOptions): Feature {
   const { servers, publicStatuses, wakePolicies, serverOperation, serverView, addresses, clock } = options;
   const { clientAddress, settings } = options;

@@ -12,23 +12,23 @@ import type { PublicStatusReader, PublicServer } from './public-server.ts';
 import { PUBLIC_CACHE } from './public-status-api.ts';
 import { stateWords } from './state-words.ts';
 
-/** A browser asks again by itself, sooner while there is something to wait for. */
+/** Browsers reload after this time, sooner while the server is changing state. */
 const REFRESH_SECONDS = 30;
 const REFRESH_SOON_SECONDS = 5;
 
 export interface StatusPages {
   publicStatusReader: PublicStatusReader;
-  /** Where a request comes from. */
+  /** Returns the address a request comes from. */
   clientAddress: (request: IncomingMessage) => string;
   config: {
-    /** Where browsers find the pages. */
+    /** The pages' base URL for browsers. */
     baseUrl: string;
   };
 }
 
 /**
- * What strangers see of a server whose owner shows it: a page, its icon, and a badge for other sites. The badge may be embedded
- * anywhere; the page, as all pages here, may not be framed.
+ * The public view of a server whose owner enables it: a page, its icon, and a badge for other sites. Other sites may
+ * embed the badge; the page, like all pages here, must not be framed.
  */
 export function mountStatus(router: Router, { publicStatusReader, clientAddress, config }: StatusPages): void {
   const look = (ctx: Context) => publicStatusReader.look(String(ctx.params['slug']), clientAddress(ctx.req));
@@ -53,7 +53,7 @@ export function mountStatus(router: Router, { publicStatusReader, clientAddress,
   });
 }
 
-/** Opened by itself it does nothing either: an SVG is a document. */
+/** An SVG is a document; this keeps it harmless even when opened directly. */
 function picture(ctx: Context, type: string, body: string | Buffer): void {
   ctx.set('Cache-Control', PUBLIC_CACHE);
   ctx.set('Content-Security-Policy', "default-src 'none'; sandbox");
@@ -98,7 +98,7 @@ function statusPage(server: PublicServer, baseUrl: string): Html {
       <p><code>${`[![Server status](${baseUrl}/status/${slug}/badge.svg)](${baseUrl}/status/${slug})`}</code></p>
     </details>
   </article>`;
-  // The same for everybody, signed in or not: caches on the way may keep it.
+  // The same for everyone, signed in or not, so that shared caches can keep it.
   return layout({ title: name, main }, NOBODY);
 }
 

@@ -9,7 +9,7 @@ import type { ServerView } from '../servers/api/view.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { PublicStatuses } from './public-statuses.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   serverOperation: ServerOperation;
   serverView: ServerView;
@@ -44,5 +44,5 @@ const setPublicStatus = (needs: Needs) =>
     },
   });
 
-/** Who may see a server without a credential. */
+/** Operations on a server's public status. */
 export const publicSettingOperations = (needs: Needs): readonly Operation[] => [setPublicStatus(needs)];

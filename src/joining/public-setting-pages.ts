@@ -6,7 +6,7 @@ import { panelForm } from '../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../web/panel/panel.ts';
 import { copyButton } from '../web/panel/parts.ts';
 
-/** What strangers may see of the server. `baseUrl`: where browsers find the pages. */
+/** Settings of the public page. `baseUrl`: the pages' base URL for browsers. */
 export function mountPublicSettings(panel: Panel, { baseUrl }: { baseUrl: string }): void {
   panel.serverPage({
     path: '/settings/public',

@@ -2,25 +2,25 @@ import { JoinRefused } from '../../proxy/ports.ts';
 import { StatusError } from '../kernel/status.ts';
 import { STOP_TEXTS } from '../servers/last-call.ts';
 
-/** What is said of a rule that is against a wake. */
+/** The texts for a rule that refuses a wake. */
 interface Words {
-  /** To the player who is refused. */
+  /** Kick message for the refused player. */
   kick: string;
-  /** In the server list, in place of how to wake it; `§` codes. */
+  /** Server-list line that replaces the hint how to wake the server; `§` codes. */
   line: string;
 }
 
-/** What a player who cannot wake a server is told. */
+/** Returns the kick of a player who cannot wake a server. */
 export function refusalOf(error: unknown): JoinRefused {
   return new JoinRefused(wordsOf(error).kick, { cause: error });
 }
 
-/** What the server list says of a sleeping server that a rule keeps from being woken. */
+/** Returns the server-list line of a sleeping server that cannot be woken because of a rule. */
 export function refusalLine(error: StatusError): string {
   return wordsOf(error).line;
 }
 
-/** What players are told of a server whose machine does not answer, and may still run it. */
+/** Texts for a server whose machine is not responding and may still run it. */
 export function lostWords(name: string): Words {
   return {
     kick:
@@ -30,12 +30,12 @@ export function lostWords(name: string): Words {
   };
 }
 
-/** What players are told who waited for a start that has found no room. */
+/** The kick message for a player whose start found no room. */
 export function roomWords(name: string): string {
   return `There is no room for ${name} right now.\nIt starts automatically when there is. Try again in a few minutes.`;
 }
 
-/** What a player is told of a reason that has a name; undefined: it has none here. */
+/** Returns the kick message for a reason; undefined if it has none here. */
 export function kickOf(reason: string): string | undefined {
   return REFUSALS[reason]?.kick;
 }
@@ -51,7 +51,7 @@ const UNKNOWN: Words = {
   line: '§7Not available right now',
 };
 
-/** Where waiting does not help. */
+/** Reasons that waiting cannot resolve. */
 const NEVER: Record<string, Words> = {
   MAX_RAM: {
     kick: "This server's memory exceeds its owner's limit. Ask its owner to reduce it.",

@@ -3,27 +3,30 @@ import { boolean, id, ofServer, text } from '../store/columns.ts';
 import { exact } from '../store/exact.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** What strangers may see of a server. */
+/** The public status of a server. */
 export interface PublicStatusRow {
   serverId: string;
-  /** The last part of the page's address; null until it was enabled for the first time, and the same ever after. */
+  /** The last part of the page's address; null until first enabled, then permanent. */
   slug: string | null;
   enabled: boolean;
   showAddress: boolean;
 }
 
-/** Whose login may wake a server. */
+/** Players whose login can wake a server. */
 export type WakeMode = 'anyone' | 'known' | 'whitelist' | 'verified' | 'nobody';
 
-/** Who may wake a server by joining, and what it shows while it sleeps. No row: anyone, and Dormouse's own words. */
+/**
+ * Players who can wake a server by joining, and its server-list text while asleep. No row: anyone, and the default
+ * texts.
+ */
 export interface WakePolicyRow {
   serverId: string;
   mode: WakeMode;
-  /** By players, counted from midnight UTC; 0: no cap. */
+  /** Limit of wakes by players, counted from midnight UTC; 0 = unlimited. */
   maxWakesPerDay: number;
-  /** What the server list shows while it sleeps; '' for the usual. */
+  /** Server-list text while asleep; '' for the default. */
   asleepMotd: string;
-  /** Not '': nobody wakes it by joining, and all who try read this. */
+  /** Unless '', joining does not wake the server and players get this message. */
   maintenanceText: string;
 }
 
@@ -46,7 +49,7 @@ export const wakePolicies = new EntitySchema<WakePolicyRow>({
   foreignKeys: [ofServer],
 });
 
-/** All public statuses, those that are switched off too. */
+/** Returns all public statuses, including those switched off. */
 export async function listPublicStatuses(db: Sql): Promise<PublicStatusRow[]> {
   return (await db.query<StoredStatus>('SELECT * FROM "public_statuses"')).map(statusRow);
 }
@@ -56,36 +59,36 @@ export async function getPublicStatus(db: Sql, serverId: string): Promise<Public
   return (await db.query<StoredStatus>(sql, [serverId])).map(statusRow)[0];
 }
 
-/** Replaces what was set for the server. */
+/** Replaces the server's public status. */
 export async function savePublicStatus(tx: Tx, row: PublicStatusRow): Promise<void> {
   await tx.run('DELETE FROM "public_statuses" WHERE "serverId" = $1', [row.serverId]);
   await tx.manager.insert(publicStatuses, row);
 }
 
-/** The wake policies of all servers that have one. */
+/** Returns all stored wake policies. */
 export async function listWakePolicies(db: Sql): Promise<WakePolicyRow[]> {
   return db.query<WakePolicyRow>('SELECT * FROM "wake_policies"');
 }
 
-/** Replaces what was set for the server. */
+/** Replaces the server's wake policy. */
 export async function saveWakePolicy(tx: Tx, row: WakePolicyRow): Promise<void> {
   await tx.run('DELETE FROM "wake_policies" WHERE "serverId" = $1', [row.serverId]);
   await tx.manager.insert(wakePolicies, row);
 }
 
-/** Whose awake session, and what has caused it, as that is stored. */
+/** The server and stored cause of an awake session. */
 export interface WakeRow {
   serverId: string;
   cause: string;
 }
 
-/** The awake sessions since an instant: a server's. */
+/** Returns a server's awake sessions that began since an instant. */
 export async function listWakes(db: Sql, serverId: string, since: number): Promise<WakeRow[]> {
   const sql = 'SELECT "serverId", "cause" FROM "awake_sessions" WHERE "serverId" = $1 AND "startedAt" >= $2';
   return db.query<WakeRow>(sql, [serverId, since]);
 }
 
-/** The wakes of all servers of an account since then. */
+/** Returns the awake sessions of all servers of an account that began since an instant. */
 export async function listWakesOfAccount(db: Sql, accountId: string, since: number): Promise<WakeRow[]> {
   const sql = `SELECT "serverId", "cause" FROM "awake_sessions"
     WHERE "serverId" IN (SELECT "id" FROM "servers" WHERE "accountId" = $1) AND "startedAt" >= $2`;

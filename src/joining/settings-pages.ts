@@ -13,7 +13,7 @@ import { WAKE_MODES } from './wake-policies.ts';
 type Policy = ReplyOf<'SetWakePolicy'>;
 type WakeMode = (typeof WAKE_MODES)[number];
 
-/** Who wakes the server by joining, and what players meet who do not. */
+/** Settings of wakes by joining and of texts for players. */
 export function mountJoiningSettings(panel: Panel): void {
   panel.serverPage({
     path: '/settings/joining',
@@ -46,7 +46,7 @@ export function mountJoiningSettings(panel: Panel): void {
 }
 
 async function joiningPage(request: ServerRequest): Promise<Page> {
-  // The empty request reads it.
+  // An empty request changes nothing and returns the policy.
   const policy = await request.call('SetWakePolicy', { id: request.server.id }, {});
   const cards = html`${wakeCard(request, policy)} ${maintenanceCard(request, policy)} ${asleepCard(request, policy)}
   ${clientsCard(request)} ${waitingCard(request)}`;

@@ -6,11 +6,11 @@ import type { WakePolicy } from './wake-policies.ts';
 export interface StateWords {
   label: string;
   tone: 'up' | 'asleep' | 'passing' | 'down';
-  /** What a player can do; '' for nothing to say. */
+  /** The player's next step; '' without one. */
   hint: string;
 }
 
-/** A state of a server as a player reads it. Nothing in it tells why a server failed. */
+/** A server's state in words for players. Never includes why it failed. */
 export function stateWords(server: PublicServer): StateWords {
   const { state, maintenance, standing, wakeMode, playersOnline, playersMax } = server;
   if (standing === 'node_lost') return NOT_ANSWERING;
@@ -45,12 +45,12 @@ const NO_ROOM: StateWords = {
   tone: 'passing',
   hint: 'No capacity right now. It starts automatically when there is.',
 };
-const CLOSED: StateWords = { label: 'Closed', tone: 'down', hint: 'It is closed for now.' };
+const CLOSED: StateWords = { label: 'Closed', tone: 'down', hint: 'Closed for now.' };
 
 const WAKES: Readonly<Record<WakePolicy['mode'], string>> = {
   anyone: 'Joining wakes it.',
   verified: 'Joining wakes it.',
-  known: 'Who has played there before wakes it by joining.',
-  whitelist: 'Who is on its whitelist wakes it by joining.',
+  known: 'Players who have played there before can wake it by joining.',
+  whitelist: 'Whitelisted players can wake it by joining.',
   nobody: 'Only its owner wakes it.',
 };

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A user and a group of this machine, by number: whom a file belongs to, where this process is root. */
+/** A user and a group of this machine, by number: the owner of a file if this process is root. */
 export interface FileOwner {
   uid: number;
   gid: number;
 }
 
-/** What a file holds, whole or in pieces as they come. */
+/** The content of a file, whole or in pieces. */
 type Content = string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /** How `writeAtomic` writes. */
@@ -19,7 +19,9 @@ export interface AtomicWrite {
   owner?: FileOwner | undefined;
   /** Missing directories are made, and the file's name is on disk too once the promise resolves. Default: false. */
   durable?: boolean;
-  /** Where the file is written until it is whole, in the same directory. Default: a name that `sweepDrafts` knows. */
+  /**
+   * Temporary path of the file until it is complete, in the same directory. Default: a name that `sweepDrafts` knows.
+   */
   draft?: string;
 }
 
@@ -51,7 +53,7 @@ export async function syncDirectory(path: string): Promise<void> {
   await directory.sync();
 }
 
-/** A file's bytes; undefined where there is none. */
+/** Returns a file's bytes; undefined if it does not exist. */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
   return await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;

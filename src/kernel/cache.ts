@@ -1,8 +1,8 @@
 /** Remembers values that are read elsewhere, for a while. */
 export interface Cache<T> {
   /**
-   * What is remembered of a key, or is being read; else what `read` finds. What it rejects with is not remembered. `version`:
-   * what was read of another one does not count. `now` is epoch ms, or any clock's that all calls share.
+   * Returns the cached or pending value of a key, else the result of `read`. Rejections are not cached. `version`: a
+   * value of another version does not count. `now` is epoch ms, or any clock that all calls share.
    */
   get(key: string, now: number, read: () => Promise<T>, version?: string): Promise<T>;
   /** Forgets a key; what is being read of it is not remembered. */

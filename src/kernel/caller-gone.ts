@@ -1,6 +1,6 @@
 import { StatusError } from './status.ts';
 
-/** Nobody is there any more to read an answer. */
+/** The caller disconnected before the answer. */
 export function callerGone(cause?: unknown): StatusError {
   return new StatusError('CANCELLED', 'CALLER_GONE', 'The caller went away.', { cause });
 }

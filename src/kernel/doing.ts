@@ -7,7 +7,7 @@ export function doing<T>(name: () => string, work: () => T): T {
   return current.run(name, work);
 }
 
-/** The name of what is done right now; '' where nobody gave it one. */
+/** The name of the current activity; '' without one. */
 export function nameOfDoing(): string {
   return current.getStore()?.() ?? '';
 }

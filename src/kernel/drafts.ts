@@ -2,12 +2,12 @@ import { readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ignore } from './ignore.ts';
 
-/** What a file is called until it is whole, where it is written beside its place. */
+/** The temporary name of a file that is written beside its place. */
 const DRAFT = /^(.+)\.[0-9a-f]{12}\.tmp$/;
 
 /**
- * Removes drafts (`<name>.<12 hex digits>.tmp`) of the named files that were begun before this process was: whoever wrote them
- * is dead. A directory that is not there is fine.
+ * Removes drafts (`<name>.<12 hex digits>.tmp`) of the named files that are older than this process: their writers are
+ * dead. Ignores a missing directory.
  */
 export async function sweepDrafts(directory: string, isOurs: (name: string) => boolean): Promise<void> {
   const startedAt = Date.now() - process.uptime() * 1_000;

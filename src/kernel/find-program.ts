@@ -2,8 +2,8 @@ import { realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 
 /**
- * Where a program really is, links followed: one with a path by it, any other in the folders of `searchPath`, which is written
- * as PATH is. Undefined where there is none.
+ * Returns a program's real path, links followed. A name with a slash is a path; any other is searched in the folders of
+ * `searchPath`, in the format of PATH. Undefined if it is not found.
  */
 export async function findProgram(name: string, searchPath: string): Promise<string | undefined> {
   const folders = name.includes('/') ? [''] : searchPath.split(delimiter);

@@ -10,8 +10,8 @@ export interface Port {
 const NOT_TO_BE_HAD = new Set(['EADDRINUSE', 'EACCES']);
 
 /**
- * Rejects with the system's own error (EADDRINUSE, EACCES) where one of these ports could not be listened on now. It says
- * nothing of the next moment, and nothing of hosts that this machine does not have: the real listener tells of those.
+ * Rejects with the system's error (EADDRINUSE, EACCES) if one of these ports cannot be listened on now. This does not
+ * cover later changes or host names that this machine lacks: the real listener reports those.
  */
 export async function requireFreePorts(ports: readonly Port[]): Promise<void> {
   for (const { host, port } of ports) {

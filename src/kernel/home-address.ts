@@ -11,7 +11,10 @@ export function homeAddressOf(interfaces = networkInterfaces()): string | undefi
     .find(({ family, internal, address }) => family === 'IPv4' && !internal && PRIVATE.test(address))?.address;
 }
 
-/** Where others in its network find what listens on `host` here; undefined: nowhere. Within a container nobody knows. */
+/**
+ * Returns the address of `host` for other devices in the network; undefined without one. It cannot be known inside
+ * a container.
+ */
 export function homeHost(host: string, inContainer: boolean): string | undefined {
   return !inContainer && EVERY_CARD.has(host) ? homeAddressOf() : undefined;
 }

@@ -8,7 +8,7 @@ const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
 /** The most characters of a DNS label of ours. */
 export const SLUG_LENGTH = 40;
 
-/** What a bearer of each prefix is: an API key, an app token (device grant), a device_code (RFC 8628 §3.2). */
+/** Prefixes of bearer tokens: an API key, an app token (device grant), a device_code (RFC 8628 §3.2). */
 const PREFIXES = { key: 'dmk_', app: 'dma_', device: 'dmd_' } as const;
 const TOKEN = new RegExp(`^(?:dmk|dma|dmd)_[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
 
@@ -67,14 +67,14 @@ export function mintToken(kind: TokenKind): string {
   return body + checksum(body);
 }
 
-/** What kind of token a text is, by format and checksum alone; undefined where it is none, and no query need be made. */
+/** Returns the kind of a token by format and checksum alone; undefined for other text, so that no query is needed. */
 export function parseToken(text: string): TokenKind | undefined {
   if (!TOKEN.test(text)) return undefined;
   if (checksum(text.slice(0, -CHECKSUM_LENGTH)) !== text.slice(-CHECKSUM_LENGTH)) return undefined;
   return (Object.keys(PREFIXES) as TokenKind[]).find((kind) => text.startsWith(PREFIXES[kind]));
 }
 
-/** A fresh secret that nobody types: 256 bits, in the 43 characters of base64url. */
+/** Returns a new secret that is never typed: 256 bits as 43 characters of base64url. */
 export function randomToken(): string {
   return randomBytes(32).toString('base64url');
 }
@@ -84,7 +84,7 @@ export function hashToken(token: string): string {
   return hash('sha256', token);
 }
 
-/** Random bytes that nobody has had yet: a call for a few costs as much as one for all of these. */
+/** Unused random bytes: a call for a few costs as much as one for all of these. */
 const spare = Buffer.alloc(1_024);
 let used = spare.length;
 

@@ -7,7 +7,10 @@ export interface PrefixBits {
   ipv6: number;
 }
 
-/** An address written one way: IPv6 as RFC 5952 has it, without zone, one that is really IPv4 as IPv4. '' for what is none. */
+/**
+ * Returns an address in normal form: IPv6 after RFC 5952 without zone, IPv4-mapped as IPv4. '' if the text is not an
+ * address.
+ */
 export function canonical(text: string): string {
   switch (isIP(text)) {
     case 0:
@@ -19,18 +22,20 @@ export function canonical(text: string): string {
   }
 }
 
-/** What a limit by address counts: an IPv4 address, or the /64 of an IPv6 one, which its holder can choose within freely. */
+/**
+ * The unit of limits by address: an IPv4 address, or the /64 of an IPv6 one, within which its holder can choose freely.
+ */
 export function addressKey(address: string): string {
   if (isIP(address) !== 6) return address;
   const groups = ipaddr.IPv6.parse(withoutZone(address)).parts.slice(0, 4);
-  // Not shortened as RFC 5952 has it: such keys are stored.
+  // Not shortened as in RFC 5952: such keys are stored.
   return `${groups.map((group) => group.toString(16)).join(':')}::/64`;
 }
 
 /**
- * The network an address is in, as `192.0.2.0/24` or `2001:db8:1::/48`: about what one customer or site is given, so that
- * nobody gets a count of their own by choosing another address. IPv4 written as IPv6 is IPv4. What is no address is a
- * network of its own.
+ * Returns the network of an address, as `192.0.2.0/24` or `2001:db8:1::/48`: about what one customer or site has, so
+ * that changing the address does not reset a count. IPv4 written as IPv6 is IPv4. Text that is not an address is its
+ * own network.
  */
 export function networkOf(address: string, prefix: PrefixBits = { ipv4: 24, ipv6: 48 }): string {
   if (!ipaddr.isValid(address)) return address;
@@ -49,9 +54,9 @@ export function isListed(list: BlockList, address: string): boolean {
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Whether an address (IPv4 or IPv6, as text) is one of the public internet. Everything else is ours or nobody's: this
- * machine, private networks, link-local addresses with a cloud's metadata service, carrier NAT, multicast, and the forms
- * in which IPv6 carries an IPv4 address.
+ * Reports whether an address (IPv4 or IPv6, as text) belongs to the public internet. Excluded are this machine, private
+ * networks, link-local addresses with a cloud's metadata service, carrier NAT, multicast, and the forms in which IPv6
+ * carries an IPv4 address.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;

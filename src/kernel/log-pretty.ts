@@ -4,7 +4,7 @@ import type { DestinationStream } from 'pino';
 const BINDINGS = ['server', 'conn', 'op', 'requestId'];
 const COLOURS: Record<string, string> = { error: '31', fatal: '31', warn: '33', info: '32', debug: '90', trace: '90' };
 
-/** Fields of which the sentence says what people need, by those that show which kind of entry it is. */
+/** Fields whose content the sentence already says, by the fields that identify the kind of entry. */
 const SAID: readonly (readonly [kind: readonly string[], said: readonly string[]])[] = [
   [
     ['server', 'from', 'to', 'event'],
@@ -71,7 +71,7 @@ function show(value: unknown): string {
   return typeof value === 'string' && /^[^\s"=\p{Cc}]+$/u.test(value) ? value : visible(JSON.stringify(value));
 }
 
-/** What others wrote must not move the terminal's cursor or colour its text. */
+/** Text from outside must not move the terminal's cursor or colour its text. */
 function visible(text: string): string {
   return text.replace(/\p{Cc}/gu, (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }

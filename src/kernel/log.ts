@@ -28,7 +28,7 @@ const SECRET_FIELD = new RegExp(`("(?:${FIELDS})":)(?:${STRING}|\\[(?:${STRING},
 const TOKEN = /\b(dm[kad]_)[0-9A-Za-z]{20,}/g;
 /** Keys of the payment provider, and what it signs with. */
 const PAYMENT_KEY = /\b((?:sk|rk)_(?:live|test)_|whsec_)[0-9A-Za-z]{8,}/g;
-/** What stands before the host of a URL: user and password. */
+/** User and password before the host of a URL. */
 const USERINFO = /(:\/\/)[^\s"/@\\]{1,256}@/g;
 /** The path of a chat platform's webhook is its password. */
 const WEBHOOK =
@@ -54,7 +54,7 @@ export function createLog({ level, pretty, destination }: LogOptions): Log {
 /** Errors that say in words what is the matter, and in whose making no line of ours is at fault. */
 const EXPECTED = new Set(['StatusError', 'EngineError', 'ConfigError', 'JoinRefused', 'GameEnded']);
 
-/** An error as it is logged: without its stack where that tells nothing. */
+/** Returns an error for the log, without its stack if that adds nothing. */
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error) || !EXPECTED.has(error.name)) return stdSerializers.err(error as Error);
   const { name: type, message, cause } = error;

@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein';
 
-/** The name that is probably meant by one that is none of those known; undefined: it is one of them, or near to none. */
+/** Returns the known name closest to a mistyped one; undefined if the name is known or none is close. */
 export function meantBy(given: string, known: readonly string[]): string | undefined {
   if (known.includes(given)) return undefined;
   return known.find(

@@ -1,7 +1,7 @@
 import { lazily } from './once.ts';
 import { MICROS_PER_USD } from './units.ts';
 
-/** What rounds to nothing, and is not. */
+/** Smaller amounts round to 0 but are not 0. */
 const LEAST_MICROS = 50;
 const fromADollar = lazily(() => format(2));
 const belowADollar = lazily(() => format(4));
@@ -22,7 +22,10 @@ function format(most: number): Intl.NumberFormat {
   return new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: most, useGrouping: false });
 }
 
-/** The micros of an amount that a person typed: `5`, `2.50`, `2,5 USD`; undefined for what is none, or finer than a micro. */
+/**
+ * Returns the micros of an amount a person typed: `5`, `2.50`, `2,5 USD`; undefined if it is invalid or finer than a
+ * micro.
+ */
 export function microsOf(typed: string): number | undefined {
   const [, whole = '', part = ''] = /^(?:\$\s*)?(\d{1,9})(?:[.,](\d{1,6}))?(?:\s*USD)?$/i.exec(typed.trim()) ?? [];
   return whole === '' ? undefined : Number(whole) * MICROS_PER_USD + Number(part.padEnd(6, '0'));

@@ -1,8 +1,8 @@
 import { abortable } from './timeout.ts';
 
 /**
- * Runs `work` once all earlier work under the same mutex has ended, and settles as it does; its failure keeps nobody else out.
- * `signal` ends the wait: `work` is then never called. Work that has begun goes on to its end.
+ * Runs `work` once all earlier work under the same mutex has ended, and settles like it; a failure does not block
+ * others. `signal` ends the wait: `work` is then never called. Work that has started runs to its end.
  */
 export type WithLock = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
@@ -18,7 +18,7 @@ export function createMutex(): WithLock {
       signal?.throwIfAborted();
       return work();
     });
-    // Whoever has given up leaves the others in their order. Nothing of what any of them came to is kept for the next.
+    // A caller that gave up keeps the others in order. Results are not kept in memory for the next.
     last = Promise.allSettled([turn, result]).then(() => undefined);
     return result;
   };

@@ -11,7 +11,7 @@ export interface ProcessIdentity {
   startedAt: string;
 }
 
-/** This process. Linux tells everything (proc(5)); elsewhere host name and pid must do. */
+/** The identity of this process. Linux reports everything (proc(5)); elsewhere host name and pid must do. */
 export function thisProcess(): Promise<ProcessIdentity> {
   return processOf(process.pid);
 }

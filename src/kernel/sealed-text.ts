@@ -5,9 +5,9 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts a text so that only who knows `secret` can read it, or change it unnoticed: AES-256-GCM under a key that
- * HKDF-SHA-256 (RFC 5869) derives from the secret. The secret must be one that nobody can guess, such as a token of ours;
- * `purpose` keeps what is sealed for one thing from being opened for another. Base64url.
+ * Encrypts a text so that it can be read, or changed unnoticed, only with `secret`: AES-256-GCM under a key that
+ * HKDF-SHA-256 (RFC 5869) derives from the secret. The secret must be unguessable, such as a token of ours; `purpose`
+ * keeps a text sealed for one purpose from being opened for another. Base64url.
  */
 export function sealText(secret: string, purpose: string, text: string): string {
   const nonce = randomBytes(NONCE_BYTES);

@@ -32,7 +32,7 @@ export interface StatusOptions {
   /** Everything dynamic in the message, as strings, for machines (AIP-193). Of what is not there, or is there already, its name is last. */
   metadata?: Record<string, string>;
   details?: Detail[];
-  /** Where the HTTP status is not the code's own: 405 and 413. */
+  /** Set if the HTTP status differs from the code's: 405 and 413. */
   httpStatus?: number;
   /** Sent as `Retry-After` and google.rpc.RetryInfo. */
   retryAfterSeconds?: number;
@@ -54,10 +54,10 @@ export class StatusError extends Error {
   }
 }
 
-/** What the `@type` of every detail begins with. */
+/** Prefix of the `@type` of every detail. */
 export const DETAIL_TYPE = 'type.googleapis.com/google.rpc.';
 
-/** google.rpc.QuotaFailure: of whom (`account:acc_…`) a quota is used up, and a sentence on it. */
+/** google.rpc.QuotaFailure: the subject (`account:acc_…`) whose quota is used up, and a sentence about it. */
 export function quotaFailure(subject: string, description: string): Detail {
   return { '@type': `${DETAIL_TYPE}QuotaFailure`, violations: [{ subject, description }] };
 }
@@ -67,7 +67,7 @@ export function preconditionFailure(type: string, subject: string, description: 
   return { '@type': `${DETAIL_TYPE}PreconditionFailure`, violations: [{ type, subject, description }] };
 }
 
-/** What is wrong with one field: a dotted path in the body, or a parameter's name. */
+/** The problem of one field: a dotted path in the body, or a parameter's name. */
 export interface FieldViolation {
   field: string;
   description: string;

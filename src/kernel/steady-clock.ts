@@ -1,16 +1,16 @@
 import type { Clock } from './clock.ts';
 
 /**
- * Tells how much time has passed, whoever sets the machine's clock meanwhile, across restarts of this process too. Its instants
- * are epoch ms near to those of the machine's clock ("the wall"), but only their differences mean anything: `wallOf` makes one
- * fit to be shown or stored. Its timers ring when so much time has passed.
+ * Measures how much time has passed, regardless of changes to the machine's clock and across restarts of this process.
+ * Its instants are epoch ms close to the machine's clock ("the wall"), but only their differences mean anything:
+ * `wallOf` converts one for display or storage. Its timers fire after the given time has passed.
  */
 export interface SteadyClock extends Clock {
   /** Names what the count belongs to, this boot of the machine; '' where that is not known. */
   readonly epoch: string;
   /** How much the wall is ahead; another one whenever somebody sets the machine's clock. */
   offsetMs(): number;
-  /** What the wall calls now, or soon, the instant `steadyAt`. */
+  /** Returns the wall's time of the instant `steadyAt`. */
   wallOf(steadyAt: number): number;
   /** The instant that the wall calls `wallAt`. */
   ofWall(wallAt: number): number;

@@ -10,15 +10,15 @@ export interface StrayErrorsOptions {
   closeMs?: number;
 }
 
-/** What is not let go of by then, the next start puts right, as after a power cut. */
+/** Whatever has not closed by then is repaired by the next start, as after a power cut. */
 const CLOSE_MS = 5_000;
 
 /**
- * The last to hear of errors that nobody has taken: without it each would end the process, with a bare stack.
- * - A rejection: the process goes on. Whoever needs a result awaits it, so nobody relied on this one, and what was in progress has
- *   let go of its locks as with any error.
- * - A throw, out of a timer or a socket's event: nobody knows what it left half done, and to go on would be to guess. The process
- *   closes and ends with 1; what is stored is whole at any instant, and whatever supervises the process starts it anew.
+ * Handles errors that no code has handled. Without it each would end the process with a bare stack.
+ * - A rejection: the process continues. Code that needs a result awaits it, so none relied on this one, and the work in
+ *   progress has released its locks as with any error.
+ * - An exception out of a timer or a socket's event: its work may be half done, and continuing would be a guess. The process
+ *   closes and exits with 1. Stored data is consistent at any instant, and the supervisor restarts the process.
  */
 export function hearStrayErrors({ log, close, closeMs = CLOSE_MS }: StrayErrorsOptions): void {
   process.on('unhandledRejection', (err) =>

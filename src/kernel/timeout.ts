@@ -4,7 +4,7 @@ const LATE = Symbol('late');
 
 /** How `withTimeout` waits. */
 export interface TimeoutOptions<L> {
-  /** By whose time. Default: real time, whatever the service's clock says. */
+  /** The clock of the limit. Default: real time, regardless of the service's clock. */
   clock?: Clock;
   /** Ends the wait at once: it rejects with the signal's reason. */
   signal?: AbortSignal;
@@ -13,8 +13,8 @@ export interface TimeoutOptions<L> {
 }
 
 /**
- * What `work` settles with, where that takes `ms` at most. The work itself goes on: whoever can end it does so in `late`. Its later
- * failure is nobody's.
+ * Settles like `work` if that takes at most `ms`. The work itself continues: `late` can end it. Its later failure is
+ * ignored.
  */
 export async function withTimeout<T, L = never>(
   work: Promise<T>,
@@ -32,7 +32,10 @@ export async function withTimeout<T, L = never>(
   }
 }
 
-/** What `work` settles with; rejects with the signal's reason once that fires. The work itself may serve others and goes on. */
+/**
+ * Settles like `work`; rejects with the signal's reason once that fires. The work itself may serve other callers and
+ * continues.
+ */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await work;
   const { promise, reject } = Promise.withResolvers<never>();

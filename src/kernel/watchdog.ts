@@ -6,7 +6,7 @@ export interface Stuck {
   stuckMs: number;
   /** As `doing` named it; '' for nothing. */
   doing: string;
-  /** Where it was, the innermost first: function, file and line. */
+  /** The stack, innermost first: function, file and line. */
   at: string[];
 }
 
@@ -19,7 +19,7 @@ export interface WatchdogOptions {
   tellTo?: number;
 }
 
-/** What its thread is given. */
+/** Data passed to its thread. */
 export interface WatchdogData extends Required<Pick<WatchdogOptions, 'stuckMs' | 'tellTo'>> {
   beats: Int32Array;
   /** An expression that gives the name of what is done. */
@@ -31,8 +31,9 @@ const BEATS_PER_SPAN = 8;
 const ASK = Symbol.for('dormouse.doing');
 
 /**
- * Watches this thread's event loop from another one: who waits for it is told within 2 s that it is stuck, and by what. The
- * thread looks four times in that span and does nothing else. It keeps no process from ending. Gives what ends it.
+ * Watches this thread's event loop from another thread. If it is stuck, `onStuck` or the log gets the stack within 2 s.
+ * The thread looks four times in that span and does nothing else. It does not keep the process alive. Returns a
+ * function that stops it.
  */
 export function startWatchdog({ onStuck, stuckMs = STUCK_MS, tellTo = 2 }: WatchdogOptions): () => Promise<void> {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

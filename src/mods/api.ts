@@ -11,7 +11,7 @@ import { wrongState } from '../servers/refusals.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Mods } from './mods.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   clock: Clock;
   mods: Mods;
@@ -43,7 +43,7 @@ const ServerMod = z
     versionSpec: reply.text.describe('As it was asked for.'),
     version: reply.text.describe('The version it has.'),
     file: reply.text.describe("Its path among the server's files."),
-    dependency: reply.flag.describe('Nobody asked for it: another mod needs it, and it is removed with that.'),
+    dependency: reply.flag.describe('Installed as a dependency; removed with the mod that needs it.'),
   })
   .meta({ id: 'ServerMod' });
 
@@ -78,8 +78,7 @@ const listServerMods = ({ serverOperation, mods }: Needs) =>
     role: 'limited',
     writesCode: false,
     summary: 'List mods and plugins',
-    description:
-      'Those that were added here, and what they need. Not what a mod pack brings, nor what was uploaded by hand.',
+    description: 'Mods added here, with their dependencies. Not those of a mod pack or uploaded by hand.',
     reply: z.object({ mods: z.array(ServerMod).default([]) }).meta({ id: 'ListServerModsResponse' }),
     run: async ({ params }) => ({
       mods: (await mods.list(params.id)).map((row) => ({
@@ -100,7 +99,7 @@ const ModChange = z
     projectId: reply.text,
     source: reply.text,
     from: reply.text.describe('Version; empty: it was not there.'),
-    to: reply.text.describe('Version; empty: it is removed.'),
+    to: reply.text.describe('Version; empty if it is removed.'),
   })
   .meta({ id: 'ModChange' });
 

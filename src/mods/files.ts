@@ -11,7 +11,7 @@ import { stageDownload } from './staged-download.ts';
 
 const LIST = '.dormouse-mods.json';
 
-/** What to put into a server's folder. */
+/** A file for a server's folder. */
 export interface Placing {
   serverId: string;
   jail: Jail;

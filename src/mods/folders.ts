@@ -14,7 +14,7 @@ const PAPER = ['paper', ...BUKKIT];
 const mods = (...loaders: string[]): ModFolder => ({ path: 'mods', loaders });
 const plugins = (...loaders: string[]): ModFolder => ({ path: 'plugins', loaders });
 
-/** By core; Quilt runs Fabric's mods too, and hybrids run both mods and plugins. */
+/** Folders by core; Quilt runs Fabric's mods too, and hybrids run both mods and plugins. */
 const FOLDERS: Record<string, readonly ModFolder[]> = {
   fabric: [mods('fabric')],
   quilt: [mods('quilt', 'fabric')],
@@ -39,17 +39,17 @@ type Host = Pick<ServerRow, 'type' | 'version'>;
 export function foldersOf({ type, version = '' }: Pick<Host, 'type'> & Partial<Host>): readonly ModFolder[] {
   const folders = type === 'arclight' ? [mods(arclightLoader(version)), plugins(...BUKKIT)] : FOLDERS[type];
   if (folders) return folders;
-  const sentence = `A server of type ${type} takes neither mods nor plugins; fabric, neoforge or paper do, among others.`;
+  const sentence = `A server of type ${type} doesn’t support mods or plugins. Use fabric, neoforge or paper, for example.`;
   throw new StatusError('FAILED_PRECONDITION', 'MODS_NOT_SUPPORTED', sentence, { metadata: { type } });
 }
 
-/** What fits a server. */
+/** Returns the mods that fit a server. */
 export function fitOf(host: Host): Required<Pick<ModFit, 'loaders'>> & ModFit {
   const loaders = [...new Set(foldersOf(host).flatMap((folder) => folder.loaders))];
   return { loaders, ...(host.version !== '' && { minecraftVersion: host.version }) };
 }
 
-/** Where a version's file belongs: the folder that takes one of its loaders; undefined where none does. */
+/** Returns the folder for a version's file, by its loaders; undefined without one. */
 export function folderFor(host: Host, version: Pick<ModVersion, 'loaders'>): ModFolder['path'] | undefined {
   return foldersOf(host).find(({ loaders }) => loaders.some((loader) => version.loaders.includes(loader)))?.path;
 }

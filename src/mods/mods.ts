@@ -84,7 +84,9 @@ export class Mods {
     return listMods(this.#options.store, serverId);
   }
 
-  /** Adds a mod with what it needs; one that is there gets the new `versionSpec`. A dry run only tells. */
+  /**
+   * Adds a mod with its dependencies; an installed one gets the new `versionSpec`. A dry run only returns the changes.
+   */
   add(
     server: Host,
     { dryRun, ...wish }: Wish & { dryRun: boolean },
@@ -172,7 +174,7 @@ export class Mods {
   readonly #registry = (source: string): ModRegistry => {
     const found = this.#options.registries.find((each) => each.source === source);
     if (found) return found;
-    const sentence = `Mods from ${source} are not available here: the operator has to set an API key for that.`;
+    const sentence = `Mods from ${source} are not available here. The operator must set an API key for it.`;
     throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', sentence, { metadata: { source } });
   };
 

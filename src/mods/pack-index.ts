@@ -81,7 +81,7 @@ export function readPackIndex(text: string): PackIndex {
   };
 }
 
-/** `readPackIndex` of its bytes, for a worker: in pieces, of which each has some of the files. */
+/** `readPackIndex` for a worker: yields the index in pieces with some of the files each. */
 export const packIndex = job(import.meta.url, 'packIndex', async function* packIndex(bytes: Uint8Array) {
   const { files, ...about } = readPackIndex(decodeText(bytes));
   for (let from = 0; from === 0 || from < files.length; from += PIECE)
@@ -89,8 +89,9 @@ export const packIndex = job(import.meta.url, 'packIndex', async function* packI
 });
 
 /**
- * Where a pack may put a file: a relative path with plain names, within the server on any system, and none of the service's own.
- * Packs made on Windows separate names with backslashes; the result has slashes. Undefined for any other path.
+ * Returns a safe target for a pack's file: a relative path with plain names, inside the server on any system, and not
+ * one of the service's own. Packs made on Windows separate names with backslashes; the result has slashes. Undefined
+ * for any other path.
  */
 export function packPath(given: string): string | undefined {
   const path = given.replaceAll('\\', '/');

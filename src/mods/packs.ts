@@ -185,7 +185,7 @@ async function writeLoader(jail: Jail, { type, minecraftVersion, loaderVersion }
   await replacement.commit();
 }
 
-/** Whoever uploads a pack writes its index, so that a worker reads it. */
+/** A pack's index is untrusted, so a worker reads it. */
 async function indexIn(jail: Jail, reading: UnpackOptions): Promise<PackIndex> {
   const { workers, tenant, signal } = reading;
   const bytes = await indexBytes(jail, reading);

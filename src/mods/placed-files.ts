@@ -32,7 +32,7 @@ export async function readPackList(jail: Jail, { workers, tenant, signal }: Unpa
     for await (const piece of workers.stream(packList, null, reading))
       for (const [path, sum] of piece) placed.set(path, sum);
   } catch (error) {
-    // Ours never is; that of a game is none.
+    // Our own list never is; one written by a game does not count.
     if (!(error instanceof StatusError) || error.reason !== 'WORK_TOO_LARGE') throw error;
     placed.clear();
   }

@@ -5,7 +5,9 @@ import { job } from '../kernel/workers/job.ts';
 /** A file's path, and its checksum in hex, or '' for one not yet in place. */
 export type PlacedFile = readonly [path: string, sum: string];
 
-/** What a list may be: twice what a server's mods or a pack need, as it holds the files before and after while they change. */
+/**
+ * Limits of a list: twice what a server's mods or a pack need, because it holds the files before and after a change.
+ */
 export const LIST_LIMITS = {
   '.dormouse-mods.json': { bytes: 512 * KIB, files: 10_000 },
   '.dormouse-pack.json': { bytes: 32 * MIB, files: 210_000 },
@@ -22,7 +24,10 @@ export function listText(files: Iterable<PlacedFile>): string {
   return JSON.stringify({ files: Object.fromEntries(files) });
 }
 
-/** The files of a list; undefined for what is none, or has more than `most`. By hand, as a schema takes as long again as the JSON. */
+/**
+ * Parses the files of a list; undefined if it is invalid or has more than `most`. By hand, because a schema takes as
+ * long again as the JSON.
+ */
 export function listFrom(text: string, most: number): PlacedFile[] | undefined {
   const files = filesOf(text);
   if (typeof files !== 'object' || files === null || Array.isArray(files)) return undefined;

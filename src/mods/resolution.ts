@@ -10,9 +10,9 @@ const MAX_MODS = 256;
 
 export interface Resolution {
   server: Pick<ServerRow, 'id' | 'type' | 'version'>;
-  /** What was asked for. */
+  /** The requested mods. */
   wishes: readonly Wish[];
-  /** What stays as it was chosen before. */
+  /** Earlier choices that stay. */
   kept: readonly ServerModRow[];
   registry: (source: string) => ModRegistry;
   signal: AbortSignal;
@@ -132,7 +132,7 @@ function requireOwnFiles(rows: readonly ServerModRow[]): void {
 }
 
 function missing({ neededBy, projectId }: Pick<Request, 'neededBy' | 'projectId'>, cause: StatusError): StatusError {
-  const sentence = `${neededBy} needs another mod that cannot be had: ${cause.message}`;
+  const sentence = `${neededBy} needs another mod that is not available: ${cause.message}`;
   const metadata = { neededBy, projectId };
   return new StatusError('FAILED_PRECONDITION', 'MOD_DEPENDENCY_MISSING', sentence, { metadata, cause });
 }

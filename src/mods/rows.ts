@@ -13,7 +13,7 @@ export interface ServerModRow {
   slug: string;
   /** For people. */
   name: string;
-  /** What was asked for: '' = the newest that fits, a channel, or one version's id or number. */
+  /** The requested version: '' = the newest that fits, a channel, or one version's id or number. */
   versionSpec: string;
   /** Whether somebody asked for it; the others are dependencies of these. */
   wished: boolean;

@@ -18,7 +18,7 @@ import type { ServerRow } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Mods } from './mods.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   serverView: ServerView;
   clock: Clock;
@@ -59,7 +59,7 @@ const setModpack = (needs: Needs) =>
       const { servers, clock, worlds, mods } = needs;
       const { row } = server;
       check(row, body);
-      // Checked before the backup too, so that nobody waits for one in vain.
+      // Checked before the backup too, so that it is not made in vain.
       await needs.mayRun(row);
       const cause = causeOf(principal);
       requireRest(server.state, row.id);
@@ -76,7 +76,7 @@ function check(
   { platform, ref, version }: { platform: string; ref: string; version: string },
 ): void {
   if (type === SANDBOX) {
-    const sentence = 'The sandbox takes no mod packs. Create a server of another type for it.';
+    const sentence = 'The sandbox doesn’t support mod packs. Create a server of another type.';
     throw new StatusError('FAILED_PRECONDITION', 'MODS_NOT_SUPPORTED', sentence, { metadata: { type } });
   }
   if (!PLATFORMS.includes(platform)) {

@@ -17,7 +17,7 @@ import type { Servers } from '../servers/servers.ts';
 import type { Tx } from '../store/store.ts';
 import type { Suspensions } from './suspensions.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs extends People {
   accountLimits: AccountLimits;
   disk: Pick<DiskQuota, 'view'>;
@@ -69,7 +69,7 @@ const listAccountsOperation = (needs: Needs) =>
     method: 'get',
     path: '/v1/operator/accounts',
     summary: 'List accounts',
-    description: 'Accounts by id, in pages: repeat with the last id as `after` until none comes.',
+    description: 'Accounts by id, in pages: repeat with the last id as `after` until the list is empty.',
     query: message({
       limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
       search: text(100).default('').describe('Part of an id, a name, or an e-mail address of its users. Empty: all.'),
@@ -94,7 +94,7 @@ const AccountServer = z.object({
   suspendedAt: reply.timestamp,
   diskUsageMb: reply.int64.describe('As last measured.'),
   diskUsageKnown: reply.flag.describe('False: never measured.'),
-  diskQuotaOverrideMb: reply.int64.describe('Set by an operator; 0: none.'),
+  diskQuotaOverrideMb: reply.int64.describe('Set by an operator; 0 = none.'),
   diskQuotaEffectiveMb: reply.int64.describe('In force; 0: no quota.'),
 });
 
@@ -145,7 +145,7 @@ const creditAccount = (needs: Needs) =>
       amountMicros: Micros,
       kind: z.enum(['credit', 'refund', 'adjustment']).default('credit'),
       note: line(256).trim().min(1, 'is required'),
-      ref: line(128).trim().default('').describe('Your own reference; one entry of each kind has it. Empty: none.'),
+      ref: line(128).trim().default('').describe('Your own reference, unique within its kind. Empty: none.'),
     }).meta({ id: 'CreditAccountRequest' }),
     example: { amountMicros: '5000000', kind: 'credit', note: 'Sorry for the outage' },
     reply: Account,
@@ -172,7 +172,7 @@ const setAccountLimits = (needs: Needs) =>
     method: 'post',
     path: '/v1/operator/accounts/{accountId}:setLimits',
     summary: "Set an account's limits",
-    description: "An absent limit stays as it is; -1: the installation's limit. Servers that are awake stay awake.",
+    description: 'An absent limit stays unchanged; -1: the installation’s default. Running servers keep running.',
     params: Params,
     body: message({
       maxRamMb: int32({ min: INHERITED }).optional().describe('RAM of its servers together, asleep or awake.'),

@@ -60,13 +60,13 @@ export interface OperatorFeatureOptions {
   capacity: Capacity;
   reachability: Reachability;
   accountLimits: AccountLimits;
-  /** What is wrong with the settings of how players come in; undefined: nothing. */
+  /** Returns the problem of the join settings; undefined without one. */
   trouble: () => string | undefined;
   settings: { nodeLabel: string; region: string; maxServersPerAccount: number };
 }
 
 /** The first operator's own address is made up. */
-const UNREACHABLE = html`Letters to you reach nobody: warnings, and links to reset your password.
+const UNREACHABLE = html`E-mail to you cannot be delivered: warnings, and links to reset your password.
   <a href="/profile">Change your e-mail address</a> to one that you read.`;
 
 /** State machines, this node, orphans, accounts and suspensions: over the API and on pages. */

@@ -100,7 +100,7 @@ function fleetOfOne({ capacity, reachability, drain, config }: FleetOptions): Fl
     },
     async fence(node) {
       require(node);
-      const message = `${node} is the machine that this service runs on: it is not off. Games run on no other here.`;
+      const message = `${node} is the machine that this service runs on, so it is not off. Games run on no other here.`;
       throw new StatusError('FAILED_PRECONDITION', 'NODE_ANSWERS', message, { metadata: { node } });
     },
     async setRegion(node) {
@@ -172,7 +172,7 @@ function fleetOfNodes(options: FleetOptions & { nodes: EngineNodes }): Fleet {
   };
 }
 
-/** By its id, or by its name where only one has that. */
+/** Finds a node by its id, or by its name if it is unique. */
 function findNode(all: readonly EngineNode[], name: string): EngineNode {
   const byId = all.find(({ id }) => id === name);
   if (byId) return byId;
@@ -184,7 +184,7 @@ function findNode(all: readonly EngineNode[], name: string): EngineNode {
   throw new StatusError('FAILED_PRECONDITION', 'NODE_AMBIGUOUS', message, { metadata: { node: name } });
 }
 
-/** What a node is shown with, besides what the engine says of it. */
+/** A node's data besides the engine's. */
 interface Seen {
   reachable: boolean;
   now: CapacityNow;

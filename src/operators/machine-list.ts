@@ -51,7 +51,7 @@ const SINCE = `COALESCE((SELECT t."at" FROM "transitions" t WHERE t."serverId" =
  * escaped.
  */
 const CLEARED = ['server.installFailed.cleared', 'server.startFailed.cleared']
-  // By the chart, which knows no other name of a state: it throws.
+  // The chart throws for unknown states.
   .map((id) => serverMachine.getStateNodeById(id).path)
   .map(([state, within]) => `s."snapshot" LIKE '%"value":{"${state}":"${within}"}%'`)
   .join(' OR ');
@@ -116,7 +116,7 @@ export async function countMachines(db: Sql, filter: MachineFilter): Promise<{ s
   return rows.map(({ state, count }) => ({ state, count: Number(count) }));
 }
 
-/** One machine; undefined where there is none. */
+/** Returns one machine; undefined if it does not exist. */
 export async function findMachine(db: Sql, id: string, now: number): Promise<MachineRow | undefined> {
   const [row] = await db.query<MachineRow>(
     `SELECT m.*, COALESCE(s."snapshot", g."snapshot") AS "snapshot", COALESCE(g."history", '[]') AS "history",

@@ -46,7 +46,7 @@ export interface MachineSummary {
 
 /** One machine in full. */
 export interface MachineDetail extends MachineSummary {
-  /** What `send` takes now. */
+  /** The events that `send` accepts now. */
   legalEvents: string[];
   deadlines: { name: string; at: number }[];
   /** The newest 50, newest first. */
@@ -90,7 +90,7 @@ export interface Machines {
    * with the legal ones; whatever else would refuse it to an owner, such as empty funds for START.
    */
   send(id: string, act: OperatorAct): Promise<void>;
-  /** Tells every transition once it is stored; costs nothing while nobody follows. Returns the cancellation. */
+  /** Reports every transition once it is stored; costs nothing without followers. Returns the cancellation. */
   follow(listener: StepListener): () => void;
 }
 
@@ -99,7 +99,7 @@ export interface MachinesOptions {
   clock: Clock;
   servers: Pick<Servers, 'intervene' | 'follow'>;
   grants: Pick<Grants, 'intervene' | 'follow'>;
-  /** Where games run on several machines: which games are on one that does not answer. */
+  /** The games on unresponsive machines, if games run on several. */
   lostGames?: Pick<LostGames, 'of'> | undefined;
 }
 

@@ -18,7 +18,7 @@ export interface NodeDrain {
   regions(): readonly string[];
   /** Why nothing new begins in a region, or anywhere where none is named; undefined: it does. */
   closed(region?: string): { reason: string } | undefined;
-  /** What an operator has said of a node, by its id; of the only one, without. */
+  /** Returns a node's drain, by its id; of the only one, without an id. */
   of(nodeId?: string): Drained | undefined;
   /** Stores a drain of a node, in force from the commit on; undefined ends it. `also` runs in the same write. */
   set(nodeId: string | undefined, drained: Drained | undefined, also: (tx: Tx) => Promise<void>): Promise<void>;
@@ -35,7 +35,7 @@ export interface NodeDrainOptions {
 
 const KEY = 'node-drain';
 const KEY_OF_NODES = 'node-drains';
-/** Where somebody has drained it without us. */
+/** Drained by other means than this service. */
 const NO_REASON = 'its machines are drained';
 
 /** While the node is drained, `wakeRule` refuses starts with FAILED_PRECONDITION NODE_DRAINED; a server that is awake stays so. */

@@ -6,7 +6,7 @@ import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import { Reason } from '../people/people-fields.ts';
 import type { Orphans } from './orphans.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   clock: Clock;
   orphans: Orphans;

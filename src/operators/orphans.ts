@@ -45,7 +45,7 @@ const REMOVING = '.removing-';
  */
 export class Orphans {
   readonly #options: OrphansOptions;
-  /** By kind: the directory in which each server has a folder named after its id. */
+  /** By kind: the directory with a folder for each server, named after its id. */
   readonly #folders: Record<string, string>;
   readonly #kinds: ReadonlyMap<string, () => Promise<Orphan[]>>;
 

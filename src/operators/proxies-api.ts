@@ -3,7 +3,7 @@ import { reply } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Proxies, ProxyView } from '../joining/link/proxies.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   proxies: Pick<Proxies, 'views'>;
 }
@@ -14,11 +14,11 @@ const Proxy = z
     name: reply.text,
     version: reply.text.describe('The release, and a digest of its program.'),
     since: reply.timestamp,
-    connected: reply.flag.describe('It is linked to the service now.'),
+    connected: reply.flag.describe('Whether it is connected to the service.'),
     listening: reply.flag.describe('Players can connect to it.'),
-    host: reply.text.describe('Where players connect; empty unless it listens.'),
+    host: reply.text.describe('The address for players; empty unless it listens.'),
     port: reply.int32,
-    draining: reply.flag.describe('It takes no new players, and ends with its last one.'),
+    draining: reply.flag.describe('Whether it accepts no new players and ends with its last one.'),
     players: reply.int32.describe('Joined to a game through it.'),
     waiting: reply.int32.describe('Held until their server is up.'),
     lagMs: reply.int32.describe('The last round trip to it, rounded up.'),

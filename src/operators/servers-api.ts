@@ -19,7 +19,7 @@ import type { Sftp } from '../sftp/sftp.ts';
 import type { Tx } from '../store/store.ts';
 import type { Suspensions } from './suspensions.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   serverView: ServerView;
   clock: Clock;
@@ -72,7 +72,7 @@ const suspendServer = (needs: Needs) =>
       await needs.sftp.cut(id);
       const awake = await known(needs, id);
       if (!reserves(awake) && !waitsForRoom(awake)) return shown(needs, id);
-      // Said before the game is told to save and stop; not awaited.
+      // Sent before the game saves and stops; not awaited.
       if (awake.state === 'running')
         void warnPlayers([awake], 'This server is suspended. It saves and stops now.', needs);
       const cause = { kind: 'operator', id: operatorOf(principal), note: `suspended: ${reason}` } as const;
@@ -96,7 +96,7 @@ const unsuspendServer = (needs: Needs) =>
     },
   });
 
-/** What operators do with anybody's server. */
+/** Operators' actions on any server. */
 export const operatorServerOperations = (needs: Needs): readonly Operation[] => [
   setDiskQuota(needs),
   suspendServer(needs),

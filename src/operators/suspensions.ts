@@ -12,7 +12,7 @@ import { type SuspensionRow, deleteSuspension, listSuspensions, saveSuspension }
 /** The servers that operators keep from waking, in memory, so that a check needs no query. */
 export interface Suspensions {
   of(serverId: string): SuspensionRow | undefined;
-  /** Tells each server that is suspended, or is not any more. Returns the cancellation. */
+  /** Reports each server that is suspended or released. Returns the cancellation. */
   follow(listener: (serverId: string) => void): () => void;
   /** Stores a suspension, in force from the commit on. `also` runs in the same write. */
   set(row: SuspensionRow, also: (tx: Tx) => Promise<void>): Promise<void>;

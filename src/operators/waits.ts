@@ -5,7 +5,7 @@ import type { Job } from '../../machines/server-types.ts';
 export interface Wait {
   /** The active invoke, or the awaited event. */
   name: string;
-  /** What that is in words: `the engine to end the game`. */
+  /** The description: `the engine to end the game`. */
   what: string;
   /** When the wait ends, epoch ms; null where that is not known. */
   until: number | null;
@@ -34,8 +34,8 @@ const JOBS: Record<Job['kind'], string> = {
 const AT_ONCE = 'the engine to end the game at once';
 
 /**
- * What a server waits for: its active invokes. None at rest, when only a command changes anything. Nothing of it goes on while
- * `lost` says that its node does not answer and may still run its game.
+ * Returns what a server waits for: its active invokes. Empty at rest, when only a command changes anything. All of it
+ * is on hold while `lost` says that its node is unresponsive and may still run its game.
  */
 export function serverWaits({ context, children = {} }: StoredSnapshot, lost?: LostGame): Wait[] {
   const until = context.deadlineAt ?? null;
@@ -51,7 +51,7 @@ export function serverWaits({ context, children = {} }: StoredSnapshot, lost?: L
   }));
 }
 
-/** What a grant waits for: its person, or its device. */
+/** Returns what a grant waits for: its user or its device. */
 export function grantWaits(state: string, { context }: StoredSnapshot): Wait[] {
   const until = context.expiresAt ?? null;
   if (state === 'approved') return [{ name: 'POLL', what: 'the device to fetch its token', until }];

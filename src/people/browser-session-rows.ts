@@ -44,7 +44,7 @@ export async function insertBrowserSession(tx: Tx, row: BrowserSessionRow): Prom
   await tx.manager.insert(browserSessions, row);
 }
 
-/** By the hash of the cookie. Expired ones too: the caller looks at the row. */
+/** By the hash of the cookie. Includes expired ones: the caller checks the row. */
 export async function getBrowserSession(db: Sql, id: string): Promise<BrowserSessionOfUser | undefined> {
   type Flags = 'emailVerified' | 'operator' | 'secondFactor';
   type Stored = Omit<BrowserSessionOfUser, Flags> & Record<Flags, number | boolean>;
@@ -85,7 +85,7 @@ export async function proveBrowserSession(tx: Tx, id: string, provedAt: number):
   await tx.run('UPDATE "sessions" SET "provedAt" = $1 WHERE "id" = $2', [provedAt, id]);
 }
 
-/** Ends a session of the user; false where there is none of that id. */
+/** Deletes a session of the user; false for an unknown id. */
 export async function deleteBrowserSession(tx: Tx, userId: string, id: string): Promise<boolean> {
   return (await tx.run('DELETE FROM "sessions" WHERE "id" = $1 AND "userId" = $2', [id, userId])) > 0;
 }

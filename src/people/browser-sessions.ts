@@ -48,8 +48,8 @@ export async function openBrowserSession(tx: Tx, userId: string, visitor: Visito
 }
 
 /**
- * Who is signed in with this token; undefined where it is malformed, unknown, ended or expired. `operatorsNeedSecondFactor`:
- * an operator without a second factor has no operator's rights.
+ * Returns the user signed in with this token; undefined if it is malformed, unknown, ended or expired.
+ * `operatorsNeedSecondFactor`: an operator without a second factor has no operator rights.
  */
 export async function findBrowserSession(
   store: Store,
@@ -92,14 +92,14 @@ export async function browserSessionsOf(
   return listBrowserSessions(store, userId, clock.now());
 }
 
-/** What ending a session needs. */
+/** Dependencies of ending a session. */
 export interface BrowserSessionServices {
   store: Store;
   clock: Clock;
   accessChanges: AccessChanges;
 }
 
-/** Ends one of the caller's sessions, which may be the present one; false where there is none of that id. */
+/** Ends one of the caller's sessions, possibly the present one; false for an unknown id. */
 export async function endBrowserSession(
   { store, clock, accessChanges }: BrowserSessionServices,
   principal: SessionPrincipal,

@@ -1,13 +1,16 @@
 import { createCache } from '../kernel/cache.ts';
 import type { Store } from '../store/store.ts';
 
-/** What other processes change (a row edited by hand) is noticed after this time. */
+/** Changes by other processes (a row edited by hand) are noticed after this time. */
 const REMEMBERED_MS = 30_000;
 const REMEMBERED = 10_000;
 
 /** The credentials that one store's callers used lately, by hash, so that a call does not cost a query. */
 export interface CredentialMemory<Known> {
-  /** What is remembered of a hash, or else what `read` finds; undefined is not remembered, lest guesses fill the memory. */
+  /**
+   * Returns the remembered value of a hash, else the result of `read`. Undefined is not remembered, so that guesses do
+   * not fill the memory.
+   */
   recall(hash: string, now: number, read: () => Promise<Known | undefined>): Promise<Known | undefined>;
   /** Forgets those that a change is about. To be called once it is stored: no later call is answered from before it. */
   forget(concerned: (known: Known) => boolean): void;

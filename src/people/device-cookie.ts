@@ -4,8 +4,9 @@ import type { Secret } from '../store/secret.ts';
 const VALUE = /^([\w-]{22})\.([\w-]{43})$/;
 
 /**
- * A cookie that tells one browser from others, also while nobody is signed in: who has signed in with it before is not kept
- * out by strangers that guess the password (OWASP, Slow Down Online Guessing Attacks with Device Cookies). It opens nothing.
+ * Creates a cookie that identifies a browser, also without a signed-in user: a user who has signed in with it before is
+ * not locked out by strangers who guess the password (OWASP, Slow Down Online Guessing Attacks with Device Cookies). It
+ * grants no access.
  */
 export function newDevice(secret: Secret): string {
   const id = randomBytes(16).toString('base64url');

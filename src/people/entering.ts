@@ -13,7 +13,7 @@ import { type Familiarity, rememberPlaces } from './sign-in-places.ts';
 export interface SignedIn {
   user: UserRow;
   token: string;
-  /** The value of the cookie that tells this browser from others from now on (`device-cookie.ts`). */
+  /** The value of the cookie that identifies this browser from now on (`device-cookie.ts`). */
   device: string;
 }
 
@@ -31,7 +31,7 @@ export async function enter(
   return openBrowserSession(tx, id, visitor, at);
 }
 
-/** What follows once the session is stored. */
+/** The steps after the session is stored. */
 export async function entered(people: People, user: UserRow, from: Familiarity, visitor: Visitor): Promise<void> {
   await people.firstRunFile?.signedIn(user.accountId);
   noticeNewPlace(people, user, from, visitor.address);

@@ -12,7 +12,7 @@ import { insertKey } from './keys/rows.ts';
 import { hashPassword } from './passwords.ts';
 import { hasUsers, insertAccount, insertUser, isOperatorAccount } from './rows.ts';
 
-/** What the operator needs to get in; said at each start until they have signed in. */
+/** The credentials of the first operator, shown at each start until they have signed in. */
 export interface FirstRun {
   email: string;
   password: string;
@@ -93,13 +93,13 @@ async function read(path: string): Promise<Left | undefined> {
 }
 
 /**
- * On an empty database makes the operator: account, user and a key with every scope. Gives what is needed to get in, and
- * leaves it in `first-run.json` in the data directory for this system user's eyes only. Later starts give the same, at the address
- * that is set now, until its owner has signed in and the password is gone; then undefined.
+ * On an empty database, creates the operator: account, user and a key with every scope. Returns the credentials and
+ * stores them in `first-run.json` in the data directory, readable by this system user only. Later starts return the
+ * same, with the current address, until the operator has signed in and the password is removed; then undefined.
  *
- * The file is on disk before the rows are committed. Killed before the commit, the database is still empty, and the next
- * start makes a new operator and replaces the file; killed after it, the file is the one that fits. There is no moment
- * at which an operator exists whom nobody can be.
+ * The file is on disk before the rows are committed. If the process is killed before the commit, the database is still
+ * empty, and the next start creates another operator and replaces the file; if it is killed afterwards, the file
+ * matches. An operator without known credentials never exists.
  */
 export async function firstRun(store: Store, options: FirstRunOptions): Promise<FirstRun | undefined> {
   if (await hasUsers(store)) return stillToSay(store, options);
@@ -139,7 +139,7 @@ export async function firstRun(store: Store, options: FirstRunOptions): Promise<
   });
 }
 
-/** What an earlier start has left, where it belongs to this database. */
+/** Returns what an earlier start has left, if it belongs to this database. */
 async function stillToSay(store: Store, { dataDir, baseUrl }: FirstRunOptions): Promise<FirstRun | undefined> {
   const left = await read(join(dataDir, FILE));
   if (left?.accountId === undefined || !(await isOperatorAccount(store, left.accountId))) return undefined;

@@ -22,7 +22,7 @@ export function isPasswordFresh({ provedAt }: Pick<SessionPrincipal, 'provedAt'>
  */
 export function requireFreshPassword(principal: Pick<SessionPrincipal, 'provedAt'>, now: number): void {
   if (isPasswordFresh(principal, now)) return;
-  const message = 'Enter your password once more: it is asked for again a quarter of an hour after you gave it.';
+  const message = 'Enter your password again. It is required every 15 minutes for this.';
   throw new StatusError('PERMISSION_DENIED', 'PASSWORD_REQUIRED', message);
 }
 
@@ -32,7 +32,7 @@ export function requireFreshPassword(principal: Pick<SessionPrincipal, 'provedAt
  */
 export async function requireProvedSession({ store, clock }: People, principal: Principal): Promise<void> {
   if (principal.kind !== 'session') {
-    const message = 'Only somebody who is signed in with a browser may do this, so that a leaked key gets no further.';
+    const message = 'This requires a browser session, so that a leaked key cannot do it.';
     throw new StatusError('PERMISSION_DENIED', 'SESSION_ONLY', message);
   }
   requireFreshPassword((await getBrowserSession(store, principal.sessionId)) ?? principal, clock.now());

@@ -3,7 +3,9 @@ import { StatusError } from '../kernel/status.ts';
 import { type BucketRule, type RateLimiter, createRateLimiter } from '../kernel/limits/rate-limiter.ts';
 import { SECOND_MS } from '../kernel/units.ts';
 
-/** Counts tries by key. There is no lock: after the wait anybody may try again, so that nobody can shut others out. */
+/**
+ * Counts tries by key. There is no lock: after the wait anyone may try again, so that strangers cannot lock a user out.
+ */
 export interface AttemptLimit {
   /** Counts a try, before its work; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS where it comes too soon, and then it is not counted. */
   take(key: string): Attempt;
@@ -15,7 +17,7 @@ export interface Attempt {
   forgive(): void;
 }
 
-/** What people do without a credential, or in order to get one. */
+/** Limits of actions without a credential, or to obtain one. */
 export interface LoginLimits {
   /** Wrong passwords, of a device or session that the account knows. */
   own: AttemptLimit;
@@ -29,7 +31,7 @@ export interface LoginLimits {
   code: AttemptLimit;
   /** New accounts, by client address. */
   signUp: AttemptLimit;
-  /** Letters, by whoever has them sent. */
+  /** E-mails, by the person who requests them. */
   mail: AttemptLimit;
 }
 
@@ -38,10 +40,10 @@ const HOUR_SECONDS = 3_600;
 const perHour = (burst: number, count: number): BucketRule => ({ burst, perSecond: count / HOUR_SECONDS });
 
 /**
- * In a quarter of an hour about 15 tries at an account from a network, and 50 from an address. 300 an hour at an account from
- * all new networks together: what one network may do is a seventh of it, and a year of guessing tries less than 3 million.
- * 10 codes an hour, of which three are right at any time: who has the password as well gets in within a year by a chance of one
- * in four.
+ * In a quarter of an hour about 15 tries at an account from a network, and 50 from an address. 300 an hour at an
+ * account from all new networks together: one network's share is a seventh of it, and a year of guessing tries less
+ * than 3 million. 10 codes an hour, with three valid codes at any time: an attacker who also has the password
+ * succeeds within a year with a chance of one in four.
  */
 export const LOGIN_RULES: Record<keyof LoginLimits, BucketRule> = {
   own: perHour(10, 40),

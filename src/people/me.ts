@@ -4,7 +4,7 @@ import { type Operation, operation } from '../http/operation.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { UserRow } from './rows.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   findUser: (id: string) => Promise<UserRow | undefined>;
 }

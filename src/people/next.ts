@@ -13,7 +13,7 @@ const MACHINE_PAGE = /^\/operator\/machines\/[\w-]{1,64}$/;
 /** A page of a server, or what is below it: a form that was sent too late leads back to the page that it stood on. */
 const SERVER_PAGE = /^(\/servers\/[a-z0-9][a-z0-9-]{0,39})(\/[a-z]+)?(?:\/|$)/;
 
-/** Where a sign-in leads when nothing else was asked for. */
+/** The page after a sign-in if none was requested. */
 const AFTER_SIGN_IN = '/servers';
 
 /** The page to go on to, if it is one of ours that may be gone on to: anything else a link brought along is ignored. */

@@ -1,6 +1,6 @@
 /**
- * Who somebody is, and which servers they may reach.
- * Never: a password, key or token kept or logged in plain.
+ * Identifies people and decides which servers they can reach. Never: a password, key or token stored or logged in
+ * plain.
  */
 import type { AccessChanges } from '../http/access-changes.ts';
 import type { FindApp, FindPrincipal } from '../http/auth.ts';
@@ -70,7 +70,7 @@ export interface OpenPeopleOptions {
   onClose: OnClose;
 }
 
-/** Who somebody is, by what they send. */
+/** Identifies a caller by their credential. */
 export interface KnownBy {
   findPrincipal: FindPrincipal;
   findApp: FindApp;

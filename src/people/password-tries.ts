@@ -10,11 +10,11 @@ import type { Familiarity } from './sign-in-places.ts';
 export interface PasswordTry {
   email: string;
   visitor: Visitor;
-  /** What the user knows of where the try comes from; or the session of somebody who is signed in already. */
+  /** The user's history with the origin of the try; or the session of a signed-in user. */
   from: Pick<Familiarity, 'device' | 'network'> | { sessionId: string };
 }
 
-/** Who gives a code after a password that was right. */
+/** A try of a code after a correct password. */
 export interface CodeTry extends Omit<PasswordTry, 'email'> {
   userId: string;
 }
@@ -23,13 +23,13 @@ export interface CodeTry extends Omit<PasswordTry, 'email'> {
 const WRONG: ReadonlySet<string> = new Set(['SIGN_IN_FAILED', 'WRONG_PASSWORD', 'WRONG_CODE']);
 
 /**
- * Runs `check`, counted as a try before the password is looked at, so that many at once gain nothing. It counts for good only
- * where the password was wrong: a full queue or a database that does not answer is nobody's mistake. RESOURCE_EXHAUSTED
+ * Runs `check`, counted as a try before the password is compared, so that many at once gain nothing. It counts for good
+ * only if the password was wrong: a full queue or an unresponsive database is not the user's fault. RESOURCE_EXHAUSTED
  * TOO_MANY_ATTEMPTS.
  *
- * A device or session that the user has signed in with has a count of its own. Others are counted by the account together with
- * their network, so that a stranger who polls keeps only their own network out; networks that the user never came from
- * also all together, which is what stands against guessing from many. Tries refused here count against the address.
+ * A device or session that the user has signed in with has its own count. Others are counted by account and network
+ * together, so that a stranger who keeps trying blocks only their own network; networks new to the user are also
+ * counted all together, which protects against guessing from many. Tries refused here count against the address.
  */
 export async function tryPassword<T>(
   { loginLimits }: Pick<People, 'loginLimits'>,
@@ -47,8 +47,8 @@ export async function tryPassword<T>(
 }
 
 /**
- * Counts tries of a code, of which there are only a million: who tries knows the password, so that all others than a device or
- * session of the user's are counted together. RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
+ * Counts tries of a code; there are only a million codes. The caller knows the password, so all tries except those
+ * of the user's own devices and sessions are counted together. RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
  */
 export async function tryCode<T>(
   { loginLimits }: Pick<People, 'loginLimits'>,

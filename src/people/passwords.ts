@@ -7,7 +7,7 @@ import { StatusError } from '../kernel/status.ts';
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 /** Hashing takes a tenth of a second of a core: more at once would keep everything else waiting. */
 const AT_ONCE = 2;
-/** For strangers, and for those who are known: whoever would come behind so many is better sent away. Some seven seconds of hashing. */
+/** For strangers and for known users: a caller behind so many is better refused. Some seven seconds of hashing. */
 const MOST_WAITING = 60;
 const LONGEST_BYTES = 1_024;
 

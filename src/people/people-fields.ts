@@ -13,7 +13,7 @@ export const Email = text(320)
   })
   .meta({ format: 'email', maxLength: 254 });
 
-/** A password to be tried: whether it is one is nobody's business before it has been. */
+/** A password to try. Its validity is not revealed before it has been tried. */
 export const Password = text(PASSWORD_BYTES.most);
 
 /** A password to be set. */
@@ -21,7 +21,7 @@ export const NewPassword = text(PASSWORD_BYTES.most)
   .refine(isPassword, `must have ${PASSWORD_BYTES.least} to ${PASSWORD_BYTES.most} bytes`)
   .meta({ minLength: PASSWORD_BYTES.least });
 
-/** What somebody who was let into a server is there. */
+/** The role of an invited user. */
 export const MemberRole = z.enum(['member', 'limited'], 'must be member or limited');
 
 /** Why an operator does something; it goes into the audit log. */

@@ -8,7 +8,7 @@ import type { FirstRunFile } from './first-run.ts';
 import type { LoginLimits } from './login-limits.ts';
 import type { Mail, Mailer } from './mail/mail.ts';
 
-/** What everything about people works with. */
+/** Dependencies shared by everything about people. */
 export interface People {
   store: Store;
   clock: Clock;
@@ -18,27 +18,27 @@ export interface People {
   accessChanges: AccessChanges;
   secret: Secret;
   runBehind: RunBehind;
-  /** Absent where there is none to remove. */
+  /** Absent without one. */
   firstRunFile?: FirstRunFile;
   /** Runs in the write that makes an account. */
   onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
   config: {
-    /** Where browsers find the pages: links in letters begin with it. */
+    /** The pages' base URL for browsers; links in e-mails begin with it. */
     baseUrl: string;
     signup: SignUp;
-    /** Whether letters reach anybody: there is a mail server. What must be kept secret goes into no letter where there is none. */
+    /** Whether a mail server is set up. Without one, e-mails (logged instead) contain no secrets. */
     mail: boolean;
   };
 }
 
 /**
- * Who may make an account: whoever was let in by an operator's link (`closed`); whoever has a link that anybody may have sent to
- * an address of theirs (`letter`), so that nobody is told which addresses have accounts; or anybody at once (`open`), which is
- * for installations that can send no mail.
+ * The people who can create an account: those invited by an operator (`closed`); those with a link that anyone can request for
+ * their own address (`letter`), so that callers cannot find out which addresses have accounts; or anyone at once
+ * (`open`), for installations that cannot send e-mail.
  */
 export type SignUp = 'open' | 'letter' | 'closed';
 
-/** What the settings come to: a letter needs somebody who delivers it. */
+/** Derives the sign-up mode from the settings: links by e-mail need a mail server. */
 export function signUpMode({ signup, smtpUrl }: { signup: 'open' | 'closed'; smtpUrl: string | null }): SignUp {
   return signup === 'open' && smtpUrl !== null ? 'letter' : signup;
 }
@@ -67,5 +67,5 @@ export function createRunBehind(log: Pick<Log, 'error'>, onClose: OnClose): RunB
 
 /** Sends a letter behind its caller's back: what asked for it is done already, and does not fail for a mail server. */
 export function post({ mailer, log }: Pick<People, 'mailer' | 'log'>, mail: Mail): void {
-  mailer.send(mail).catch((error: unknown) => log.error({ err: error }, 'a letter could not be sent'));
+  mailer.send(mail).catch((error: unknown) => log.error({ err: error }, 'an e-mail could not be sent'));
 }

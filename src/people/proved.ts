@@ -12,7 +12,7 @@ import { PASSWORD_BYTES } from './users.ts';
 export function passwordAgain(
   { principal, now }: SignedInRequest,
   problem: Problem | undefined,
-  hint = 'This gives access to your account, and you signed in a while ago.',
+  hint = 'This gives access to your account. Enter your password again.',
 ): Html | undefined {
   if (isPasswordFresh(principal, now)) return undefined;
   return html`<input type="text" name="username" value="${principal.email}" autocomplete="username" hidden />

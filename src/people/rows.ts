@@ -98,7 +98,7 @@ export async function setUserOperator(tx: Tx, userId: string, operator: boolean)
   await tx.manager.update(users, { id: userId }, { operator });
 }
 
-/** The operator who was there first; undefined where there is none. */
+/** Returns the first operator; undefined without one. */
 export async function findFirstOperator(db: Sql): Promise<UserRow | undefined> {
   const sql = 'SELECT * FROM "users" WHERE "operator" ORDER BY "createdAt", "id" LIMIT 1';
   return (await db.query<StoredUser>(sql)).map(userRow)[0];

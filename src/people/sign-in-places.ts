@@ -9,7 +9,7 @@ import { listSignInPlaces, putSignInPlace } from './place-rows.ts';
 /** Places remembered for one user. */
 const MOST_PLACES = 100;
 
-/** What of where somebody comes from their user has signed in with before. */
+/** Whether a user has signed in from this device and network before. */
 export interface Familiarity {
   /** The device's id, where it is a known one. */
   device: string | undefined;

@@ -22,20 +22,20 @@ import { familiarityOf, rememberPlaces } from './sign-in-places.ts';
 /** Bytes in UTF-8. */
 export const PASSWORD_BYTES = { least: 8, most: 1_024 };
 
-/** Who somebody says they are. `email` is as `email.ts` normalizes it. */
+/** The claimed identity. `email` is normalized by `email.ts`. */
 export interface Credentials {
   email: string;
   password: string;
 }
 
-/** Who makes an account. `invitation` is the token of a link (`invitedEmail`); '' for none. */
+/** The creator of an account. `invitation` is the token of a link (`invitedEmail`); '' without one. */
 export interface NewUser extends Credentials {
   invitation?: string;
 }
 
 /** Somebody whose password was right, and who is asked for a code next (`second-factor/sign-in-code.ts`). */
 export interface CodeAsked {
-  /** What the browser keeps meanwhile. */
+  /** The value the browser keeps meanwhile. */
   pending: string;
 }
 
@@ -113,7 +113,7 @@ export async function signIn(
     const rehashed = outdated ? await hashPassword(password, caller) : known.passwordHash;
     const now = { ...known, passwordHash: rehashed };
     return store.write(async (tx) => {
-      // Not with a password that was changed while this one was being compared.
+      // Do not restore a password that was changed during the comparison.
       if (!(await replacePassword(tx, known.id, known.passwordHash, rehashed))) throw signInFailed();
       const isCodeAsked = ((await getSecondFactor(tx, known.id))?.enabledAt ?? null) !== null;
       if (isCodeAsked) return { pending: pendingSignIn(secret, now, clock.now() + PENDING_MS) };

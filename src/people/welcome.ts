@@ -1,26 +1,26 @@
 import type { FirstRun } from './first-run.ts';
 
-/** What a start says until somebody has signed in. */
+/** The welcome of every start until the operator has signed in. */
 export interface Welcome {
   firstRun: FirstRun;
   /** The file that has the credentials as well. */
   file: string;
   httpPort: number;
   playersPort: number;
-  /** Where browsers find the pages. */
+  /** The pages' base URL for browsers. */
   baseUrl: string;
   /** Players reach a server as `<id>.<publicHost>`, or where `needsName` is not set, as `publicHost` itself. */
   publicHost: string;
   needsName: boolean;
   /** This machine in its own network; undefined where it is in none, or players are not let in from there. */
   homeAddress: string | undefined;
-  /** Whoever reads this is outside of the container that this is. */
+  /** The reader is outside this container. */
   inContainer: boolean;
 }
 
 /**
- * The words of the first start, for whoever sits at the terminal. Anything but a terminal keeps what it is given, and others
- * read it (a journal, the logs of a container, a file): it is told where the credentials are, and none of them.
+ * The welcome at the first start, for the person at the terminal. Other outputs (a journal, the logs of a container, a
+ * file) are kept and read by others: they get the place of the credentials, but not the credentials.
  */
 export function welcomeText(
   { firstRun, file, httpPort, playersPort, baseUrl, publicHost, needsName, homeAddress, inContainer }: Welcome,

@@ -1,6 +1,6 @@
 /**
- * The lists of a game's players, whether it sleeps or runs.
- * Never: a list's file written while its game runs, which would write over it.
+ * Player lists of a game, whether it sleeps or runs. Never: a list's file written while its game runs, because the game
+ * would overwrite it.
  */
 import type { Files } from '../files/files.ts';
 import type { PlayerFiles } from '../game/players/files.ts';
@@ -28,7 +28,7 @@ export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files' | 'serv
   serverOperation: ServerOperation;
 }
 
-/** Who may come in and command, and who is in. */
+/** Player lists and online players. */
 export function openPlayers(options: OpenPlayersOptions): Feature {
   const { files, playerFiles, dataDir, lock, owner, serverOperation, log, onClose, ...rest } = options;
   const players = new Players({ ...rest, files: createPlayerListFiles({ files, dataDir, lock, owner }) });

@@ -10,7 +10,7 @@ import { recordOnServer } from '../servers/api/reach.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import type { ServerPorts } from './ports.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   serverView: ServerView;
   clock: Clock;
@@ -20,7 +20,9 @@ interface Needs {
 
 const COMMON = { scope: 'servers:write', role: 'member', tag: 'control', params: ServerParams } as const;
 
-/** What players, the console and Dormouse reach by other ways; the console and the management port speak in plain text. */
+/**
+ * Ports used by players, the console and Dormouse in other ways; the console and the management port are unencrypted.
+ */
 const OWN_PORTS = new Set([GAME_PORT, RCON_PORT, MANAGEMENT_PORT]);
 
 const addServerPort = (needs: Needs) =>

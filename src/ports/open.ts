@@ -13,7 +13,7 @@ export interface OpenPortsOptions {
   range: { from: number; to: number };
   /** Games are processes of this machine, and so listen beside everything else that it keeps to itself. */
   onThisMachine: boolean;
-  /** What the service itself listens on. */
+  /** The service's own ports. */
   own: readonly { port: number }[];
 }
 

@@ -9,7 +9,7 @@ import { copyButton } from '../web/panel/parts.ts';
 import type { Panel, ServerRequest } from '../web/panel/panel.ts';
 import { plainName } from '../web/text.ts';
 
-/** What a mod or plugin listens on, and where strangers reach it. */
+/** The open ports of a server and their public addresses. */
 export function mountPorts(panel: Panel): void {
   panel.serverPage({
     path: '/ports',

@@ -10,7 +10,7 @@ export type ServerPort = Omit<ServerPortRow, 'serverId'>;
 
 /** The ports given out, in memory, so that a server can be shown and started without a query. */
 export interface ServerPorts {
-  /** By slot. */
+  /** In order of slots. */
   of(serverId: string): readonly ServerPort[];
   /**
    * Gives a server one more. NOT_FOUND; UNIMPLEMENTED NOT_SUPPORTED; INVALID_ARGUMENT PORT_RESERVED; RESOURCE_EXHAUSTED
@@ -32,9 +32,9 @@ export interface ServerPortsOptions {
   store: Store;
   /** Ports that may be given out, both ends included. */
   range: { from: number; to: number };
-  /** Whether nobody else on this machine has it now. */
+  /** Reports whether a port is unused on this machine now. */
   isFree: (port: number, proto: ServerPort['proto']) => Promise<boolean>;
-  /** Where games listen at the addresses of this machine: what the service itself listens on over TCP. */
+  /** If games listen at the addresses of this machine: the service's own TCP ports. */
   reserved?: ReadonlySet<number>;
   /** False where ports cannot be kept from leading elsewhere than into the game. */
   offered?: boolean;

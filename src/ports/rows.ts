@@ -8,7 +8,7 @@ export interface ServerPortRow {
   serverId: string;
   /** Counts a server's ports; the lowest free number. */
   slot: number;
-  /** Where the game listens. */
+  /** The port inside the container. */
   containerPort: number;
   proto: 'tcp' | 'udp';
   label: string;

@@ -63,7 +63,10 @@ export class Blocks {
     return this.#block(state)?.hardness === 0;
   }
 
-  /** What an item (by id and, before 1.13, damage) becomes when placed against `face` (0–5); undefined: not a block. */
+  /**
+   * Returns the block that an item (by id and, before 1.13, damage) becomes when placed against `face` (0–5); undefined
+   * if it is not a block.
+   */
   placedBy(itemId: number, damage: number, face: number): number | undefined {
     const name = this.#data.items[itemId]?.name ?? this.#data.blocks[itemId]?.name;
     const block = name === undefined ? undefined : this.#data.blocksByName[name];

@@ -47,7 +47,7 @@ export function dig(game: Game, player: Player, { status, location, sequence }: 
   acknowledge(game, player, location, status, sequence);
 }
 
-/** A player places the block in hand against another one. The client is told what really is there in any case. */
+/** Places the block in a player's hand against another one. The client is always told the real result. */
 export function place(game: Game, player: Player, { location, direction, hand, sequence }: PlacePacket): void {
   const face = FACES[direction];
   if (face) {

@@ -7,7 +7,7 @@ import type { World } from './world.ts';
 /** A packet: its name and its fields. */
 export type Packet = [name: string, fields: object];
 
-/** What is used here of a chunk of any version. */
+/** The part of a chunk used here, in any version. */
 interface Chunk {
   setBlockStateId(position: Vec3, state: number): unknown;
   setSkyLight(position: Vec3, light: number): unknown;

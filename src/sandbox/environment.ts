@@ -63,7 +63,7 @@ const PROPERTY_OF: Record<string, string> = {
   VIEW_DISTANCE: 'view-distance',
 };
 
-/** Where a game listens is the engine's affair, even where the file is the owner's. */
+/** The engine decides the game's address, even if the owner edits the file. */
 const ADDRESS_VARIABLES = ['SERVER_IP', 'SERVER_PORT', 'RCON_PORT', 'MANAGEMENT_SERVER_HOST', 'MANAGEMENT_SERVER_PORT'];
 
 /**

@@ -48,20 +48,20 @@ export function readFaults(env: NodeJS.ProcessEnv): Faults {
   };
 }
 
-/** What a Java server prints when a mod breaks its start. */
+/** Output of a Java server when a mod breaks its start. */
 export const CRASH_AT_START_STACK = `java.lang.IllegalStateException: Failed to initialize server
 \tat net.minecraft.server.MinecraftServer.loadLevel(MinecraftServer.java:412) ~[server.jar:?]
 \tat net.minecraft.server.dedicated.DedicatedServer.initServer(DedicatedServer.java:261) ~[server.jar:?]
 \tat net.minecraft.server.MinecraftServer.runServer(MinecraftServer.java:687) ~[server.jar:?]
 \tat java.base/java.lang.Thread.run(Thread.java:1583) [?:?]`;
 
-/** What a Java server prints when its heap is full. */
+/** Output of a Java server when its heap is full. */
 export const OUT_OF_MEMORY_STACK = `java.lang.OutOfMemoryError: Java heap space
 \tat java.base/java.util.Arrays.copyOf(Arrays.java:3541) ~[?:?]
 \tat net.minecraft.world.level.chunk.LevelChunkSection.<init>(LevelChunkSection.java:41) ~[server.jar:?]
 \tat net.minecraft.server.MinecraftServer.prepareLevels(MinecraftServer.java:523) ~[server.jar:?]`;
 
-/** What a Java server prints when a tick throws. */
+/** Output of a Java server when a tick throws. */
 export const CRASH_WHILE_RUNNING_STACK = `net.minecraft.ReportedException: Exception ticking world
 \tat net.minecraft.server.MinecraftServer.tickChildren(MinecraftServer.java:1042) ~[server.jar:?]
 \tat net.minecraft.server.MinecraftServer.tickServer(MinecraftServer.java:909) ~[server.jar:?]
@@ -73,7 +73,7 @@ export function allocateUntilKilled(where: 'allocate' | 'heap'): void {
   const taken: unknown[] = [];
   setInterval(() => {
     taken.push(where === 'heap' ? Array.from({ length: CHUNK_BYTES / 8 }, Math.random) : Buffer.alloc(CHUNK_BYTES, 1));
-    // Where nothing limits this process, the machine must not suffer for a test.
+    // Without a limit on this process, the machine must not suffer for a test.
     if (taken.length * CHUNK_BYTES > MAX_ALLOCATED_BYTES) process.exit(1);
   }, 5);
 }

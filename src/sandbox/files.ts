@@ -6,8 +6,8 @@ export function readText(path: string): string {
 }
 
 /**
- * Replaces a file in one step: whoever reads it, also after a power cut, finds the old or the new text, never half of
- * one. Throws what the file system throws.
+ * Replaces a file in one step: a reader, even after a power cut, finds the old or the new text, never a mixture. Throws
+ * the file system's error.
  */
 export function writeAtomic(path: string, content: string | Buffer): void {
   const temporary = `${path}.tmp`;

@@ -14,7 +14,7 @@ import type { BlockPosition, World } from './world.ts';
 
 const DAY_LENGTH_TICKS = 24_000;
 
-/** What a game is made of. */
+/** The parts of a game. */
 export interface GameParts {
   protocol: Protocol;
   blocks: Blocks;
@@ -40,7 +40,7 @@ export class Game {
   readonly players = new Map<string, Player>();
   /** Ends the server; set by the program that runs it. */
   stop: () => void = () => undefined;
-  /** Told of everybody who comes and goes; set by the part that tells others. */
+  /** Called for each player who joins or leaves; set by the part that notifies others. */
   onPlayer: (change: 'joined' | 'left', player: Player) => void = () => undefined;
   #entities = 0;
 

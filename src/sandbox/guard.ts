@@ -8,7 +8,7 @@ const MAX_FRAME_BEFORE_PLAY_BYTES = 32_768;
 /** How much one read from a socket brings at most: it may hold many whole frames. */
 const READ_BYTES = 65_536;
 
-/** What of the protocol library's client is not in its typings: the stages its bytes go through. */
+/** The untyped part of the protocol library's client: the stages its bytes pass through. */
 interface Stages {
   splitter: Transform & { buffer: Buffer };
   decompressor: Transform | null;

@@ -13,7 +13,7 @@ const MAX_STACK = 64;
 const FIRST_HOTBAR_SLOT = 36;
 const HOTBAR_THEN_PACK = [...range(FIRST_HOTBAR_SLOT, 44), ...range(9, 35)];
 
-/** What a player carries: slots of the player's own window, 36 to 44 being the hotbar, 45 the other hand. */
+/** A player's inventory: slots of the player's own window, 36 to 44 being the hotbar, 45 the other hand. */
 export class Inventory {
   readonly #slots: (Stack | undefined)[] = Array.from({ length: SLOTS });
   #held = 0;
@@ -76,7 +76,7 @@ export function encodeSlot(protocol: Protocol, stack: Stack | undefined): object
   return { itemCount: stack.count, itemId: stack.id, ...noComponents };
 }
 
-/** What a client put into a slot; enchantments and names are not kept. */
+/** Returns the stack a client put into a slot, without enchantments and names. */
 export function decodeSlot(slot: unknown): Stack | undefined {
   const { blockId, itemId, itemCount, itemDamage } = (slot ?? {}) as Record<string, unknown>;
   const id = typeof blockId === 'number' ? blockId : itemId;

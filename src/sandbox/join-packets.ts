@@ -7,7 +7,7 @@ import { SURFACE_Y } from './world.ts';
 
 const DIFFICULTIES = ['peaceful', 'easy', 'normal', 'hard'];
 
-/** What a player is told of the server on joining. */
+/** The data of the server that a joining player receives. */
 export interface Welcome {
   difficulty: string;
   viewDistance: number;
@@ -17,7 +17,7 @@ export interface Welcome {
   dayTicks: number;
 }
 
-/** The number of a difficulty's name; easy where it is none. */
+/** Returns the number of a difficulty's name; easy if unknown. */
 export function difficultyId(name: string): number {
   const id = DIFFICULTIES.indexOf(name.toLowerCase());
   return id < 0 ? 1 : id;

@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import nbt, { type NBT } from 'prismarine-nbt';
 
-/** What `level.dat` tells. Ticks since the world began, and of its day. */
+/** The times in `level.dat`, in ticks since the world's creation and of its day. */
 export interface Level {
   name: string;
   ageTicks: number;
@@ -42,7 +42,7 @@ export function encodeLevel(level: Level, savedAt: number): Buffer {
   return gzipSync(nbt.writeUncompressed({ ...nbt.comp({ Data: data }), name: '' } as unknown as NBT));
 }
 
-/** The times in a `level.dat`. Throws where it is none. */
+/** Reads the times in a `level.dat`. Throws if it is invalid. */
 export function decodeLevelTimes(content: Buffer): { ageTicks: number; dayTicks: number } {
   const root = nbt.parseUncompressed(gunzipSync(content, { maxOutputLength: 16 * 1024 * 1024 }));
   const data = nbt.simplify(root).Data as { Time?: [number, number]; DayTime?: [number, number] } | undefined;

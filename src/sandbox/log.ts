@@ -52,6 +52,6 @@ function attempt(action: () => void): void {
   try {
     action();
   } catch {
-    // Nothing to be done, and nowhere to say it.
+    // No action is possible, and no place to report it.
   }
 }

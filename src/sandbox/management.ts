@@ -10,7 +10,7 @@ const { createServer } = process.getBuiltinModule('node:http');
 
 const MAX_CONNECTIONS = 16;
 const MAX_MESSAGE_BYTES = 64 * 1024;
-/** What may wait for a client that does not read. */
+/** Most unsent bytes for a client that does not read. */
 const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
 /** As the game demands them: anything else it refuses to start with. */
 const SECRET_PATTERN = /^[A-Za-z0-9]{40}$/;
@@ -20,7 +20,7 @@ const THREAD = 'Management server IO #0';
 
 /** The management port of a game. */
 export interface ManagementServer {
-  /** From now on the game is told of as started. */
+  /** From now on the game is reported as started. */
   started(): void;
   close(): void;
 }
@@ -34,9 +34,9 @@ interface Call {
 }
 
 /**
- * Opens the management port where the properties want one and the release has it: JSON-RPC 2.0 over WebSocket, for whoever
- * brings the secret. Of the methods of the game there are those for its state, its players and its saving; of the
- * notifications those of players. A port that cannot be had is no reason not to play.
+ * Opens the management port if the properties enable it and the release has it: JSON-RPC 2.0 over WebSocket for clients
+ * with the secret. Supports the methods for state, players and saving, and the notifications of players. A port that
+ * cannot be opened does not stop the game.
  */
 export async function openManagement(game: Game): Promise<ManagementServer | undefined> {
   const { properties, log, protocol } = game;
@@ -132,7 +132,7 @@ function failed(id: unknown, code: number, message: string): object {
   return { jsonrpc: '2.0', id, error: { code, message } };
 }
 
-/** The result of a method; undefined where there is none of that name. */
+/** Returns the result of a method; undefined if it is unknown. */
 function perform(game: Game, started: boolean, method: string): unknown {
   const players = [...game.players.values()].map(playerOf);
   const { name, protocol } = game.protocol.version;

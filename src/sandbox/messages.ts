@@ -26,7 +26,7 @@ export function disconnect(client: Client, protocol: Protocol, text: string): vo
   if (state === 'login') client.write('disconnect', { reason: JSON.stringify({ text }) });
   if (state === 'configuration') client.write('disconnect', { reason: component(protocol, text) });
   if (state === 'play') client.write('kick_disconnect', { reason: component(protocol, text) });
-  // The library goes on with a login whatever was sent before: from here on it talks to nobody.
+  // The library continues a login whatever was sent before. From here on its writes are dropped.
   client.write = () => undefined;
   setImmediate(() => client.socket.end());
   setTimeout(() => client.socket.destroy(), 5_000).unref();

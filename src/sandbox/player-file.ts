@@ -13,7 +13,7 @@ interface PlayerFile {
   inventory: { slot: number; item: string; damage: number; count: number }[];
 }
 
-/** What of the game these functions need. */
+/** The parts of the game that these functions need. */
 interface Surroundings {
   protocol: Protocol;
   blocks: Blocks;

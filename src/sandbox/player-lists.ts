@@ -131,7 +131,7 @@ export class PlayerLists {
   }
 }
 
-/** The UUID of a player whom no account server vouches for: version 3, of `OfflinePlayer:<name>`. */
+/** The UUID of a player without an account server: version 3, of `OfflinePlayer:<name>`. */
 export function offlineUuid(name: string): string {
   const hash = createHash('md5').update(`OfflinePlayer:${name}`).digest();
   hash[6] = (hash[6]! & 0x0f) | 0x30;

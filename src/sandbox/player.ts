@@ -10,7 +10,7 @@ const MODES = ['survival', 'creative', 'adventure', 'spectator'] as const;
 /** How a player plays. */
 export type GameMode = (typeof MODES)[number];
 
-/** The mode of a name or number; survival where it is none. */
+/** Returns the mode of a name or number; survival if unknown. */
 export function gameMode(text: string): GameMode {
   return MODES.find((mode, id) => mode === text.toLowerCase() || String(id) === text) ?? 'survival';
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readText, writeAtomic } from './files.ts';
 
-/** What a server has where its file says nothing: the values of the vanilla server, but for the flat world. */
+/** Defaults of missing properties: the values of the vanilla server, except for the flat world. */
 const DEFAULTS: Record<string, string> = {
   'allow-flight': 'false',
   'broadcast-rcon-to-ops': 'true',
@@ -86,7 +86,7 @@ export class ServerProperties {
     return this.get(key).trim().toLowerCase() === 'true';
   }
 
-  /** A whole number within bounds; the default where the file's value is none. */
+  /** Returns a whole number within bounds; the default if the file's value is invalid. */
   number(key: string, min: number, max: number): number {
     const text = this.get(key).trim();
     const value = /^-?\d{1,9}$/.test(text) ? Number(text) : Number(DEFAULTS[key]);

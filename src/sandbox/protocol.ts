@@ -5,8 +5,8 @@ type Schemas = Record<string, unknown>;
 type ProtocolData = { types: Schemas; play: { toClient: { types: Schemas } } };
 
 /**
- * What one Minecraft version says on the wire. Versions are told apart by the shape of their packets, never by their
- * numbers: that also holds for a version nobody thought of here.
+ * The wire format of one Minecraft version. Features are detected by the shape of its packets, not by version numbers,
+ * so that unknown versions work too.
  */
 export class Protocol {
   readonly version: GameVersion;

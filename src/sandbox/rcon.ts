@@ -99,7 +99,7 @@ function* parts(reply: Buffer): Generator<Buffer> {
   } while (rest.length > 0);
 }
 
-/** Whether two secrets are the same, in a time that tells nothing of them. */
+/** Compares two secrets in constant time. */
 export function equal(a: string, b: string): boolean {
   const hash = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(hash(a), hash(b));

@@ -18,14 +18,14 @@ const GOODBYE_MS = 150;
 /** The most that players whose connection does not end are waited for. */
 const MOST_GOODBYE_MS = 2_000;
 
-/** What a run starts from. */
+/** The inputs of a run. */
 export interface Run {
   launch: Launch;
   properties: ServerProperties;
   log: Log;
 }
 
-/** Brings the server up and keeps it up until it is told to stop; then the process exits with 0. */
+/** Starts the server and runs it until it is stopped; then the process exits with 0. */
 export async function runServer({ launch, properties, log }: Run): Promise<void> {
   const { faults, version } = launch;
   let shutDown: () => void = () => process.exit(0);
@@ -118,7 +118,7 @@ function readConsole(game: Game): void {
   });
 }
 
-/** What is open to the outside. */
+/** The open ports. */
 interface Ports {
   listener: Listener;
   rcon: NetServer | undefined;

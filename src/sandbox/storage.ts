@@ -51,7 +51,7 @@ export class Storage {
     }, AUTOSAVE_MS);
   }
 
-  /** Tells that the world is no longer what is on disk. */
+  /** Marks the world as changed since it was saved. */
   noteChange(): void {
     this.#changed = true;
     if (!this.automatic || this.#timer) return;

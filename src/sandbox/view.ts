@@ -5,7 +5,7 @@ import { type World, WORLD_RADIUS } from './world.ts';
 /** Chunks around a joining player that are sent at once, and how many follow with each tick. */
 const FIRST_RADIUS = 2;
 const CHUNKS_PER_TICK = 6;
-/** Further than this nobody is shown the world, whatever the file says: it is flat. */
+/** Players do not see further than this, whatever the file says: the world is flat. */
 const MAX_RADIUS = 8;
 
 /** Shows players the part of the world around them, nearest first, a few chunks a tick. */

@@ -17,7 +17,7 @@ export interface ScheduleActionsOptions extends TypedCommandAccess {
 /** Never fires: closing the backups ends the wait for them. */
 const NEVER = new AbortController().signal;
 
-/** What each kind of schedule does: the same as the operation of its name, with the schedule as the cause. */
+/** The action of each kind of schedule: the operation of its name, with the schedule as the cause. */
 export function scheduleActions(options: ScheduleActionsOptions): Record<ScheduleKind, ScheduleAction> {
   const { servers, backups, clock } = options;
   const send =

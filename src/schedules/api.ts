@@ -29,7 +29,7 @@ import {
 } from './rows.ts';
 import { type Schedules, scheduleNotFound } from './schedules.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   clock: Clock;
   schedules: Pick<Schedules, 'changed' | 'runNow'>;
@@ -59,7 +59,7 @@ const Schedule = z
 const ScheduleId = message({ scheduleId: line(64).min(1, 'is required') });
 const COMMON = { tag: 'control', role: 'member', params: ServerParams } as const;
 
-/** What a schedule does needs the scope that doing it does. */
+/** A schedule needs the scope of its action. */
 const SCOPES: Partial<Record<ScheduleKind, Scope>> = { command: 'console', backup: 'backups' };
 const ALSO = Object.fromEntries(Object.entries(SCOPES).map(([kind, scope]) => [scope, `kind \`${kind}\``]));
 
@@ -146,7 +146,7 @@ const deleteSchedule = ({ serverOperation, store, clock }: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/schedules:delete',
     summary: 'Delete a schedule',
-    description: 'A run that has begun goes on.',
+    description: 'A run in progress continues.',
     body: ScheduleId,
     reply: Nothing,
     async run({ server: { row: server }, body: { scheduleId }, principal }) {
@@ -170,7 +170,7 @@ const runScheduleNow = ({ serverOperation, store, clock, schedules }: Needs) =>
     summary: 'Run a schedule now',
     description:
       'Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ' +
-      'ABORTED where it is running already.',
+      'ABORTED if it is running already.',
     body: ScheduleId,
     reply: Schedule,
     async run({ server: { row: server }, body: { scheduleId }, principal }) {

@@ -1,7 +1,4 @@
-/**
- * What an owner has set for a time is done at that time, once.
- * Never: a task more than a minute late, as after an outage.
- */
+/** Runs scheduled tasks on time, once. Never: a task more than a minute late, as after an outage. */
 import type { AccessChanges } from '../http/access-changes.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import type { Log } from '../kernel/log.ts';

@@ -3,7 +3,7 @@ import { bigint, maybeAt, text } from '../store/columns.ts';
 import { countOf } from '../store/count.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** What a schedule does. */
+/** The action of a schedule. */
 export type ScheduleKind = 'command' | 'start' | 'stop' | 'restart' | 'backup';
 
 /** Something to be done with a server, again and again. */
@@ -24,9 +24,9 @@ export interface ScheduleRow {
   lastRunAt: number | null;
   /** Null while disabled. */
   nextRunAt: number | null;
-  /** When the run in progress began; null where there is none. */
+  /** Start of the run in progress; null without one. */
   runningSince: number | null;
-  /** Who made it, or enabled it last: it acts for them. '' where that is not known. */
+  /** The user who created or last enabled it: it acts for them. '' if unknown. */
   userId: string;
   /** With which API key; '' for none. */
   keyId: string;
@@ -83,7 +83,7 @@ export async function deleteSchedule(tx: Tx, serverId: string, id: string): Prom
   return (await tx.run('DELETE FROM "schedules" WHERE "serverId" = $1 AND "id" = $2', [serverId, id])) === 1;
 }
 
-/** Sets what it does, when, and for whom. A run in progress goes on. */
+/** Changes a schedule's action, time and author. A run in progress continues. */
 export async function changeSchedule(tx: Tx, row: ScheduleRow): Promise<void> {
   const { id, kind, command, cronExpr, nextRunAt, userId, keyId } = row;
   const sql = `UPDATE "schedules" SET "kind" = $1, "command" = $2, "cronExpr" = $3, "nextRunAt" = $4, "userId" = $5,
@@ -143,8 +143,8 @@ export async function nextScheduleAt(db: Sql): Promise<number | null> {
 }
 
 /**
- * Takes a run: whoever gets true runs it, nobody else does, whatever happens then. False where one is in progress, or where it
- * was taken before (`dueAt` is no longer what it is due at).
+ * Claims a run: the caller that gets true runs it, and no other does, whatever happens then. False if one is in
+ * progress, or if it was claimed before (`dueAt` is outdated).
  */
 export async function takeRun(tx: Tx, { id, nextRunAt: dueAt }: ScheduleRow, at: number, nextRunAt: number | null) {
   const sql = `UPDATE "schedules"
@@ -165,7 +165,7 @@ export async function endRun(tx: Tx, id: string, { lastStatus, lastError }: Sche
   await tx.run(sql, [lastStatus, lastError, id]);
 }
 
-/** Ends what was in progress when an earlier run of the service ended: nobody knows how far it came. */
+/** Ends the runs in progress when an earlier run of the service ended: their result is unknown. */
 export async function endInterruptedRuns(tx: Tx, why: string): Promise<void> {
   const sql = `UPDATE "schedules" SET "runningSince" = NULL, "lastStatus" = 'error', "lastError" = $1
     WHERE "runningSince" IS NOT NULL`;

@@ -34,7 +34,7 @@ export interface SchedulesOptions {
   actions: Record<ScheduleKind, ScheduleAction>;
 }
 
-/** What is later than this is not run any more: at night somebody chose the hour. */
+/** Later runs are skipped: the owner chose the time on purpose. */
 const TOLERANCE_MS = MINUTE_MS;
 /** The longest timer. Setting the clock or suspending the machine moves the hour, but no timer. */
 const LOOK_MS = 10_000;
@@ -46,7 +46,7 @@ const PATIENCE_MS = 10_000;
 const RETRY_MS = 5_000;
 const INTERRUPTED = 'Dormouse was restarted while it ran; look at the server to see how far it came.';
 
-/** Refusals for a server that sleeps: but by kind `start` a schedule wakes nobody. */
+/** Refusals for a sleeping server. Only the kind `start` wakes it. */
 const ASLEEP = new Set(['SERVER_NOT_RUNNING', 'SERVER_HIBERNATED']);
 
 /** Runs what is due. Each run is taken in a write of its own before it begins, so that none happens twice. */
@@ -98,7 +98,7 @@ export class Schedules {
       if (done) await record(tx);
       return done;
     });
-    if (!taken) throw new StatusError('ABORTED', 'SCHEDULE_RUNNING', 'It is running now; wait until it has ended.');
+    if (!taken) throw new StatusError('ABORTED', 'SCHEDULE_RUNNING', 'It is running. Wait until it has ended.');
     await withTimeout(this.#perform(schedule), PATIENCE_MS, { clock, late: () => undefined });
     return (await getSchedule(store, serverId, id)) ?? scheduleNotFound(id);
   }

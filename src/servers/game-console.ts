@@ -5,15 +5,15 @@ import { StatusError } from '../kernel/status.ts';
 import { wrongState } from './refusals.ts';
 import type { ServerNow } from './server-now.ts';
 
-/** What the console of a game is reached by. */
+/** Access to a game's console. */
 export interface ConsoleAccess {
   console: Pick<Console, 'run'>;
   rconPassword: (serverId: string) => string | Promise<string>;
 }
 
 /**
- * Runs one command on the game of a running server and gives what the game says. FAILED_PRECONDITION SERVER_NOT_RUNNING;
- * RCON_UNAVAILABLE, which is UNAVAILABLE where it may answer later, and FAILED_PRECONDITION where the game has no console;
+ * Runs one command on the game of a running server and returns its output. FAILED_PRECONDITION SERVER_NOT_RUNNING;
+ * RCON_UNAVAILABLE: UNAVAILABLE if the console may answer later, FAILED_PRECONDITION if the game has none;
  * DEADLINE_EXCEEDED RCON_TIMEOUT; INVALID_ARGUMENT COMMAND_INVALID.
  */
 export async function runOnGame(access: ConsoleAccess, server: ServerNow, command: string): Promise<string> {
@@ -25,7 +25,9 @@ export async function runOnGame(access: ConsoleAccess, server: ServerNow, comman
   }
 }
 
-/** A command as the console takes it, without a player's leading slash. INVALID_ARGUMENT on `command` where it cannot be sent. */
+/**
+ * Returns a command without the leading slash players type. Throws INVALID_ARGUMENT on `command` if it cannot be sent.
+ */
 export function withoutSlash(given: string): string {
   const command = given.replace(/^\//, '');
   const description = commandProblem(command);
@@ -33,13 +35,13 @@ export function withoutSlash(given: string): string {
   return command;
 }
 
-/** What is wrong with a command; undefined where it can be sent. */
+/** Returns the problem of a command; undefined if it can be sent. */
 export function commandProblem(command: string): string | undefined {
   if (command.trim() === '') return 'is required';
   return Buffer.byteLength(command) > MAX_COMMAND_BYTES ? `must have at most ${MAX_COMMAND_BYTES} bytes` : undefined;
 }
 
-/** Where the console of a running server answers. Throws as `runOnGame` does. */
+/** Returns the console address of a running server. Throws like `runOnGame`. */
 export function rconOf({ row, state, context }: ServerNow): Address {
   if (state !== 'running') {
     const sentence = 'Start the server, then send it commands.';

@@ -5,10 +5,10 @@ import type { Clock } from '../kernel/clock.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { GameEnded } from './readiness.ts';
 
-/** How often the node of a starting game is looked at. */
+/** How often the node of a starting game is checked. */
 const LOOK_MS = 1_000;
 
-/** The machine on which a game was starting is off: that says nothing of the game, which can start elsewhere. */
+/** The starting game's machine is off. The game itself has not failed and can start elsewhere. */
 export class MachineGone extends Error {
   readonly failure: Failure;
   constructor(node: string) {
@@ -27,8 +27,8 @@ export interface StartOnNode {
 }
 
 /**
- * What `start` settles with. Rejects with MachineGone instead where the node of the game has gone away and does not run it any
- * more: because it is surely off, or is back without the game. Until then nothing is concluded; `start` goes on.
+ * Settles like `start`. Rejects with MachineGone if the game's node has gone and no longer runs it: because it is
+ * marked as off, or is back without the game. Until then no conclusion is drawn and `start` continues.
  */
 export async function onItsNode<T>(of: StartOnNode, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { engine, signal } = of;
@@ -45,20 +45,20 @@ export async function onItsNode<T>(of: StartOnNode, start: (signal: AbortSignal)
     throw error;
   } finally {
     over.abort();
-    // Nothing of this start may go on beside the next one.
+    // No part of this start may continue beside the next one.
     await starting.catch(() => {});
   }
 }
 
 interface FollowedNode {
-  /** Whether it has not answered at some time since it was last found with the game. */
+  /** Whether the node was unresponsive at some time since it was last seen with the game. */
   wasAway(): boolean;
-  /** The game runs there after all. */
+  /** Records that the node runs the game. */
   isThere(): void;
   name(): string;
 }
 
-/** Follows a node that was ready when it was first seen: the node of an earlier run may have been off for long. */
+/** Follows a node once it has been seen ready: the node of an earlier run may have been off for long. */
 function followNode(nodes: Pick<EngineNodes, 'list' | 'whereIs'>, serverId: string): FollowedNode {
   let last: { id: string; name: string } | undefined;
   let away = false;

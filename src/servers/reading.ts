@@ -15,7 +15,7 @@ export interface ServerReadingOptions extends Pick<ServersOptions, 'store' | 'cl
 }
 
 const STATECHART = statechartOf(serverMachine);
-/** As many rows as are made into servers in a few ms. */
+/** Number of rows converted to servers within a few ms. */
 const PAGE = 250;
 const COMMANDS = [
   'START',
@@ -29,7 +29,7 @@ const COMMANDS = [
   'DELETE',
 ] as const;
 
-/** What is shown of servers beyond a single one's present state, and the waiting for it. */
+/** Reads servers beyond their present state and waits for changes. */
 export function createServerReading(
   options: ServerReadingOptions,
 ): Pick<Servers, 'pagesByAccount' | 'listByAccount' | 'inspect' | 'until'> {
@@ -97,7 +97,7 @@ export function createServerReading(
         const cancel = actors.observe(listener);
         signal.addEventListener('abort', aborted, { once: true });
         if (signal.aborted) aborted();
-        // What changed while the present state was being read would otherwise be missed.
+        // Catches changes during the read of the present state.
         const live = actors.find(id);
         if (live !== undefined) listener(id, actors.show(live));
       });

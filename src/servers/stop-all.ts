@@ -4,15 +4,15 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Servers } from './servers.ts';
 
-/** As long as a stop may take until it is a kill, and what is stored then. */
+/** Longest time until a stop becomes a kill and is stored. */
 const MOST_MS = 130_000;
 
 /** Whether a server in this state has a game, or may have one. */
 export const hasGame = (state: string): boolean => isTagged(state, 'awake') || state === 'stopping';
 
 /**
- * Puts every server to sleep, and records `note` as the reason. Call it when nobody can wake a server any more. Resolves when all
- * are asleep, or after two minutes. Logs each server that it could not stop.
+ * Puts every server to sleep and records `note` as the reason. Call it once servers can no longer be woken. Resolves
+ * when all are asleep, or after two minutes. Logs each server that it could not stop.
  */
 export async function stopAll(
   servers: Pick<Servers, 'live' | 'send' | 'until'>,

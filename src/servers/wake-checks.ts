@@ -5,15 +5,15 @@ import type { ServerRow } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 
 /**
- * Whether a server may wake, or have something installed. What has to be read for that is read first; the function it gives
- * is called synchronously with the command, with nothing between the question and the wake, and throws the StatusError that
- * refuses it. With `look` nobody gives a command: the answer goes by what is known, and must not be waited for.
+ * Checks whether a server may wake or install something. It first reads what it needs; the returned function is called
+ * synchronously with the command, so that nothing can change in between, and throws the StatusError that refuses it.
+ * With `look` no command follows: it answers from known data without waiting.
  */
 export type WakeCheck = (row: ServerRow, look?: Look) => Promise<(now: ServerNow) => void>;
 
-/** One look at the rules for several servers, to show what they say. */
+/** One read-only evaluation of the rules for several servers, for display. */
 export interface Look {
-  /** What `read` gives; of all calls that are about the same thing with the same key, it is called for the first. */
+  /** Returns the result of `read`. For all calls with the same subject and key, only the first calls it. */
   once<Found>(about: unknown, key: string, read: () => Promise<Found>): Promise<Found>;
 }
 
@@ -30,7 +30,7 @@ export function createLook(): Look {
   };
 }
 
-/** A check that is done once all it needs is read. Of servers with the same key, a look asks for one. */
+/** Creates a check that finishes with its reads. With `look`, servers with the same key share one check. */
 export function readFirst(require: (row: ServerRow) => Promise<void>, keyOf = ({ id }: ServerRow) => id): WakeCheck {
   return async (row, look) => {
     await (look === undefined ? require(row) : look.once(require, keyOf(row), () => require(row)));
@@ -38,36 +38,36 @@ export function readFirst(require: (row: ServerRow) => Promise<void>, keyOf = ({
   };
 }
 
-/** What a server's software and its account decide together. */
+/** The key of a decision that depends on a server's software and its account. */
 export const SOFTWARE_OF = ({ accountId, type }: ServerRow): string => `${accountId} ${type}`;
 
-/** The commands for which somebody may be asked. */
+/** Commands that checks can be registered for. */
 export type CheckedCommand = 'CREATE' | 'START' | 'JOIN' | 'RESTART' | 'REINSTALL' | 'RETRY_INSTALL';
 
 /** Commands that begin a start, or queue one. */
 export const WAKES: readonly CheckedCommand[] = ['START', 'JOIN', 'RESTART'];
-/** What installs something: also a creation with a mod pack. */
+/** Commands that install something, including creation with a mod pack. */
 const INSTALLS: readonly CheckedCommand[] = ['CREATE', 'REINSTALL', 'RETRY_INSTALL'];
 
 /** Commands that begin a start, queue one, or install something. */
 export const WAKES_AND_INSTALLS: readonly CheckedCommand[] = [...WAKES, ...INSTALLS];
 
-/** A check, and the commands before which it is asked; by default those that wake. */
+/** A check and its commands; by default those that wake a server. */
 export interface WakeRule {
   check: WakeCheck;
   commands?: readonly CheckedCommand[];
 }
 
-/** Who is asked before a server wakes, or has something installed. */
+/** The checks before a server wakes or installs something. */
 export interface WakeChecks {
-  /** Asks `check` before these commands from now on. Returns the cancellation. */
+  /** Runs `check` before these commands from now on. Returns a function that removes it. */
   add: (check: WakeCheck, commands?: readonly CheckedCommand[]) => () => void;
   /**
-   * The checks to be asked before a command to a server in this state. A join or a start of what is awake already wakes nothing;
-   * a restart does from wherever it begins.
+   * Returns the checks for a command to a server in this state. A join or start of a server that is already awake needs
+   * none; a restart always does.
    */
   before(type: string, state: ServerState): WakeCheck[];
-  /** What the first that is against a command has to say; undefined: nobody is. */
+  /** Returns the first refusal of a command; undefined if none refuses. */
   refusal(now: ServerNow, command: CheckedCommand, look?: Look): Promise<StatusError | undefined>;
 }
 

@@ -13,7 +13,7 @@ import { getSftpUser } from './rows.ts';
 import type { Sftp } from './sftp.ts';
 import { type SftpLogin, issueSftpLogin, revokeSftpLogin, rotateSftpLogin } from './users.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   clock: Clock;
   config: { publicHost: string };
@@ -55,7 +55,7 @@ const getSftp = (needs: Needs) =>
     scope: 'servers:read',
     summary: 'Read how to reach the files over SFTP',
     description:
-      'All but the password, which is shown only when it is made. The user name is empty before the first time.',
+      'The access without the password, which is returned only when it is created. The user name is empty before the first time.',
     reply: SftpAccess,
     run: async ({ server: { row } }) => ({
       enabled: row.sftpEnabled,
@@ -73,7 +73,7 @@ const enableSftp = (needs: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/sftp:enable',
     scope: 'files:write',
-    summary: 'Let somebody in over SFTP',
+    summary: 'Enable SFTP',
     description: `Makes a password for the server's one SFTP user, whether the server is awake or asleep. ${CUTS}`,
     reply: SftpCredential,
     run: (call) => credential(call, needs, 'sftp.enable', issueSftpLogin),
@@ -86,7 +86,7 @@ const disableSftp = (needs: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/sftp:disable',
     scope: 'files:write',
-    summary: 'Let nobody in over SFTP',
+    summary: 'Disable SFTP',
     description: `The password is void for good. ${CUTS}`,
     reply: Nothing,
     async run(call) {
@@ -122,7 +122,7 @@ async function credential(
   return { ...address(needs), ...login };
 }
 
-/** Changes who may sign in, in one write with what shows of it; then nobody is in who came by an earlier password. */
+/** Changes the access in one write with its view; then sessions with an earlier password end. */
 async function change<T>(
   { server: { row }, principal }: Call,
   { servers, sftp, clock }: Needs,

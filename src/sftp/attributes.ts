@@ -1,7 +1,7 @@
 import { DAY_MS } from '../kernel/units.ts';
 import { type Fields, uint32, uint64 } from './wire.ts';
 
-/** What a client wants a file to be (§5). Absent: not said. Times are seconds since 1970. */
+/** Attributes requested by a client (§5). Absent: unchanged. Times are seconds since 1970. */
 export interface Attributes {
   size?: number;
   /** Type and permissions, as `stat(2)` has them. */
@@ -10,7 +10,7 @@ export interface Attributes {
   mtime?: number;
 }
 
-/** What a client is told of a file. */
+/** A file's attributes as the client sees them. */
 export interface Shown {
   kind: 'file' | 'directory' | 'link' | 'other';
   sizeBytes: number;

@@ -25,14 +25,14 @@ import { MOST_DATA_BYTES, OPEN } from './wire.ts';
 /** Entries of a directory in one reply: with the longest names, they and all about them fit any client's buffer. */
 const ENTRIES_AT_ONCE = 64;
 
-/** What requests work on. */
+/** Dependencies of requests. */
 export interface CommandOptions {
   /** The server's files. */
   jail: Jail;
   handles: Handles;
-  /** How many handles a client may have, as it is told. */
+  /** Most handles of a client, as reported to it. */
   mostHandles: number;
-  /** Where each byte has a place before it lands. */
+  /** Reserves space for each byte before it is written. */
   disk: Disk;
   serverId: string;
   space: () => Promise<Space>;
@@ -124,7 +124,7 @@ export class Commands {
         truncate: write && truncate,
         ...(attributes.mode !== undefined && { mode: attributes.mode }),
       });
-      // What the service writes into a file that holds a secret, a handle open for writing must not show.
+      // A handle open for writing must not show what the service writes into a file with a secret.
       const readable = (flags & OPEN.read) !== 0 && !(write && guardOf(parsePath(path)) === 'masked');
       if (write && truncate) this.#options.disk.freed(this.#options.serverId);
       return { file, readable, writable: write, append };
@@ -163,7 +163,7 @@ export class Commands {
   #openDirectory(path: string): Promise<string> {
     return this.#handles.add(async () => {
       const batches = this.#jail.entries(path);
-      // The first batch already, as it tells whether there is a directory at all.
+      // Reads the first batch already, to find out whether the directory exists.
       const first = await batches.next();
       return { batches, rest: first.done ? [] : first.value };
     });

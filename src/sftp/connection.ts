@@ -11,7 +11,7 @@ import { BadPacket } from './wire.ts';
 
 export interface ConnectionOptions {
   socket: Socket;
-  /** What limits by address count. */
+  /** The key of limits by address. */
   address: string;
   clock: Clock;
   log: Log;
@@ -22,7 +22,7 @@ export interface ConnectionOptions {
   serve: (serverId: string, channel: ServerChannel, link: Link) => Promise<void>;
 }
 
-/** What a session knows of the connection it runs on. */
+/** A session's view of its connection. */
 export interface Link {
   socket: Socket;
   signal: AbortSignal;
@@ -117,7 +117,7 @@ export class Connection implements Guest {
     ssh.on('authentication', (context) => {
       this.#signingIn = true;
       answer(context).catch((error: unknown) => {
-        log.debug({ err: error }, 'nobody can sign in over SFTP');
+        log.debug({ err: error }, 'SFTP sign-in failed for everyone');
         void this.end();
       });
     });
@@ -215,7 +215,7 @@ export class Connection implements Guest {
       });
   }
 
-  /** The library holds nobody to what it lets them send, and answers some of what is sent at once. */
+  /** The library does not enforce the limits it announces, and answers some requests at once. */
   #checkWaiting(): void {
     const { socket, limits } = this.#options;
     const waiting = Math.max(this.#channel?.readableLength ?? 0, socket.writableLength);

@@ -13,11 +13,11 @@ export interface OpenFile {
 /** A directory that a client is listing. */
 export interface OpenDirectory {
   batches: AsyncGenerator<Entry[]>;
-  /** Of the batch begun, what has not been sent yet. */
+  /** The unsent part of the current batch. */
   rest: Entry[];
 }
 
-/** What one session has open, by numbers of its own that are never used again. */
+/** The open handles of a session, by numbers that are never reused. */
 export interface Handles {
   /** Opens something and gives the client's handle for it. RESOURCE_EXHAUSTED TOO_MANY_HANDLES, before anything is opened. */
   add(open: () => Promise<OpenFile | OpenDirectory>): Promise<string>;

@@ -4,7 +4,7 @@ import ssh2 from 'ssh2';
 import { readIfThere, writeAtomic } from '../kernel/atomic-file.ts';
 import { StatusError } from '../kernel/status.ts';
 
-/** What the service proves itself with. */
+/** The service's host key. */
 export interface HostKey {
   /** In OpenSSH's format. It stays in this process. */
   privateKey: string;
@@ -15,8 +15,8 @@ export interface HostKey {
 const FILE = 'ssh_host_ed25519_key';
 
 /**
- * Reads the host key in the data directory; makes one where there is none. Clients remember it and warn when it changes,
- * so one that cannot be read stops the start: FAILED_PRECONDITION HOST_KEY_INVALID.
+ * Reads the host key in the data directory, or creates one. Clients remember it and warn when it changes, so an
+ * unreadable key stops the start: FAILED_PRECONDITION HOST_KEY_INVALID.
  */
 export async function openHostKey(dataDir: string): Promise<HostKey> {
   const path = join(dataDir, FILE);
@@ -37,7 +37,7 @@ function publicKeyOf(privateKey: string): Buffer | undefined {
 
 async function create(path: string): Promise<string> {
   let privateKey: string;
-  // Of the keys that the library makes, one in 256 is none: it drops a zero where that is the first byte.
+  // One in 256 of the library's keys is invalid: it drops a leading zero byte.
   do privateKey = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'dormouse' }).private;
   while (!publicKeyOf(privateKey));
   await writeAtomic(path, privateKey, { durable: true });

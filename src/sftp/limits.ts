@@ -2,7 +2,7 @@ import type { PenaltyRule } from '../kernel/limits/penalties.ts';
 import type { BackoffRule } from '../kernel/limits/sliding-log.ts';
 import { MIB, MINUTE_MS, SECOND_MS } from '../kernel/units.ts';
 
-/** What strangers and clients may take. */
+/** The limits of strangers and clients. */
 export interface SftpLimits {
   /** Connections: of all, of an address, of both before somebody has signed in, and of one server behind that. */
   connections: number;
@@ -19,7 +19,7 @@ export interface SftpLimits {
   /** Wrong passwords of a connection, and how long each is thought about. */
   tries: number;
   refusalDelayMs: number;
-  /** New connections from an address in which nobody signs in. */
+  /** New connections from an address without a successful sign-in. */
   connects: BackoffRule;
   /**
    * Connections that end before anybody has signed in: what one is worth that was silent until its time was up, and one that

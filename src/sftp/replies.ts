@@ -14,7 +14,7 @@ export interface NamedFile {
   shown: Shown;
 }
 
-/** What a disk has, in bytes and files. */
+/** A disk's space, in bytes and files. */
 export interface Space {
   totalBytes: number;
   freeBytes: number;
@@ -57,7 +57,7 @@ export function namesReply(id: number, files: readonly NamedFile[], now: number)
   return packet(REPLY.name, [uint32(id), uint32(files.length), ...entries]);
 }
 
-/** The answer to `realpath`: a path, of which nothing else is said (§6.11). */
+/** The answer to `realpath`: a path without attributes (§6.11). */
 export function pathReply(id: number, path: string): Reply {
   return packet(REPLY.name, [uint32(id), uint32(1), string(path), string(path), uint32(0)]);
 }

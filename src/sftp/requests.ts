@@ -4,7 +4,7 @@ import { BadPacket, Fields, REQUEST } from './wire.ts';
 /** A path as the client wrote it; undefined: not in UTF-8, and so no path of ours. */
 type Path = string | undefined;
 
-/** What a client asks. `id` is its own, and comes back with the answer. */
+/** A client's request. `id` is the client's own and returns with the answer. */
 export type Request = { id: number } & (
   | { type: 'open'; path: Path; flags: number; attributes: Attributes }
   | { type: 'close' | 'fstat' | 'readdir' | 'fsync' | 'fstatvfs'; handle: string }
@@ -20,7 +20,7 @@ export type Request = { id: number } & (
 
 export type RequestOf<Type extends Request['type']> = Extract<Request, { type: Type }>;
 
-/** What OpenSSH's extended requests are called, and the version of each that is meant here. */
+/** The names of OpenSSH's extended requests, with the supported version of each. */
 export const EXTENSIONS = {
   'posix-rename@openssh.com': '1',
   'statvfs@openssh.com': '2',
@@ -36,14 +36,14 @@ export function readInit(packet: Buffer): number {
   return fields.uint32();
 }
 
-/** A packet as the request it is. Throws BadPacket where it is none; a request that nobody knows is `unknown`. */
+/** Parses a packet. Throws BadPacket if it is invalid; an unknown request is `unknown`. */
 export function readRequest(packet: Buffer): Request {
   const fields = new Fields(packet);
   const code = fields.byte();
   if (code === REQUEST.init) throw new BadPacket('a second greeting');
   const id = fields.uint32();
   const path = () => fields.text();
-  // Latin-1 keeps bytes apart: a handle is the server's own, and anything else is none.
+  // Latin-1 preserves bytes: a handle is the server's own, and any other text is invalid.
   const handle = () => fields.bytes().toString('latin1');
   switch (code) {
     case REQUEST.open:

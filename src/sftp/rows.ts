@@ -33,7 +33,7 @@ export async function getSftpUser(db: Sql, serverId: string): Promise<SftpUserRo
   return row;
 }
 
-/** Who may sign in under a name; undefined where nobody may, as SFTP is off or the server being deleted. */
+/** Returns the user of a name; undefined if it is unknown, SFTP is off, or the server is being deleted. */
 export async function getActiveSftpUser(db: Sql, username: string): Promise<SftpUserRow | undefined> {
   const sql = `SELECT "u".* FROM "sftp_users" "u" JOIN "servers" "s" ON "s"."id" = "u"."serverId"
     WHERE "u"."username" = $1 AND "s"."sftpEnabled" = $2 AND "s"."state" <> 'deleting'`;

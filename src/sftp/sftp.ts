@@ -36,7 +36,7 @@ export interface SftpOptions {
   files: Pick<Files, 'jail'>;
   disk: Disk;
   limits?: Partial<SftpLimits>;
-  /** Load balancers: the world comes from their addresses, which are not limited as one. Default: there is none. */
+  /** Load balancers, whose addresses are not limited because all clients come from them. Default: none. */
   trusted?: BlockList;
 }
 
@@ -44,13 +44,13 @@ export interface SftpOptions {
 export interface Sftp {
   /** Begins to accept clients and resolves with its address. Rejects if the port cannot be opened. */
   listen(host: string, port: number): Promise<AddressInfo>;
-  /** Where it listens; 0 while it does not. */
+  /** The port it listens on; 0 while closed. */
   readonly port: number;
-  /** Of the host key, `SHA256:…`. */
+  /** The host key's fingerprint, `SHA256:…`. */
   readonly fingerprint: string;
   /** Connections signed in to a server. */
   sessions(serverId: string): number;
-  /** From now on nobody signs in to servers of which this is true. */
+  /** From now on, refuses sign-ins to servers for which this is true. */
   keepShut(isShut: (serverId: string) => boolean): void;
   /** Ends all that was opened with a public key; resolves likewise. */
   cutKey(keyId: string): Promise<void>;
@@ -59,7 +59,7 @@ export interface Sftp {
   close(): Promise<void>;
 }
 
-/** What is agreed with clients: nothing that rests on SHA-1, NIST curves or encrypt-and-MAC. Terrapin's remedy is built in. */
+/** The accepted algorithms: none with SHA-1, NIST curves or encrypt-and-MAC. Terrapin's remedy is built in. */
 const ALGORITHMS = {
   kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org'],
   serverHostKey: ['ssh-ed25519'],
@@ -153,7 +153,7 @@ class SftpServer implements Sftp {
     await closed;
   }
 
-  /** Lets a client in as far as signing in; whom there is no place for is sent away before any work. */
+  /** Accepts a client up to its sign-in; without a free place it is disconnected before any work. */
   #accept(socket: Socket): void {
     const { store, clock, log } = this.#options;
     const limits = this.#limits;
@@ -181,7 +181,7 @@ class SftpServer implements Sftp {
       state: () => (connection.signingIn ? 'waiting' : 'idle'),
       leave: () => socket.destroy(),
     });
-    /** Who has proved that they may takes a seat among those of the server. */
+    /** An authenticated client takes one of the server's seats. */
     const admit = ({ serverId, keyId }: Proved): boolean => {
       if (this.#shut.some((isShut) => isShut(serverId))) return false;
       const seat = this.#places.take({ [`in ${serverId}`]: limits.connectionsPerServer });
@@ -189,7 +189,7 @@ class SftpServer implements Sftp {
       held.push(seat);
       leaveSigningIn?.();
       attempt.giveBack();
-      log.info({ server: serverId, sshKey: keyId }, 'somebody signed in over SFTP');
+      log.info({ server: serverId, sshKey: keyId }, 'SFTP sign-in');
       // A courtesy to the key's user: a sign-in does not fail for it.
       if (keyId !== undefined) store.write((tx) => touchSshKey(tx, keyId, clock.now())).catch(() => {});
       return true;

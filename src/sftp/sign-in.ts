@@ -20,7 +20,7 @@ export interface SignInOptions {
   limits: Pick<SftpLimits, 'tries' | 'refusalDelayMs' | 'address' | 'name'>;
 }
 
-/** What somebody has signed in to, and with what. */
+/** A successful sign-in: the server, and the key or password that opened it. */
 export interface Proved {
   serverId: string;
   /** The public key; undefined for a password. */
@@ -29,13 +29,13 @@ export interface Proved {
   stillOpens: () => Promise<boolean>;
 }
 
-/** Who wants to sign in. */
+/** The client that wants to sign in. */
 export interface Guest {
-  /** What limits by address count. */
+  /** The key of limits by address. */
   address: string;
   /** They name this server: told before it is known whether they may. */
   claim(serverId: string): void;
-  /** They have proved that they may: whether there is still a place. */
+  /** The client has proved its right to sign in. Returns whether a place is left. */
   admit(proved: Proved): boolean;
   end(): Promise<void>;
 }
@@ -66,7 +66,10 @@ export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOpt
       else await guest.end();
     };
 
-    /** A client first asks whether a key will do, then signs with it (RFC 4252 §7). Nobody guesses one, so nothing is counted. */
+    /**
+     * A client first asks whether a key is accepted, then signs with it (RFC 4252 §7). Keys cannot be guessed, so tries
+     * are not counted.
+     */
     async function answerKey(context: PublicKeyAuthContext): Promise<void> {
       const { username, signature, blob, hashAlgo } = context;
       const claimed = NAME.exec(username)?.[1];

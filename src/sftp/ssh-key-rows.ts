@@ -4,7 +4,9 @@ import { bigint, text } from '../store/columns.ts';
 import { isDuplicate } from '../store/errors.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** A public key of a user's. The key itself is not kept: a client sends it as it signs in, and its fingerprint tells which it is. */
+/**
+ * A user's public key. The key itself is not stored: the client sends it at sign-in, and its fingerprint identifies it.
+ */
 export interface SshKeyRow {
   id: string;
   userId: string;
@@ -59,8 +61,8 @@ export async function touchSshKey(tx: Tx, id: string, at: number): Promise<void>
 }
 
 /**
- * The server that a name of an SFTP user and a key of one of its owners open; undefined where there is none, SFTP is off, or
- * the server is being deleted.
+ * Returns the server opened by an SFTP user name with a key of one of its owners; undefined if they are unknown, SFTP is
+ * off, or the server is being deleted.
  */
 export async function findKeyedSftpUser(
   db: Sql,

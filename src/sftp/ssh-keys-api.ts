@@ -6,7 +6,7 @@ import type { People } from '../people/people.ts';
 import type { SshKeyRow } from './ssh-key-rows.ts';
 import { SSH_KEY_CHARS, type SshSessions, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs extends People {
   sftp: SshSessions;
 }

@@ -10,9 +10,9 @@ import type { People } from '../people/people.ts';
 import type { Store } from '../store/store.ts';
 import { type SshKeyRow, deleteSshKey, insertSshKey, listSshKeys } from './ssh-key-rows.ts';
 
-/** Of one user. */
+/** Per user. */
 export const MOST_SSH_KEYS = 20;
-/** Of a line that holds one: more than RSA with 8192 bits and a comment takes. */
+/** Length of a line with a key: more than RSA with 8192 bits and a comment needs. */
 export const SSH_KEY_CHARS = 4_096;
 
 const RSA_BITS = { least: 2_048, most: 8_192 };
@@ -24,7 +24,7 @@ const TYPES: ReadonlySet<string> = new Set([
   'ssh-rsa',
 ]);
 
-/** What ending what a key has open needs. */
+/** Ends a key's sessions. */
 export interface SshSessions {
   cutKey(keyId: string): Promise<void>;
 }

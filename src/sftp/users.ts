@@ -10,7 +10,7 @@ export interface SftpLogin {
   password: string;
 }
 
-/** 190 bits, which nobody guesses, so that a plain SHA-256 of it is as good as a slow hash and costs a sign-in nothing. */
+/** 190 bits, which cannot be guessed, so that a plain SHA-256 is as good as a slow hash and sign-in is fast. */
 const PASSWORD_CHARS = 32;
 /**
  * A name is `<server id>.<eight more>`: the id alone is in the server's address for all to see, and who knows a name can
@@ -19,7 +19,7 @@ const PASSWORD_CHARS = 32;
 const SUFFIX_CHARS = 8;
 const NOBODY = '0'.repeat(64);
 
-/** Makes a new password for a server's SFTP user, and the user where there is none. The one before is void. */
+/** Creates a new password for a server's SFTP user, and the user if missing. The old password becomes void. */
 export async function issueSftpLogin(tx: Tx, serverId: string, at: number): Promise<SftpLogin> {
   const known = await getSftpUser(tx, serverId);
   const username = known?.username ?? `${serverId}.${randomBase62(SUFFIX_CHARS).toLowerCase()}`;

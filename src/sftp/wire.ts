@@ -6,7 +6,7 @@ import { KIB } from '../kernel/units.ts';
  * one that can neither announce nor answer an extension, and that lets a client ask faster than it is answered.
  */
 
-/** What a client asks: SSH_FXP_*, §3. */
+/** The client's requests: SSH_FXP_*, §3. */
 export const REQUEST = {
   init: 1,
   open: 3,
@@ -30,7 +30,7 @@ export const REQUEST = {
   extended: 200,
 } as const;
 
-/** What it is answered. */
+/** The answers. */
 export const REPLY = {
   version: 2,
   status: 101,
@@ -95,7 +95,7 @@ export class Fields {
     return this.#packet.readUInt32BE(this.#take(4));
   }
 
-  /** Of 64 bits; what JavaScript cannot count is no place in a file. */
+  /** 64 bits; a value too large for JavaScript is no offset in a file. */
   uint64(): number {
     const value = this.#packet.readBigUInt64BE(this.#take(8));
     if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new BadPacket(`${value} is beyond any file`);

@@ -19,7 +19,7 @@ export const maybeAt: EntitySchemaColumnOptions = { ...bigint, nullable: true };
 
 export const ofAccount = { target: 'accounts', columnNames: ['accountId'], referencedColumnNames: ['id'] };
 export const ofUser = { target: 'users', columnNames: ['userId'], referencedColumnNames: ['id'] };
-/** What goes with its server. */
+/** Foreign key of rows that are deleted with their server. */
 export const ofServer = {
   target: 'servers',
   columnNames: ['serverId'],

@@ -29,7 +29,7 @@ export async function copyInto(target: string, source: DataSource): Promise<void
   await file.sync();
 }
 
-/** The copy that a release which knows these migrations starts on; undefined where there is none. */
+/** Returns the copy that a release which knows these migrations can start on; undefined without one. */
 export async function copyFor(database: string, known: ReadonlySet<string>): Promise<string | undefined> {
   return (await copiesOf(database)).find(({ migration }) => !known.has(migration))?.path;
 }

@@ -16,7 +16,7 @@ type Row = Record<string, unknown>;
 
 /** Rows that are read and written in one go. */
 const AT_ONCE = 250;
-/** The first is what makes the tables of the copy; whoever holds the lease does not run the copy. */
+/** The first is created with the copy's tables. The holder of the lease does not run the copy. */
 const NOT_COPIED = new Set(['migrations', 'leases']);
 
 /**
@@ -33,7 +33,7 @@ export async function copyDatabase(
   try {
     const session = await source.session();
     try {
-      // What is read is of one instant.
+      // Read everything at one instant.
       await session.query(source.dialect === 'sqlite' ? 'BEGIN' : 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
       const done = await migrationsOf(session, migrations);
       const target = await openDataSources(to, [], { migrations: done, patient: true });
@@ -74,7 +74,7 @@ async function fill({ dialect, writer }: DataSources, ask: Ask, from: Dialect): 
     for (const shape of await shapesOf(from === 'sqlite' ? ask : askTarget)) await copyTable(shape);
     await runner.commitTransaction();
   } catch (error) {
-    // Where the connection is gone, so is what was done by it.
+    // If the connection is gone, its work is undone.
     await runner.rollbackTransaction().catch(() => {});
     throw error;
   } finally {
@@ -100,7 +100,7 @@ function storable(_: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\u{FFFD}') : value;
 }
 
-/** What SQLite knows of the tables, each after those that it refers to. */
+/** Returns SQLite's tables, each after those it refers to. */
 async function shapesOf(ask: Ask): Promise<Shape[]> {
   const columns = (await ask(
     `SELECT m."name" AS "table", c."name" AS "column" FROM sqlite_master m, pragma_table_info(m."name") c

@@ -13,7 +13,7 @@ export type Dialect = 'sqlite' | 'postgres';
 /** The two ways to one database: everything is changed through `writer`, one transaction at a time. */
 export interface DataSources {
   dialect: Dialect;
-  /** Where SQLite keeps it. */
+  /** SQLite's database file. */
   file?: string;
   writer: DataSource;
   /** Refuses to change anything. Sees what has been committed. */
@@ -49,12 +49,12 @@ export interface DatabaseOptions {
   patient?: boolean;
 }
 
-/** What the writer alone needs: the reader is asked in SQL, and to work out what tables are takes time. */
+/** Needed only by the writer: the reader uses SQL alone, and building the metadata takes time. */
 type Described = { migrations: Migration[]; entities: EntitySchema<object>[] };
 
 /**
- * What one write and one read may take. A transaction that is left alone is undone before a standby takes over, which needs what
- * it has locked.
+ * Time limits of one write and one read. An abandoned transaction is undone before a standby takes over, which needs
+ * its locks.
  */
 const LIMITS = {
   writer: { statementMs: 10_000, idleInTransactionMs: 7_000 },

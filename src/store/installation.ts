@@ -12,7 +12,7 @@ import { type Lease, type Waiting, acquireLease } from './lease.ts';
 import { type Secret, openSecret, requireSecret } from './secret.ts';
 import { type Store, openStore } from './store.ts';
 
-/** What outlives the process. */
+/** State that outlives the process. */
 export interface Installation {
   store: Store;
   secret: Secret;
@@ -34,7 +34,7 @@ export interface InstallationOptions {
   onLost: () => void;
 }
 
-/** Files of the data directory that nobody else may read. */
+/** Files of the data directory readable by this user alone. */
 const SECRETS = new Set(['secret.key', 'first-run.json', 'ssh_host_ed25519_key']);
 /** Between two attempts to reach the database. */
 const PAUSE_MS = 1_000;

@@ -12,7 +12,7 @@ export interface DeadlineOptions {
   tellTo?: number;
 }
 
-/** What its thread is given. */
+/** Data passed to its thread. */
 export interface DeadlineData extends Required<Pick<DeadlineOptions, 'limitMs' | 'tellTo'>> {
   /** One value, by `sinceBootMs`. */
   held: BigInt64Array;
@@ -32,10 +32,10 @@ export function sinceBootMs(): number {
 }
 
 /**
- * Ends this process by SIGKILL as soon as its lease has not been renewed for `limitMs`: because it was stopped, its event loop is
- * stuck, its machine has slept, or the database is out of its reach. Another process may be about to take over, and nothing of
- * this one may be done beside it. A thread looks, so that it is done whatever the event loop has to do first. The first process
- * of a container is ended by nobody within it (pid_namespaces(7)): there the event loop has to find out.
+ * Ends this process by SIGKILL as soon as its lease has not been renewed for `limitMs`: because it was stopped, its
+ * event loop is stuck, its machine has slept, or the database is unreachable. Another process may be about to take
+ * over, and this one must not act beside it. A thread checks, so that a busy event loop does not matter. Within a
+ * container its first process cannot be killed from inside (pid_namespaces(7)): there the event loop has to find out.
  */
 export function startDeadline({ at, limitMs, onLate, tellTo = 2 }: DeadlineOptions): Deadline {
   const held = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));

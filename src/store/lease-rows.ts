@@ -3,9 +3,9 @@ import { bigint, id, integer, text } from './columns.ts';
 import type { Dialect } from './data-source.ts';
 import type { Sql, Tx } from './writer.ts';
 
-/** Who may do what only one process may do. `lease.ts` writes it. */
+/** The holder of something that only one process may do. Written by `lease.ts`. */
 export interface LeaseRow {
-  /** What is leased. */
+  /** The name of the lease. */
   name: string;
   /** Random, new with every holder. */
   token: string;
@@ -15,7 +15,7 @@ export interface LeaseRow {
   pid: number;
   /** When that process started, in its kernel's own unit; '' where the system does not tell. */
   startedAt: string;
-  /** Changes with each renewal. Others only look whether it has changed; nobody compares it with a clock. */
+  /** Changes with each renewal. Others only check whether it changed; it is not compared with a clock. */
   expiresAt: number;
 }
 
@@ -52,7 +52,10 @@ export async function takeLease(tx: Tx, row: LeaseRow, from: LeaseRow | undefine
   return inserted === 1;
 }
 
-/** Whether the token still holds the lease; on PostgreSQL nobody can take it before this transaction has ended. */
+/**
+ * Reports whether the token still holds the lease. On PostgreSQL the lease cannot be taken before this transaction has
+ * ended.
+ */
 export async function holdsLease(db: Sql, dialect: Dialect, name: string, token: string): Promise<boolean> {
   const sql = 'SELECT 1 FROM "leases" WHERE "name" = $1 AND "token" = $2';
   // SQLite has one writer at a time anyway, and no such clause.

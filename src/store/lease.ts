@@ -1,19 +1,20 @@
 /**
- * The right to be the one control process of an installation, and what keeps a process that has lost it from doing harm:
+ * The right to be the one control process of an installation. A process that has lost it cannot do harm:
  *
- * - The database: every commit begins by asking whether the lease is still held (`Store.fence`), so a write of the one before
- *   is refused, however late it comes.
- * - Everything else (games, servers' files, backups, what proxies are told, letters): on PostgreSQL, which another machine may
- *   reach, a thread (`lease-deadline.ts`) ends the whole process a second before anybody else may take the lease, unless it was
- *   renewed. It is the first to know when a stopped process goes on, and needs no turn of the event loop. What the kernel does already (one write of
- *   a chunk, one rename) is all that can still come after it. (As the first process of a container, the event loop has to end it.)
- * - Games and their consoles, besides: nothing is asked of them while the lease is not surely held (`Lease.require`), and the
- *   database is asked where the time of the last renewal does not say so. So what wakes up in the instant before that thread
- *   starts, ends, or types nothing.
- * - Proxies that know of several services leave one that is silent before its lease can end, and a standby takes no links.
+ * - The database: every commit first checks that the lease is still held (`Store.fence`), so a late write of an earlier
+ *   process is refused.
+ * - Everything else (games, servers' files, backups, messages to proxies, e-mail): on PostgreSQL, which other machines can
+ *   reach, a thread (`lease-deadline.ts`) kills the whole process a second before another one may take the lease, unless it
+ *   was renewed. The thread notices first when a paused process continues, and needs no turn of the event loop. Only what
+ *   the kernel is already doing (one write of a chunk, one rename) can follow. Within a container, the event loop of the
+ *   first process has to end it.
+ * - Games and their consoles get no requests unless the lease is certainly held (`Lease.require`). If the time of the last
+ *   renewal does not prove that, the database is asked. So a process that wakes up just before that thread acts cannot
+ *   start, end or type anything.
+ * - Proxies that know several services leave a silent one before its lease can end, and a standby accepts no links.
  *
- * Not covered: a machine that is paused as a whole by its hypervisor knows of no time that has passed. There the database's
- * refusal comes first for all that is stored before it is done, which is every start and stop of a game.
+ * Not covered: a machine paused as a whole by its hypervisor does not notice that time has passed. There the database's
+ * refusal protects everything that is stored before it is done, which includes every start and stop of a game.
  */
 import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
@@ -30,22 +31,22 @@ import type { Store } from './store.ts';
 
 /** The right to be the one control process of an installation. */
 export interface Lease {
-  /** Puts the end off; called by itself. */
+  /** Extends the lease; called by a timer. */
   renew(): Promise<void>;
   /**
-   * To be awaited before anything is done that the database does not guard. UNAVAILABLE LEASE_LOST where another process has
-   * taken over; where one of another machine may have, also while the database cannot be asked.
+   * Await this before any action that the database does not guard. UNAVAILABLE LEASE_LOST if another process has taken
+   * over; if one on another machine could have, also while the database is unreachable.
    */
   require(): Promise<void>;
-  /** Whether nobody else can hold it now, as far as the time of the last renewal says. */
+  /** Whether the lease is certainly held, judged by the time of the last renewal. */
   isSure(): boolean;
-  /** Gives the right back. Nothing can be written to this store any more. */
+  /** Releases the lease. Later writes to this store fail. */
   release(): Promise<void>;
 }
 
-/** What waits for the lease of another process, rather than be refused. */
+/** Options of waiting for another process's lease instead of being refused. */
 export interface Waiting {
-  /** Told at each look who holds it; undefined: the database cannot be asked. Where it throws, nobody waits any more. */
+  /** Called at each look with the holder; undefined if the database cannot be reached. Throwing ends the wait. */
   onHeld: (holder: ProcessIdentity | undefined) => void;
   /** Ends the wait, which rejects with its reason. */
   signal: AbortSignal;
@@ -57,8 +58,8 @@ export interface LeaseOptions {
   /** Another process has taken over: end now. Writes fail already. */
   onLost: () => void;
   /**
-   * Called before the lease is taken, and rejects where this process could not do its work: then whoever holds it keeps it.
-   * Default: nothing is asked.
+   * Called before the lease is taken. Rejects if this process could not do its work: then the holder keeps it. Default:
+   * no check.
    */
   beforeTaking?: () => Promise<void>;
   /** Default: a lease that is held refuses. */
@@ -67,11 +68,11 @@ export interface LeaseOptions {
   self?: ProcessIdentity;
   /** Times looks and renewals, because the patience of other processes runs out in real time. Default: real time. */
   realTime?: Clock;
-  /** What ends this process when it is late. Default: the thread that does. */
+  /** Ends this process when a renewal is late. Default: the deadline thread. */
   deadlineOf?: typeof startDeadline;
 }
 
-/** How long nobody else takes a lease that is not renewed, and how often it is. */
+/** How long an unrenewed lease is respected, and how often it is renewed. */
 interface Span {
   heldMs: number;
   renewMs: number;
@@ -79,14 +80,14 @@ interface Span {
 
 const NAME = 'control';
 const LONG: Span = { heldMs: 30_000, renewMs: 10_000 };
-/** Where another one waits to take over within 10 s, its start included. */
+/** For installations with a standby that takes over within 10 s, its start included. */
 const SHORT: Span = { heldMs: 8_000, renewMs: 1_000 };
 /** Between a renewal that failed and the next one. */
 const RETRY_MS = 1_000;
 /** So long before others may take it, its holder ends itself. */
 const MARGIN_MS = 1_000;
 const LOOK_MS = 500;
-/** How long a look waits: a connection of which nothing comes may be dead, and another one work. */
+/** Time limit of a look: a connection without an answer may be dead while another one works. */
 const PATIENCE_MS = 3_000;
 
 /**
@@ -109,7 +110,7 @@ export async function acquireLease(store: Store, options: LeaseOptions): Promise
       return 'changed' as const;
     });
     if (typeof seen === 'object') return seen;
-    // What has changed did so at the end of the look, at the latest.
+    // A change is noticed at the end of the look at the latest.
     await sleep(realTime, seen === 'changed' ? LOOK_MS : Math.max(0, LOOK_MS - (realTime.now() - at)));
   }
 }
@@ -119,7 +120,7 @@ export function leaseHolder(store: Store): Promise<ProcessIdentity | undefined> 
   return getLease(store, NAME);
 }
 
-/** Looks once, and takes the lease where it may be taken; else tells whether it was renewed since the last look. */
+/** Looks once and takes the lease if that is allowed; else reports whether it was renewed since the last look. */
 function createLook(store: Store, self: ProcessIdentity, options: LeaseOptions) {
   const { clock, log, waiting, beforeTaking = async () => {}, realTime = monotonicClock } = options;
   const span = waiting && store.dialect === 'postgres' ? SHORT : LONG;
@@ -135,7 +136,7 @@ function createLook(store: Store, self: ProcessIdentity, options: LeaseOptions) 
     const isFirst = seen === undefined;
     unchanged = isFirst || isRenewed ? 0 : unchanged + 1;
     seen = held;
-    // Where the system tells when processes started, this is surely the one.
+    // If the system reports start times of processes, this is certainly the same one.
     const isHere = alive === true && self.startedAt !== '';
     if (held && alive !== false && (isHere || unchanged * LOOK_MS < heldMsOf(held))) {
       if (waiting) waiting.onHeld(held);
@@ -172,7 +173,7 @@ interface Taken {
 function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): Lease {
   const { clock, log, onLost, realTime = monotonicClock, deadlineOf = startDeadline } = options;
   const sureMs = span.heldMs - MARGIN_MS;
-  // A file has nobody but processes of this machine, who see that this one lives.
+  // Only processes of this machine use a file, and they can see that this one is alive.
   const isShared = store.dialect === 'postgres';
   const deadline: Deadline | undefined = isShared ? deadlineOf({ at, limitMs: sureMs, onLate: onLost }) : undefined;
   let renewedAt = at;

@@ -27,7 +27,7 @@ export function limitedPool({ statementMs, idleInTransactionMs }: PostgresLimits
   };
 }
 
-/** Ends a connection on which nothing has moved for so long. One that nobody uses ends by it too. */
+/** Ends a connection without traffic for this long. An unused one ends by it too. */
 function silenceEnds(socket: Socket, ms: number): Socket {
   socket.setTimeout(ms, () => {
     const error = new Error(`The database has said nothing for ${ms} ms.`);

@@ -1,6 +1,6 @@
 import sqlite3 from 'sqlite3';
 
-/** What a statement calls back, with itself as `this`: the driver notes on it what a change did. */
+/** A statement's callback, with the statement as `this`: the driver stores the effect of a change on it. */
 type Done = (this: unknown, error: Error | null, rows?: unknown[]) => void;
 
 /** The driver's types leave out what `prepare` itself calls. */
@@ -10,7 +10,7 @@ const Statement = sqlite3.Statement as unknown as new (
   prepared: (error: Error | null) => void,
 ) => sqlite3.Statement;
 
-/** What is worth keeping prepared. What only a start or a migration says is not. */
+/** Statements worth keeping prepared. Those of a start or a migration are not. */
 const KEPT = /^(?:SELECT|INSERT|UPDATE|DELETE|WITH|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/;
 /** Statements of one connection that wait for their next use. A room has some ten that are asked often. */
 const MOST_IDLE = 200;
@@ -21,7 +21,7 @@ const MOST_IDLE = 200;
  * another one is prepared.
  */
 export class PreparedDatabase extends sqlite3.Database {
-  /** By text, the least recently used first. */
+  /** By text, least recently used first. */
   readonly #idle = new Map<string, sqlite3.Statement[]>();
   #count = 0;
   #closed = false;

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { StatusError } from '../kernel/status.ts';
 import type { Sql, Store, Tx } from './store.ts';
 
-/** The rows of a small table, in memory, so that they can be asked for between two turns. Nobody else writes to that table. */
+/** The rows of a small table in memory, so that they can be read synchronously. This process is its only writer. */
 export interface RowCache<Key, Row> {
   of(key: Key): Row | undefined;
   all(): IterableIterator<Row>;

@@ -8,8 +8,8 @@ import type { Store } from './store.ts';
 /** The installation's secret. It never leaves this object. */
 export interface Secret {
   /**
-   * 43 characters of base64url that nobody can tell without the secret, always the same for a purpose and an id: a
-   * password that need not be stored. HMAC-SHA-256, RFC 2104.
+   * Derives 43 characters of base64url that cannot be guessed without the secret and are constant for a purpose and an
+   * id: a password that need not be stored. HMAC-SHA-256, RFC 2104.
    */
   derive(purpose: string, id: string): string;
 }

@@ -15,15 +15,15 @@ import { copySqlite, isEmptyPostgres, openDataSources } from './data-source.ts';
 import { type Secret, secretFrom } from './secret.ts';
 import { requireKnown } from './store.ts';
 
-/** Where an installation keeps what is its own: all but the folders of its servers and their backups. */
+/** The places of an installation's own data: everything but the folders of its servers and their backups. */
 export interface ServiceFiles {
   dataDir: string;
   databaseUrl: string;
-  /** Settings in a file; what the environment sets is nobody's to copy. */
+  /** The settings file. Environment variables cannot be copied. */
   envFile: string;
 }
 
-/** What a service's backup says of itself; the first file of the archive. */
+/** The description of a service backup; the first file of the archive. */
 const Manifest = z.object({
   format: z.literal(1),
   /** When it was made. RFC 3339. */
@@ -35,13 +35,13 @@ type Manifest = z.infer<typeof Manifest>;
 
 const MANIFEST = 'manifest.json';
 const DATABASE = 'database';
-/** Of the data directory. */
+/** In the data directory. */
 const SECRET = 'secret.key';
 const KEYS = [SECRET, 'ssh_host_ed25519_key', 'proxy.token'];
 const ENV = 'env';
-/** What a folder answers that this user may not write to. */
+/** Errors of a folder this user cannot write to. */
 const NOT_OURS = new Set(['EACCES', 'EPERM', 'EROFS']);
-/** Of all but the database. */
+/** Limit of every file except the database. */
 const MOST_BYTES = MIB;
 
 /**
@@ -55,7 +55,7 @@ export async function backupService(
   now: number,
 ): Promise<{ hasSettings: boolean }> {
   const made = resolve(target);
-  if (await isThere(made)) throw backupRefusal(`${made} is there already. Name another file.`);
+  if (await isThere(made)) throw backupRefusal(`${made} already exists. Name another file.`);
   const file = sqliteFile(databaseUrl);
   if (file === undefined ? await isEmptyPostgres(databaseUrl) : !(await isThere(file)))
     throw backupRefusal(`There is no database at ${file ?? 'DATABASE_URL'}: DATA_DIR or DATABASE_URL is another one.`);

@@ -14,7 +14,7 @@ export interface DatabaseSession {
   query(sql: string, parameters?: unknown[]): Promise<unknown[]>;
   /** An INSERT, UPDATE or DELETE; gives the number of rows it touched. */
   run(sql: string, parameters?: unknown[]): Promise<number>;
-  /** Several statements in one go, of which nothing is asked. */
+  /** Runs several statements at once and returns no result. */
   script(sql: string): Promise<void>;
   /** Rejects with QueryFailedError if no answer says what came of it, with another error if nothing was committed. */
   commit(): Promise<void>;

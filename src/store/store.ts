@@ -1,6 +1,6 @@
 /**
- * What is written is safe on disk, one step after the other, by the process that holds the lease.
- * Never: a write of a process that has lost the lease, or a half of one.
+ * Written data is safe on disk, in order, and written by the process that holds the lease. Never a write of a process
+ * that has lost the lease, and never half a write.
  */
 import { MIGRATIONS, type Migration } from '../../migrations/index.ts';
 import { StatusError } from '../kernel/status.ts';
@@ -39,7 +39,7 @@ export interface Store extends Sql {
   close(): Promise<void>;
 }
 
-/** By what whoever makes the tables of a database of PostgreSQL locks it: any number that nobody else does. */
+/** The advisory lock that PostgreSQL takes while tables are created: an arbitrary, otherwise unused number. */
 export const MIGRATING = 740_161_826;
 
 /**
@@ -151,7 +151,7 @@ async function migrateWithCopy(sources: DataSources, migrations: readonly Migrat
 async function migrateEmpty(sources: DataSources, migrations: readonly Migration[]): Promise<void> {
   if (sources.dialect === 'sqlite') return migrate(sources);
   await sources.patiently(async (source) => {
-    // Of the one connection that it has.
+    // Held by its only connection.
     await source.query('SELECT pg_advisory_lock($1)', [MIGRATING]);
     try {
       if ((await knownMigrations(sources, migrations)).length === 0) await source.runMigrations({ transaction: 'all' });

@@ -36,9 +36,9 @@ const ASK_MS = 30_000;
 const ASK_AGAIN_MS = 500;
 
 /**
- * The one line in which all changes wait. Each write is atomic: its own failure undoes itself alone and the line goes
- * on. Writes that wait at the same time are committed together, each behind a savepoint of its own, and nobody is told
- * before the commit is on disk.
+ * The single queue of all changes. Each write is atomic: a failure undoes only that write, and the queue continues.
+ * Writes that wait at the same time are committed together, each behind its own savepoint, and callers are notified
+ * after the commit is on disk.
  */
 export class Writer {
   readonly #open: () => Promise<DatabaseSession>;
@@ -55,7 +55,7 @@ export class Writer {
     this.#outcome = outcome;
   }
 
-  /** Writes that have been asked for, and of which nobody knows yet. */
+  /** The number of writes requested but not yet settled. */
   get waiting(): number {
     return this.#waiting;
   }

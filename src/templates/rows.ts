@@ -2,7 +2,7 @@ import { EntitySchema } from 'typeorm';
 import { text, transformer } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** What a server is made of, kept under a name to make others like it. */
+/** A server's setup, stored under a name to create others like it. */
 export interface TemplateRow {
   id: string;
   accountId: string;

@@ -20,7 +20,7 @@ const BUILT_IN: readonly Template[] = [
     id: 'sandbox',
     name: 'Sandbox',
     description:
-      'The built-in flat world: nothing to download, up in a second. For a first try: it does not check Minecraft accounts.',
+      'A built-in flat world to try things out. No download, starts in a second. Doesn’t check Minecraft accounts.',
     serverType: SANDBOX,
     version: '',
     ramMb: 512,

@@ -58,7 +58,7 @@ const TYPES: Record<string, string> = {
 const packages = createRequire(import.meta.url);
 const made = Object.entries(FILES).map(([name, files]) => [name, assetOf(files)] as const);
 
-/** Where pages find each: `ASSETS.style`. */
+/** Addresses of the assets on pages: `ASSETS.style`. */
 export const ASSETS = Object.fromEntries(made.map(([name, { path }]) => [name, path])) as Readonly<
   Record<keyof typeof FILES, string>
 >;

@@ -77,6 +77,6 @@ function show(ctx: Context, { status, heading, message, retryAfterSeconds }: Tro
   // The error page does not look up who is signed in: that lookup may be what failed.
   ctx.body = layout({ title: heading, main }, knownRequest(ctx) ?? NOBODY).toString();
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds))));
-  // What is left of such a body is not read, so the connection cannot be used again.
+  // The rest of such a body is not read, so the connection cannot be reused.
   if (status === 408 || status === 413) ctx.set('Connection', 'close');
 }

@@ -3,7 +3,7 @@ import type { ApiFeature } from '../http/app.ts';
 import type { Panel } from './panel/panel.ts';
 import type { Serve } from './serve.ts';
 
-/** What a room shows to the outside: over the API and on pages. */
+/** The public parts of a room: its API and its pages. */
 export interface Feature extends ApiFeature {
   /** Pages, in the frame that all pages share; what needs none has its route from `router`. */
   pages?: (serve: Serve, router: Router) => void;

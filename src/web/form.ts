@@ -1,7 +1,7 @@
 import { type Html, html } from './html.ts';
 import type { Problem } from './problem.ts';
 
-/** What shows that a form is ours. Belongs into each. */
+/** The proof that a form is ours. Required in each. */
 export function csrfField(csrf: string): Html {
   return hidden('csrf', csrf);
 }
@@ -60,7 +60,7 @@ export function textField({
   </div>`;
 }
 
-/** What is wrong with the form as a whole; nothing where a field says it. */
+/** Returns the problem of the form as a whole; nothing if a field shows it. */
 export function problemNote(problem: Problem | undefined): Html | undefined {
   if (!problem || problem.field !== undefined) return undefined;
   return html`<p class="note bad" role="alert">${problem.message}</p>`;

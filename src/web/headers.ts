@@ -5,7 +5,7 @@ const CONTENT_SECURITY_POLICY =
 /** The policy of a live page: it runs our own files and asks only us. */
 export const LIVE_PAGE_POLICY = `${CONTENT_SECURITY_POLICY}; script-src 'self'; connect-src 'self'`;
 
-/** What every page is sent with. */
+/** The headers of every page. */
 export function pageHeaders(baseUrl: string): Record<string, string> {
   return {
     'Cache-Control': 'no-store',
@@ -20,9 +20,10 @@ export function pageHeaders(baseUrl: string): Record<string, string> {
 }
 
 /**
- * Addresses of pages hold codes, so nobody is told where a visitor comes from. Under `no-referrer`, however, a form's
- * `Origin` is `null`, and only to https and this very machine do browsers say `Sec-Fetch-Site`, by which a form of ours is
- * known all the same (Fetch §3.2.6, Fetch Metadata §2). A plain http installation elsewhere still tells nobody else.
+ * Addresses of pages hold codes, so they must not be sent to other sites. Under `no-referrer`, however, a form's
+ * `Origin` is `null`, and browsers send `Sec-Fetch-Site`, by which our forms are recognised all the same, only to https
+ * and this machine (Fetch §3.2.6, Fetch Metadata §2). A plain http installation elsewhere still sends other sites
+ * nothing.
  */
 function referrerPolicy(baseUrl: string): string {
   const { protocol, hostname } = new URL(baseUrl);

@@ -12,7 +12,7 @@ export class Html {
   }
 }
 
-/** What a template may hold. What is absent or false leaves nothing; a list is written one after the other. */
+/** The values of a template. Absent and false ones leave nothing; lists are joined. */
 export type Fill = Html | string | number | false | null | undefined | readonly Fill[];
 
 type Place = 'text' | 'attribute' | 'tag';
@@ -71,7 +71,10 @@ function write(fill: Fill, place: Place | undefined): string {
   return escapeHtml(String(fill));
 }
 
-/** Where each value of a template stands. Knows as much of HTML's grammar as templates here need, and refuses the rest. */
+/**
+ * Finds the place of each value of a template. Knows as much of HTML's grammar as templates here need, and refuses the
+ * rest.
+ */
 function placesIn(template: TemplateStringsArray): Place[] {
   const found: Place[] = [];
   let inside: Place = 'text';

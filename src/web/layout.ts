@@ -3,10 +3,10 @@ import { csrfField } from './form.ts';
 import { type Html, html, scriptFile } from './html.ts';
 import type { Page, PageRequest } from './page-request.ts';
 
-/** What the frame of a page depends on. */
+/** The part of a request that a page's frame depends on. */
 type Surroundings = Pick<PageRequest, 'principal' | 'csrf' | 'signIn'>;
 
-/** Where who is signed in is not asked for. */
+/** For pages that do not check the sign-in. */
 export const NOBODY: Surroundings = { principal: undefined, csrf: '', signIn: '/sign-in' };
 
 /** A whole page: its frame, with what can be gone to from everywhere, around its own part. */

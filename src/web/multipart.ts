@@ -51,7 +51,7 @@ export async function streamForm(request: IncomingMessage): Promise<StreamedForm
   };
 }
 
-/** Who stops reading leaves the rest to be skipped. */
+/** If the reader stops, the rest is skipped. */
 async function* chunksOf(stream: Readable): AsyncGenerator<Buffer> {
   try {
     yield* stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
@@ -75,7 +75,7 @@ async function* partsOf(request: IncomingMessage): AsyncGenerator<Part, undefine
   );
   parser.on('file', (_field, stream, name) => {
     open.add(stream);
-    // The parser tells of a file that breaks off without ending its stream.
+    // The parser reports an incomplete file without ending its stream.
     stream.on('error', (error) => stream.destroy(error)).on('close', () => open.delete(stream));
     parts.write({ stream, name: name ?? '' });
   });

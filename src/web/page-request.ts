@@ -19,24 +19,24 @@ import { isTourOver } from './tour.ts';
 
 /** A request for a page, or of a form on one. */
 export interface PageRequest {
-  /** Undefined: nobody is signed in. */
+  /** Undefined without a sign-in. */
   principal: SessionPrincipal | undefined;
   visitor: Visitor;
   query: URLSearchParams;
   /** The path with its query. */
   path: string;
-  /** What stands in the path where its pattern has `:name`. */
+  /** The values of `:name` in the page's path. */
   params: Readonly<Record<string, string>>;
   now: number;
   /** The page to sign in at, which leads back here. */
   signIn: string;
   /** Fires when the client has gone away. */
   signal: AbortSignal;
-  /** What forms of the page must send along. */
+  /** The token that the page's forms must send. */
   csrf: string;
   /** The way to a first join has been gone, or dismissed, in this browser. */
   tourOver: boolean;
-  /** What `csrf` belongs to: the session, or the browser of somebody not signed in. */
+  /** The owner of `csrf`: the session, or the browser of a visitor. */
   csrfOwner: string;
 }
 
@@ -68,7 +68,7 @@ export interface Redirect {
   session?: string | null;
   /** The device of the `Visitor`, which the browser keeps beyond its session. */
   device?: string;
-  /** What the browser keeps between password and code; null has it forget that. */
+  /** The token the browser keeps between password and code; null removes it. */
   pending?: string | null;
   /** As of a `Page`. */
   endsTour?: boolean;
@@ -88,17 +88,17 @@ const FIELD_CHARS = 8 * KIB;
 const VISITOR = createCookie('visitor');
 const VISITOR_ID = /^[\w-]{22}$/;
 
-/** What is needed to tell whose a page request is. */
+/** Dependencies of identifying a page's visitor. */
 export interface PageRequestOptions {
   config: {
-    /** Where browsers find the pages. */
+    /** The pages' base URL for browsers. */
     baseUrl: string;
   };
   clock: Clock;
   secret: Secret;
-  /** Where a request comes from. */
+  /** Returns the address a request comes from. */
   clientAddress: (request: IncomingMessage) => string;
-  /** Who is signed in with the token in a session's cookie; undefined: nobody. */
+  /** Returns the user of a session's token; undefined without one. */
   findSession: (token: string) => Promise<SessionPrincipal | undefined>;
   /** Counts a request against the rate of its session and account. */
   takeToken: TakeToken;
@@ -146,7 +146,7 @@ export function boundFields<Fields extends URLSearchParams>(fields: Fields, most
   return fields;
 }
 
-/** What `pageRequestOf` has found of this request; undefined where it was not asked, or failed. */
+/** Returns the result of `pageRequestOf` for this request; undefined if it was not called or failed. */
 export function knownRequest(ctx: Context): PageRequest | undefined {
   return ctx.state.pageRequest as PageRequest | undefined;
 }

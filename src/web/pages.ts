@@ -6,8 +6,8 @@ import { pageErrors } from './errors.ts';
 import type { PageRequestOptions } from './page-request.ts';
 
 /**
- * The pages of a router as one middleware, to be added behind the API: it serves what the API does not, and tells browsers in a
- * page what neither does. Programs get the API's own errors, as does everything below `/v1/`.
+ * The pages of a router as one middleware, to add behind the API: it serves pages and shows browsers a page for unknown
+ * addresses. Programs get the API's own errors, as does everything below `/v1/`.
  */
 export function servePages(router: Router, options: PageRequestOptions, log: Log): Middleware {
   const routes = router.routes();

@@ -9,11 +9,11 @@ export interface Problem {
   retryAfterSeconds?: number;
   /** The field it is about; absent: the form as a whole. */
   field?: string;
-  /** What an operation says of its fields, by their names; said of the form as a whole too, as it may not show them all. */
+  /** An operation's problems with its fields, by name. Also shown for the whole form, which may not show them all. */
   wrong?: Readonly<Record<string, string>>;
 }
 
-/** What a form says when a field cannot be taken as it is. */
+/** The problem of a form whose field is invalid. */
 export function invalid(field: string, message: string): Problem {
   return { field, message, status: 422 };
 }
@@ -29,7 +29,7 @@ export function problemOf(error: unknown): Problem {
   return { message, status: statusOf(error), wrong, ...(retryAfterSeconds && { retryAfterSeconds }) };
 }
 
-/** What is wrong with a field, for who knows the field by its label: `Keep last must be at least 0.` */
+/** Returns a field's problem for readers who know the field by its label: `Keep last must be at least 0.` */
 function sentenceOf(field: string, description: string): string {
   // A description that begins with a capital is a sentence.
   if (!/^[a-z]/.test(description)) return description;

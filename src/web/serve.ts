@@ -100,7 +100,7 @@ export function createServe(router: Router, options: PageRequestOptions): Serve 
       return await act(Object.assign(fields, { uploads: files }));
     } finally {
       await close();
-      // What is left of such a body is not read, so the connection cannot be used again.
+      // The rest of such a body is not read, so the connection cannot be reused.
       if (!ctx.req.complete) ctx.set('Connection', 'close');
     }
   }

@@ -1,7 +1,9 @@
 import { lazily } from '../kernel/once.ts';
 import { DAY_MS, GIB, HOUR_MS, KIB, MIB, MINUTE_MS } from '../kernel/units.ts';
 
-/** What shows nothing, or turns around or hides what is near it (Unicode Bidirectional Algorithm §2), but for blanks. */
+/**
+ * Characters that show nothing, or turn around or hide nearby text (Unicode Bidirectional Algorithm §2), except blanks.
+ */
 const INVISIBLE = /(?!\s)(?:\p{C}|\p{Default_Ignorable_Code_Point}|\u{2800})/gu;
 const STACKED_MARKS = /(\p{M}{2})\p{M}+/gu;
 
@@ -31,7 +33,7 @@ export function homepageLink(text: string): { href: string; host: string } | und
 const dates = lazily(() => new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }));
 const times = lazily(() => new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'UTC' }));
 
-/** `20 Nov 2026`; UTC, as no browser tells its time zone without a script. */
+/** `20 Nov 2026`; UTC, because browsers do not reveal their time zone without a script. */
 export function dateText(at: number): string {
   return dates().format(at);
 }

@@ -34,7 +34,7 @@ export interface WorldsOptions {
   dataDir: string;
   owner: FileOwner | undefined;
   disk: Disk;
-  /** What keeps changes and restores apart. */
+  /** Keeps changes and restores apart. */
   lock: ChangeLock;
 }
 
@@ -45,7 +45,7 @@ export interface WorldView extends World {
   sizeBytes: number;
 }
 
-/** Who asks, for the audit log and for the server's machine. */
+/** The requester, for the audit log and the server's machine. */
 export interface By {
   actor: AuditActor;
   cause: Cause;
@@ -59,7 +59,7 @@ export class Worlds {
     this.#options = options;
   }
 
-  /** By name, the active one among them even where the next start is yet to make it. */
+  /** Lists worlds by name, including the active one even if the next start has yet to create it. */
   async list(id: string): Promise<WorldView[]> {
     const { worlds, loaded } = await this.#look(id);
     return await this.#inFolder(id, async (jail) => {
@@ -75,7 +75,7 @@ export class Worlds {
   /** Sets the world of the next start; the running game keeps its own. */
   async setActive(id: string, name: string, { actor }: By): Promise<void> {
     const { servers, clock } = this.#options;
-    // Not while it is being removed.
+    // Not during its removal.
     await this.#withServerLock(id, async () => {
       const { now, world } = await this.#find(id, name);
       if (world.active) return;
@@ -185,7 +185,7 @@ function worldActive(name: string): StatusError {
 }
 
 function noBackup(error: string): StatusError {
-  const sentence = `No backup could be made, so nothing was changed: ${error}`;
+  const sentence = `The backup failed, so nothing was changed: ${error}`;
   return new StatusError('FAILED_PRECONDITION', 'BACKUP_FAILED', sentence);
 }
 

@@ -180,7 +180,7 @@ test.runIf(isHere('chromium'))(
     t.is(await area.inputValue(), 'mine: 2\n', 'what is being typed stays');
     writeFileSync(path, 'theirs: yes\n');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Somebody else changed it meanwhile').waitFor();
+    await page.getByText('It changed meanwhile').waitFor();
     t.is(await page.getByLabel('Your text').inputValue(), 'mine: 2\n');
     t.is(await page.getByLabel('Current contents').inputValue(), 'theirs: yes\n');
     await page.getByRole('button', { name: 'Overwrite with yours' }).click();

@@ -34,7 +34,7 @@ test('a real game shows what its owner set, and real players wake it only where 
   // Those who are known, by the game's own list.
   await set('setWakePolicy', { maintenanceText: '', mode: 'known' });
   t.regex(await words(), /zzz/);
-  await t.throwsAsync(joinRaw(steve), { message: /Who has played here before can wake it/ });
+  await t.throwsAsync(joinRaw(steve), { message: /Only players who have played here before can wake it/ });
   t.is((await service.call('GET', '/v1/servers/castle')).state, 'hibernated');
 
   // The owner starts it, and all may play: then Steve has played here.

@@ -301,7 +301,7 @@ test('a start that finds no room stands in line from then on, for an hour; nobod
   });
   t.like(now.context.cause, { kind: 'system', id: 'lost' });
   t.like(now.context.startFailure, { code: 'no_room', summary: 'No room: none.' });
-  t.regex(now.context.startFailure!.suggestion, /starts by itself as soon as there is room/);
+  t.regex(now.context.startFailure!.suggestion, /starts automatically when there is room/);
   for (const type of ['START', 'JOIN'] as const) {
     const again = next(now, command(type, 90_000));
     t.is(serverState(again), 'starting');

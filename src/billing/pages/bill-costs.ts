@@ -12,15 +12,15 @@ import type { Bill } from './bill-replies.ts';
 const HOURS_A_PERIOD = 720;
 const MB_PER_GB = 1_024;
 
-/** Where the servers of a page stand among all. */
+/** The position of a page of servers in the list. */
 interface Place {
   request: Pick<PanelRequest, 'here' | 'query'>;
   isFirst: boolean;
-  /** Where the next page begins; '': there is none. */
+  /** The start of the next page; '' on the last. */
   next: string;
 }
 
-/** What each server costs: awake, and now. */
+/** The cost of each server, awake and now. */
 export function costsCard({ servers, spending }: Bill, place: Place): Html {
   const now = new Map(spending.awake.map(({ serverId, microsPerHour }) => [serverId, Number(microsPerHour)]));
   return html`<section class="card flush" data-live="costs">
@@ -81,7 +81,7 @@ function planText({ plan, ramMb }: Bill['servers'][number], spending: Bill['spen
   return `metered: ${usdText(hourlyMicros(Number(spending.perGbHourMicros), ramMb))} an hour awake`;
 }
 
-/** Both plans in words, at the prices of this installation. */
+/** Explains both plans, with the prices of this installation. */
 export function plansCard({ spending }: Bill): Html {
   const perHour = Number(spending.perGbHourMicros);
   const perMonth = Number(spending.perGbMonthMicros);
@@ -108,7 +108,7 @@ export function plansCard({ spending }: Bill): Html {
   </section>`;
 }
 
-/** What the account may have awake, and whether there is room for it. */
+/** The account's limits and the capacity left. */
 export function limitsCard({ limits, capacity, regions }: Bill): Html {
   const most = capacity.maxServersPerAccount;
   return html`<section class="card" data-live="limits">

@@ -1,6 +1,6 @@
 import type { ReplyOf } from '../../http/calls.ts';
 
-/** What the page of the bill says, as the API has it. */
+/** The data of the bill page, from the API. */
 export interface Bill {
   wallet: ReplyOf<'GetWallet'>;
   spending: ReplyOf<'GetSpendCap'>;

@@ -10,7 +10,7 @@ import { lastsText } from './words.ts';
 
 const months = lazily(() => new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }));
 
-/** What is there, what it costs now, and how long that lasts. */
+/** The balance, the current cost, and how long the balance lasts. */
 export function walletCard({ wallet, spending }: Bill, now: number): Html {
   const { burnMicrosPerHour, runwayMinutes, spentMicros } = spending;
   const figure = (name: string, value: string) =>
@@ -61,7 +61,7 @@ export function topUpCard(request: PanelRequest, { spending: { checkout } }: Bil
   </section>`;
 }
 
-/** The cap, what is used of it, and what happens once it is reached. */
+/** The cap, its used part, and the consequence of reaching it. */
 export function capCard(request: PanelRequest, { spending }: Bill): Html {
   const capMicros = Number(spending.monthlyMicros);
   const spentMicros = Number(spending.spentMicros);

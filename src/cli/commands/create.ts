@@ -8,7 +8,7 @@ import { SERVER, read } from '../shapes.ts';
 import { UNLISTED, softwareOf } from '../software-choice.ts';
 
 const DEFAULT_RAM_MB = 1024;
-/** What the service makes of a server for which no core is named. */
+/** The service's default core. */
 const DEFAULT_CORE = 'sandbox';
 
 /** `dormouse create`. */
@@ -77,7 +77,7 @@ export const createServer: Command = command({
   },
 });
 
-/** Nothing, where nothing is chosen: that is the service's to say. */
+/** Undefined without a choice: the service then decides. */
 async function chosen(
   api: Api,
   { type, version }: { type: string | undefined; version: string | undefined },

@@ -46,7 +46,7 @@ export async function askForEula(
   terminal.err.line(`It can be woken once you have agreed to Minecraft's EULA: ${DORMOUSE} eula`);
 }
 
-/** Tells the service that the person who runs this has agreed. */
+/** Records that the person who runs this has accepted the EULA. */
 export async function agree({ api }: Context) {
   const path = await account(api);
   return done(api.POST('/v1/accounts/{accountId}/eula', { params: { path }, body: { accepted: true } }));

@@ -123,7 +123,7 @@ function told({ json, document, terminal: { out } }: Context, { reply, server }:
   if (json) return document(reply);
   const { id, state, addr, startErrorSummary } = server;
   const word = stateWord(state, out);
-  // It is suspended, say: nobody can do with it what is said else.
+  // It is suspended, for example: the other hints do not apply.
   if (startErrorSummary !== '') return out.line(`${id} is ${word}. ${startErrorSummary}`);
   if (state === 'running') return out.line(`${id} is ${word}. Join it at ${out.style('bold', addr)}`);
   if (state === 'starting')

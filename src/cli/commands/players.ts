@@ -42,7 +42,7 @@ function names(players: readonly { name: string }[]): string {
   return players.map(({ name }) => name).join(', ') || 'nobody';
 }
 
-/** A list of which a player is a member or not. */
+/** Commands for a list that players are on or not. */
 function membership(
   name: string,
   summary: string,

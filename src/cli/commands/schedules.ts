@@ -37,7 +37,7 @@ function taskOf({ kind, command }: Schedule): string {
   return kind === 'command' ? `command: ${command}` : kind;
 }
 
-/** By its number in the list, its id, or the beginning of that. */
+/** Finds a schedule by its number in the list, its id, or the beginning of that. */
 async function scheduleId({ api }: Context, id: string, which: string): Promise<string> {
   const reply = read({ schedules: [SCHEDULE] }, await done(api.GET('/v1/servers/{id}/schedules', on(id))), oneLine);
   const byNumber = /^\d{1,3}$/.test(which) ? reply.schedules[Number(which) - 1] : undefined;

@@ -28,7 +28,7 @@ const SETTINGS = {
 
 const MOST_IDLE_MINUTES = 10_080;
 
-/** What an option of `settings set` is on the wire: one call each, in this order. */
+/** The request of each option of `settings set`: one call each, in this order. */
 const OPTIONS = {
   name: { type: 'string', value: 'text', help: 'What it is called.' },
   ram: { type: 'string', value: 'size', help: 'Memory: 512M, 2G. Only while it is stopped.' },

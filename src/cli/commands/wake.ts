@@ -10,7 +10,7 @@ const POLICY = { mode: '', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '
 const MODES = ['anyone', 'known', 'whitelist', 'verified', 'nobody'] as const;
 const MOST_WAKES = 100_000;
 
-/** What each mode says, in words. */
+/** The description of each mode. */
 const WHO: Record<string, string> = {
   anyone: 'anyone who joins',
   known: 'who is on the whitelist, an operator or has played here',

@@ -9,7 +9,7 @@ import { listing } from '../table.ts';
 import { logLine, oneLine } from '../text.ts';
 import { type Entry, bytesOf, listed } from '../transfer/folder.ts';
 
-/** Where games keep the logs of their runs: the present one, and those before, packed. */
+/** The folder of a game's logs: the present one, and those of earlier runs, packed. */
 const FOLDER = 'logs';
 const LOG = /\.log(?:\.gz)?$/;
 const MOST_LINE = 1 << 20;

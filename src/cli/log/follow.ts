@@ -25,7 +25,7 @@ export interface Follow {
   /** Called with notes for the reader about the connection. */
   note: (sentence: string) => void;
   signal: AbortSignal;
-  /** What is noted when the server sleeps. */
+  /** Printed when the server sleeps. */
   asleep?: string;
 }
 

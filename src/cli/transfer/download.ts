@@ -9,7 +9,7 @@ import { size } from '../format.ts';
 import { FILE, chunksOf } from '../http.ts';
 import { retried } from '../retry.ts';
 
-/** What was saved. */
+/** The saved file. */
 export interface Saved {
   file: string;
   bytes: number;

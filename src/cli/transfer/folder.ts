@@ -13,12 +13,12 @@ import { download } from './download.ts';
 const PAGE = 1000;
 const MOST_DEPTH = 64;
 
-/** A file or directory of a server, as a listing tells it. */
+/** A file or directory of a server in a listing. */
 export const ENTRY = { name: '', isDir: false as boolean, size: '0', modifiedAt: '' } satisfies Messages['FileEntry'];
 /** See above. */
 export type Entry = typeof ENTRY;
 
-/** What a folder's download came to. */
+/** The result of downloading a folder. */
 export interface SavedFolder {
   folder: string;
   files: number;
@@ -27,7 +27,7 @@ export interface SavedFolder {
   missing: string[];
 }
 
-/** What is in a directory of a server, page by page. Names are as they are. */
+/** Lists a directory of a server, page by page. Names are unchanged. */
 export async function listed({ api, signal }: Context, id: string, path: string): Promise<Entry[]> {
   const entries: Entry[] = [];
   for (;;) {
@@ -102,10 +102,10 @@ export async function downloadFolder(
   }
 }
 
-/** What the service says of what has gone meanwhile, and of what is no plain file. */
+/** The service's reasons for entries that are gone or not plain files. */
 const GONE: ReadonlySet<string> = new Set(['PATH_NOT_FOUND', 'PATH_IS_LINK', 'NOT_A_FILE', 'NOT_A_DIRECTORY']);
 
-/** A name that leads out of the folder is none (`..`, `a/b`). */
+/** Refuses a name that leads out of the folder (`..`, `a/b`). */
 function harmless(name: string): string {
   if (name !== '' && name !== '.' && name !== '..' && !/[/\\\0]/.test(name)) return name;
   throw failed('STRANGE_NAME', `The server has a file of a name that cannot be saved here: ${JSON.stringify(name)}.`);

@@ -69,7 +69,7 @@ async function sendOnce(
   );
 }
 
-/** What is in the way has a way out. */
+/** Adds the remedy for an existing file. */
 function explained(error: unknown, path: string): unknown {
   if (!(error instanceof CommandError)) return error;
   if (reasonOf(error) !== 'PATH_EXISTS') return error;

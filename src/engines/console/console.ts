@@ -1,7 +1,7 @@
 import type { Address } from '../../kernel/address.ts';
 
 /**
- * The longest command, in bytes. A game reads packets of 1 460 bytes, 14 of which are not the command
+ * The longest command, in bytes. A game reads packets of 1 460 bytes, including 14 beside the command
  * (https://minecraft.wiki/w/RCON), and drops the connection for a longer one.
  */
 export const MAX_COMMAND_BYTES = 1_446;
@@ -15,7 +15,7 @@ export interface Console {
   close(): void;
 }
 
-/** `absent`: nobody listens there. A game that does not answer now is `unavailable`. */
+/** `absent`: no program listens there. A game that does not respond now is `unavailable`. */
 export class ConsoleError extends Error {
   readonly reason: 'absent' | 'unavailable' | 'timeout' | 'refused' | 'invalid';
   constructor(reason: ConsoleError['reason'], message: string, cause?: unknown) {

@@ -9,7 +9,7 @@ import type { Profile } from './profile.ts';
 export interface Management {
   /** Whether the game takes players. */
   started(address: Address, secret: string): Promise<boolean>;
-  /** Who is in the game. */
+  /** Returns the online players. */
   players(address: Address, secret: string): Promise<readonly Profile[]>;
   /**
    * Calls `listener` when a player has joined or left, while there is a connection; `players` then says who. Returns a

@@ -32,7 +32,7 @@ export function createManagement({ clock = monotonicClock }: ManagementOptions =
     return line;
   }
 
-  /** Forgets a line that nobody uses. */
+  /** Drops an unused line. */
   function tidy(address: Address, line: Line): void {
     const key = endpointKey(address);
     if (line.connection === undefined && line.listeners.size === 0 && lines.get(key) === line) lines.delete(key);

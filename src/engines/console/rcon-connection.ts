@@ -13,7 +13,7 @@ const MIN_PACKET = 10;
 const MAX_PACKET = 16 * KIB;
 const AUTH_RESPONSE: number = PacketType.AuthResponse;
 const MAX_REPLY = MIB;
-/** How many bytes a game may send between two commands; nobody reads them. */
+/** Most bytes a game may send between two commands; they are discarded. */
 const MAX_UNASKED = 64 * KIB;
 /** Each packet counts as this many bytes more, so that empty ones are bounded too. */
 const PACKET_COST = 64;
@@ -56,7 +56,7 @@ export class RconConnection {
     this.#socket = createConnection({ host, port, noDelay: true });
     this.#socket.unref();
     this.#socket.on('data', (chunk) => this.#receive(chunk));
-    this.#socket.on('error', (error) => this.#hungUp('The console is not there.', error));
+    this.#socket.on('error', (error) => this.#hungUp('The console is not available.', error));
     this.#socket.on('close', () => this.#hungUp('The game closed its console.'));
   }
 
@@ -81,10 +81,9 @@ export class RconConnection {
   }
 
   /**
-   * Sends a command and resolves with its whole reply. A long reply comes in several packets, none of which says that
-   * it is the last. So after a full first packet another request is sent, which most servers answer in its turn: what
-   * comes before that answer is the reply. Where a server hangs up or does not answer it, the reply is what came until
-   * then.
+   * Sends a command and resolves with its whole reply. A long reply comes in several packets, and none is marked as the
+   * last. So a full first packet is followed by a second request, which most servers answer in order: everything before
+   * that answer is the reply. If a server hangs up or does not answer, the reply is what arrived until then.
    */
   async run(command: string): Promise<string> {
     const id = this.#ask(PacketType.Command, command);

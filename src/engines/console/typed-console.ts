@@ -3,8 +3,8 @@ import type { Engine } from '../engine.ts';
 import { type Console, ConsoleError } from './console.ts';
 
 /**
- * A console that reaches games without RCON too: where nobody listens at a game's address, the engine types the command
- * into the game's standard input, if it owns that. The reply is then what the game prints next.
+ * A console that also reaches games without RCON: if no program listens at a game's address, the engine types the
+ * command into the game's standard input, if it owns that. The reply is then the game's next output.
  */
 export function withStandardInput(console: Console, engine: Pick<Engine, 'type'>): Console {
   return {

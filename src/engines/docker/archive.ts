@@ -9,7 +9,7 @@ import { checkedServerId } from '../server-id.ts';
 export const ARCHIVED_LINES = 2_000;
 const MAX_BYTES = 4 * MIB;
 
-/** What removed containers of one server printed. */
+/** The output of removed containers of one server. */
 export interface Archived {
   /**
    * The container that printed the last of the lines; '' for none. It still exists where its removal was interrupted.

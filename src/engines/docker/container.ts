@@ -4,7 +4,7 @@ import { MIB } from '../../kernel/units.ts';
 import type { Game, GameSpec, PublishedPort } from '../engine.ts';
 import { checkedServerId } from '../server-id.ts';
 
-/** Where games in containers listen, each at an address of its own. */
+/** The port of games in containers, each with its own address. */
 export const GAME_PORT = 25_565;
 export const RCON_PORT = 25_575;
 export const MANAGEMENT_PORT = 25_585;
@@ -17,7 +17,7 @@ export const LABEL = {
   spec: 'dormouse.spec',
 } as const;
 
-/** What containers of one installation have in common. */
+/** Settings shared by the containers of one installation. */
 export interface ContainerHome {
   installation: string;
   /** `uid:gid` inside the container. */

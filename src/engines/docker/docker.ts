@@ -26,7 +26,7 @@ import { type ContainerListener, watchContainers } from './watch.ts';
 const INSPECTED_AT_ONCE = 8;
 
 export interface DockerEngineOptions {
-  /** Where the Docker Engine is; by default as Docker itself finds it (`DOCKER_HOST`, else the local socket). */
+  /** The address of the Docker Engine. Default: as Docker itself finds it (`DOCKER_HOST`, else the local socket). */
   docker?: DockerOptions;
   /** A short id, `[a-z0-9-]`, that marks everything of ours, so that several installations can share an engine. */
   installation: string;
@@ -35,7 +35,7 @@ export interface DockerEngineOptions {
   log: Logger;
   /** `internet`: games connect to the internet and their database alone. Default: `everything` that their machine reaches. */
   reach?: 'internet' | 'everything';
-  /** Where games find their databases; absent: they have none. */
+  /** The database server for games; absent if they have none. */
   database?: Address | undefined;
   /** The user games run as; by default this process's own, or 1000 where that is root. */
   uid?: number;

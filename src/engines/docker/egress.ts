@@ -18,7 +18,7 @@ export interface Egress {
 export interface EgressOptions {
   docker: Docker;
   installation: string;
-  /** Where games find their databases; undefined: they have none. */
+  /** The database server for games; undefined if they have none. */
   database: Address | undefined;
 }
 

@@ -31,13 +31,13 @@ export async function within<T>(ms: number, call: Promise<T>): Promise<T> {
   });
 }
 
-/** What dockerode rejected with, as an EngineError. An EngineError or TypeError passes unchanged. */
+/** Converts a rejection of dockerode to an EngineError. An EngineError or TypeError passes unchanged. */
 export function engineError(error: unknown): Error {
   if (error instanceof EngineError || error instanceof TypeError) return error;
   const message = error instanceof Error ? error.message.trim() : String(error);
   if (isConnectionError(error)) {
     return new EngineError('engine_unavailable', 'The Docker Engine does not answer.', {
-      suggestion: 'The service tries again by itself. If this goes on, ask the operator to look at Docker.',
+      suggestion: 'The service retries automatically. If this continues, ask the operator to check Docker.',
       cause: error,
     });
   }
@@ -56,7 +56,7 @@ function isConnectionError(error: unknown): boolean {
   return dialling || BROKEN.has(String(error.code));
 }
 
-/** What `work` rejects with as an EngineError; where `signal` has fired, its reason. */
+/** Runs `work` and converts its rejection to an EngineError, or to the signal's reason once that has fired. */
 export async function translated<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await work();

@@ -17,7 +17,7 @@ export type ImageProvider = (docker: Docker, image: string, signal: AbortSignal)
  * same image at once share the work, which is bounded to 15 minutes. Rejects with EngineError `image_pull_failed`.
  */
 export function imageKeeper(docker: Docker, provide?: ImageProvider): (image: string) => Promise<void> {
-  /** Of those that are being fetched; none is remembered. */
+  /** Downloads in progress; finished ones are not kept. */
   const fetches = createCache<void>({ most: 1, ttlMs: () => 0 });
 
   async function fetch(image: string): Promise<void> {
@@ -27,7 +27,7 @@ export function imageKeeper(docker: Docker, provide?: ImageProvider): (image: st
       await pull(docker, image, signal);
     } catch (error) {
       throw new EngineError('image_pull_failed', `The image ${image} is not here and could not be fetched.`, {
-        suggestion: 'Try again; if that does not help, ask the operator to make the image available to Docker.',
+        suggestion: 'Try again. If that does not help, ask the operator to make the image available to Docker.',
         cause: error,
       });
     }

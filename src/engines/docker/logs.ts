@@ -16,7 +16,7 @@ const STAMP_BYTES = 40;
 /** A game may exceed its budget for so many windows (5 s) before lines are left out. */
 const MAX_FULL_WINDOWS = 25;
 
-/** What keeping a log may take: an engine that says nothing more keeps no game from being stopped or started. */
+/** Time limit for keeping a log: an unresponsive engine must not keep games from being stopped or started. */
 const KEEP_MS = 30_000;
 
 /** A container whose output is read, and the engine that has it. */
@@ -30,7 +30,7 @@ export interface Printing {
 
 type FindPrinting = (serverId: string) => Promise<Printing | undefined>;
 
-/** `present` finds a server's container; undefined where there is none. */
+/** `present` finds a server's container; undefined without one. */
 export function serverLogs(archive: LogArchive, present: FindPrinting, clock = monotonicClock): ServerLogs {
   return new ServerLogs(archive, present, clock);
 }
@@ -154,7 +154,7 @@ export class ServerLogs {
   }
 }
 
-/** What a container printed after a position. `tail` bounds what Docker reads; it counts from the end. */
+/** Yields a container's output after a position. `tail` bounds what Docker reads, counted from the end. */
 async function* printed(
   { docker, id }: Pick<Printing, 'docker' | 'id'>,
   after: string | undefined,
@@ -176,8 +176,8 @@ async function* printed(
 }
 
 /**
- * What a container prints after a position, live, until it ends. Where a game exceeds its budget for five seconds on
- * end, following goes on near the end of the log.
+ * Yields a container's output after a position, live, until it ends. If a game exceeds its budget for five seconds in a
+ * row, following skips to near the end of the log.
  */
 async function* followed(
   container: Printing,

@@ -9,7 +9,10 @@ const CALL_MS = 30_000;
 /** The one network of an installation's games. */
 export interface GameNetwork {
   readonly name: string;
-  /** Makes it, if it is not there, and tells its id. Rejects where a network of this name lets games reach each other. */
+  /**
+   * Creates the network if it is missing and returns its id. Rejects if a network of this name lets games reach each
+   * other.
+   */
   ensure(): Promise<string>;
   /** This machine's addresses on it. */
   gateways(): Promise<string[]>;
@@ -46,7 +49,7 @@ export function gameNetwork(docker: Docker, installation: string): GameNetwork {
     const [network, ...others] = await found();
     if (network?.Options?.[ISOLATED] !== 'false') {
       throw new EngineError('unknown', `The Docker network ${name} lets game servers reach one another.`, {
-        suggestion: 'Ask the operator to remove that network; the service then makes a new one.',
+        suggestion: 'Ask the operator to remove that network. The service then creates a new one.',
       });
     }
     for (const other of others) await removeNetwork(other.Id);

@@ -8,7 +8,7 @@ import { buildContext } from './build-context.ts';
 /** The image's name, unless configured otherwise. */
 export const DEFAULT_SANDBOX_IMAGE = 'dormouse/sandbox:latest';
 
-/** What building the image needs. */
+/** Options for building the image. */
 export interface ImageOptions {
   docker: Docker;
   tag: string;
@@ -79,7 +79,7 @@ function follow(docker: Docker, output: NodeJS.ReadableStream, progress: (line: 
   });
 }
 
-/** What `npm run sandbox-image` does: builds it, under another name where one is given. */
+/** Implements `npm run sandbox-image`: builds the image, under another name if one is given. */
 export async function main([tag = DEFAULT_SANDBOX_IMAGE]: readonly string[]): Promise<void> {
   try {
     await buildSandboxImage({ docker: new Docker(), tag, progress: (line) => console.log(line) });

@@ -12,7 +12,7 @@ const MAX_FRAME = MIB;
 export async function openStream(opening: Promise<NodeJS.ReadableStream>, signal?: AbortSignal): Promise<Readable> {
   const destroyed = (stream: NodeJS.ReadableStream) => void (stream as Readable).destroy();
   const stream = (await within(30_000, opening).catch((error: unknown) => {
-    // It may open later, when nobody reads it any more.
+    // It may open later, without a reader.
     opening.then(destroyed, () => undefined);
     throw error;
   })) as Readable;
@@ -22,7 +22,7 @@ export async function openStream(opening: Promise<NodeJS.ReadableStream>, signal
   const stop = () => void stream.destroy();
   signal?.addEventListener('abort', stop, { once: true });
   stream.once('close', () => signal?.removeEventListener('abort', stop));
-  // Whoever iterates gets the error too; one that comes when nobody does must not end the process.
+  // Iterating callers get the error too. Without one it must not end the process.
   stream.on('error', () => undefined);
   return stream;
 }

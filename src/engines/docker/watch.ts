@@ -17,7 +17,7 @@ export interface ContainerEvent {
 }
 
 /**
- * What a watch reports, one at a time and in order: `away` once the engine is lost, `missed` when it is there (again).
+ * The events of a watch, one at a time and in order: `away` once the engine is lost, `missed` when it is there (again).
  */
 export type ContainerListener = (event: ContainerEvent | 'away' | 'missed') => Promise<void>;
 

@@ -6,7 +6,7 @@ import type { FileOwner } from '../../kernel/atomic-file.ts';
 import { MIB } from '../../kernel/units.ts';
 import type { Command } from './command.ts';
 
-/** What a program may see of this machine besides the system's programs and libraries. */
+/** The files a program may see besides the system's programs and libraries. */
 export interface View {
   /** Its own directory: it starts there, and may write there. */
   home: string;
@@ -25,7 +25,7 @@ export interface Bubblewrap {
   wrap(command: Command, view: View): Promise<Command>;
 }
 
-/** Where programs and libraries are; on most systems links into /usr. */
+/** Folders of programs and libraries; on most systems links into /usr. */
 const SYSTEM = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 /** The parts of /etc that names, certificates, fonts and Java need. */
 const ETC = [

@@ -11,7 +11,7 @@ import { type Launch, installedLaunch, jarLaunch } from './java-launch.ts';
 import type { JavaOfVersion } from './java-versions.ts';
 import { loaderOf } from './server-loader.ts';
 
-/** What to start for a specification. */
+/** The command of a specification. */
 export interface Command {
   file: string;
   args: string[];
@@ -19,7 +19,7 @@ export interface Command {
   user?: FileOwner | undefined;
 }
 
-/** Where the programs of cores are. */
+/** The programs of cores. */
 export interface Programs {
   /** Main file of the sandbox core, for this Node. */
   sandboxEntry: string;
@@ -60,7 +60,7 @@ export async function commandFor(spec: GameSpec, programs: Programs, signal: Abo
   return { file: java.file, args: [...first, ...own, ...main, 'nogui'] };
 }
 
-/** Fabric's launcher would download Mojang's server again for each server, so it is told where a copy is. */
+/** Fabric's launcher would download Mojang's server again for each server, so it gets the path of a copy. */
 async function launchOfJar(spec: GameSpec, programs: Programs, signal: AbortSignal): Promise<Launch> {
   const { core, version } = spec;
   const jar = await findJar(spec, programs, signal);
@@ -107,7 +107,7 @@ async function findJar(spec: GameSpec, { coresDir, fetchCore }: Programs, signal
   });
 }
 
-/** What installers make, for cores that are not a single jar. */
+/** Launch files made by installers, for cores that are not a single jar. */
 const INSTALLED: Record<string, string> = {
   forge: 'run.sh and the folder libraries; up to 1.16.5 the forge jar',
   neoforge: 'run.sh and the folder libraries',

@@ -14,7 +14,7 @@ export interface Confined {
   trusted: TrustedWithCode;
 }
 
-/** What no game may read of the data directory, whatever mode it has. */
+/** Parts of the data directory that no game may read, whatever their mode. */
 const PRIVATE = ['backups', 'dormouse.db', 'dormouse.db-shm', 'dormouse.db-wal', 'first-run.json', 'logs', 'run'];
 const KEYS = ['secret.key', 'ssh_host_ed25519_key'];
 const OTHERS = 0o007;
@@ -23,7 +23,7 @@ export interface ConfinementOptions {
   dataDir: string;
   /** Whether code that others than operators upload is run too. */
   trustTenants: boolean;
-  /** A number that tells this installation from others on the machine. */
+  /** A number that distinguishes this installation from others on the machine. */
   installation: number;
   /** The programs that games are started with. */
   programs: readonly string[];

@@ -13,9 +13,9 @@ export interface Confinement {
   bubblewrap?: Bubblewrap | undefined;
 }
 
-/** What a core needs beside its server's folder. */
+/** A core's needs beside its server's folder. */
 export interface Needs {
-  /** Where programs without a path are looked for, as in PATH. */
+  /** Search path of programs, as in PATH. */
   searchPath: string;
   /** Code of the sandbox core. */
   sandboxPaths: readonly string[];
@@ -43,8 +43,8 @@ export async function confine(plain: Command, spec: GameSpec, by: Confinement, n
 }
 
 /**
- * Makes the directory for compiled code of the sandbox core and tells where it is; undefined for other cores, and where
- * uploaded code of the same user could write there what every sandbox would run.
+ * Creates the directory for compiled code of the sandbox core and returns its path; undefined for other cores, and if
+ * uploaded code of the same user could write code there that every sandbox would run.
  */
 export async function compileCache(
   core: string,

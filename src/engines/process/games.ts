@@ -58,11 +58,11 @@ export class ProcessGames {
   readonly #files: ProcessLogFiles;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #log: Logger;
-  /** By token: a server's last run may still be ending while its next one is seen. */
+  /** By token: a server's last run may still be ending when its next one is seen. */
   readonly #live = new Map<string, Live>();
   /** Tokens of claimed runs that are about to be started here, however long the disk takes. */
   readonly #starting = new Set<string>();
-  /** By server: the run that ended here last. Its file, read earlier, may not show the end. */
+  /** By server: the last run that ended here. Its file, if read earlier, may not show the end. */
   readonly #ended = new Map<string, Run>();
   /** By token: ended runs whose end could not be written. */
   readonly #unnoted = new Map<string, Run>();
@@ -82,7 +82,7 @@ export class ProcessGames {
     this.events.setMaxListeners(0);
   }
 
-  /** A server's run as it is now; undefined where there is none, or none yet. */
+  /** Returns a server's current run; undefined without one, or before one exists. */
   async find(serverId: string): Promise<Run | undefined> {
     const run = await this.#runs.read(serverId);
     return run && (await this.#seen(run));
@@ -153,7 +153,7 @@ export class ProcessGames {
     try {
       await live.noted;
     } catch (error) {
-      // Nobody finds a process again that has no run file.
+      // A process without a run file cannot be found again.
       await this.stop(started, 0, 'SIGKILL');
       throw error;
     }
@@ -214,7 +214,7 @@ export class ProcessGames {
     return ended;
   }
 
-  /** What this instance has seen of a run itself; undefined where it has seen nothing. */
+  /** Returns this instance's own observations of a run; undefined without any. */
   #own({ serverId, token }: Run): Run | undefined {
     const ended = this.#ended.get(serverId);
     return this.#live.get(token)?.run ?? (ended?.token === token ? ended : undefined);
@@ -390,6 +390,6 @@ export class ProcessGames {
 
 function unkillable(): EngineError {
   return new EngineError('unknown', 'The system cannot end the process of the server.', {
-    suggestion: 'The operator must look at the machine; its disk may not answer.',
+    suggestion: 'Ask the operator to check the machine; its disk may not respond.',
   });
 }

@@ -100,7 +100,7 @@ async function majorFromRelease(file: string): Promise<number | undefined> {
       const major = majorOf(/^JAVA_VERSION="([^"\n]{1,64})"/m.exec(text)?.[1]);
       if (major !== undefined) return major;
     } catch {
-      // There is none.
+      // Not installed.
     }
   }
   return undefined;

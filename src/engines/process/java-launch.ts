@@ -10,7 +10,7 @@ import { hasCore } from './core-file.ts';
 export interface Launch {
   /** Before the service's own arguments, which win over them. */
   first: string[];
-  /** What to run. */
+  /** The command to run. */
   main: string[];
 }
 
@@ -18,7 +18,10 @@ type Installed = Pick<GameSpec, 'core' | 'version' | 'dataDir'>;
 
 const USER_ARGS = 'user_jvm_args.txt';
 const UNIX_ARGS = 'unix_args.txt';
-/** Where the installers of Forge and NeoForge (at first also called Forge) put their files of arguments, by version. */
+/**
+ * Folders in which the installers of Forge and NeoForge (at first also called Forge) put their argument files, by
+ * version.
+ */
 const LIBRARIES: Record<string, readonly string[]> = {
   forge: ['libraries/net/minecraftforge/forge'],
   neoforge: ['libraries/net/neoforged/neoforge', 'libraries/net/neoforged/forge'],
@@ -28,9 +31,9 @@ const LAUNCHERS: Record<string, string> = { quilt: 'quilt-server-launch.jar', fa
 const MAX_SCRIPT_BYTES = 64 * KIB;
 
 /**
- * How to start a server that its loader's own installer has made, or a pack made by one: by the arguments that its
- * `run.sh` names, a launcher, or the jar of an older Forge. Undefined where there is none. EngineError
- * `core_unavailable` where what is installed is for another version of the game.
+ * Returns the launch of a server made by its loader's own installer, or of a pack made by one: the arguments named by
+ * its `run.sh`, a launcher, or the jar of an older Forge. Undefined without one. EngineError `core_unavailable` if the
+ * installed files are for another version of the game.
  */
 export async function installedLaunch({ core, version, dataDir }: Installed): Promise<Launch | undefined> {
   const launcher = LAUNCHERS[core];

@@ -100,9 +100,9 @@ export class ProcessLogFiles {
   }
 
   /**
-   * Begins a new file for a running game once its file is large; tells whether it was. The game keeps writing to the
+   * Starts a new file for a running game once its file is large; returns whether it was. The game keeps writing to the
    * same file, which gets the next number and is emptied, while a copy takes the old number. `pause` stops the game's
-   * writing for that moment and tells whether it did; `resume` lets it go on. Of a file far beyond the limit only the
+   * writing for that moment and returns whether it did; `resume` continues it. Of a file far beyond the limit only the
    * end is kept, under the following number: a position in the lost part leads there.
    */
   async rotateIfLarge(serverId: string, pause: () => Promise<boolean>, resume: () => void): Promise<boolean> {
@@ -113,7 +113,7 @@ export class ProcessLogFiles {
     const copied = size <= this.#floodBytes ? size : 0;
     let kept = generation;
     try {
-      // What the game writes meanwhile is copied once it stands still.
+      // Output written meanwhile is copied once the game is paused.
       if (copied > 0) await copyRange(live, this.#part(serverId, kept), 0, copied);
       if (!(await pause())) return true;
       const end = this.size(serverId, generation);
@@ -175,7 +175,7 @@ export class ProcessLogFiles {
     }
   }
 
-  /** The offset after the first line end from `offset` on; `offset` where there is none near. */
+  /** Returns the offset after the first line end from `offset` on; `offset` if none is near. */
   #lineStart(path: string, offset: number): number {
     const buffer = Buffer.alloc(CHUNK);
     const fd = openSync(path, 'r');

@@ -11,7 +11,7 @@ const { windowMs: POLL_MS, amount: LOOK_BYTES } = LOG_PACE;
 /** A line that a game does not end is cut into pieces of this size. */
 const MAX_LINE = 64 * KIB;
 
-/** The newest lines are looked for so far back: a game that ends no line must keep nobody waiting. */
+/** How far back the newest lines are searched: a game that never ends a line must not block. */
 const MAX_TAIL_BYTES = 16 * MIB;
 
 /** How long to wait for the reply to a typed line: for its beginning, between two lines, in all. */
@@ -55,14 +55,14 @@ export async function* readLog(
   }
 }
 
-/** The position of the last line; undefined where there is none. */
+/** Returns the position of the last line; undefined without one. */
 export async function lastPosition(lines: AsyncIterable<LogLine>): Promise<string | undefined> {
   let last: string | undefined;
   for await (const { position } of lines) last = position;
   return last;
 }
 
-/** What is printed after a position until nothing comes for a while, bounded in time and size. */
+/** Returns the output after a position until none comes for a while, bounded in time and size. */
 export async function printedAfter(
   after: string | undefined,
   read: (query: LogQuery) => AsyncIterable<LogLine>,
@@ -85,7 +85,7 @@ export async function printedAfter(
 class Cursor {
   readonly #files: ProcessLogFiles;
   readonly #serverId: string;
-  /** Where `#rest` begins. */
+  /** Position of the start of `#rest`. */
   #spot: Spot;
   /** Bytes that were read and are not a whole line yet. */
   #rest: Buffer = Buffer.alloc(0);
@@ -121,8 +121,8 @@ class Cursor {
   }
 
   /**
-   * The lines there are now, from not many more than `most` bytes. `ended` tells, at the end of the log, whether an
-   * unfinished line is one too.
+   * Yields the lines present now, from not many more than `most` bytes. `ended` decides, at the end of the log, whether
+   * an unfinished line counts.
    */
   async *lines(ended: () => boolean, most: number): AsyncGenerator<LogLine> {
     for (let read = 0; ;) {
@@ -140,7 +140,7 @@ class Cursor {
         const moved = movedBytes(this.#files, this.#serverId, { generation, offset: offset + this.#rest.length });
         const here = this.#rest.length - moved;
         if (here > 0) yield this.#take(here, 0);
-        // What has moved is read again where it is now, with its end.
+        // Moved text is read again at its new place, with its end.
         this.#rest = Buffer.alloc(0);
         this.#spot = { generation: generation + 1, offset: Math.max(0, -here) };
       } else if (this.#isLost(generation)) {

@@ -9,7 +9,7 @@ export interface MojangVersionsOptions {
   fetch?: typeof globalThis.fetch;
 }
 
-/** What Mojang publishes of each version of the game. */
+/** Mojang's metadata of each version of the game. */
 export interface MojangVersions {
   /** Fetches what the details name. */
   http: RegistryHttp;

@@ -32,7 +32,7 @@ import { type ProcessUsage, processTable } from './table.ts';
 const FORGOTTEN_GRACE_MS = 30_000;
 
 export interface ProcessEngineOptions {
-  /** Tells its games from those of other installations on this machine. Default: nothing does. */
+  /** Distinguishes its games from those of other installations on this machine. Default: no distinction. */
   installation?: string;
   /** Directory of run files and logs; `../cores` beside it holds jars of Java cores. */
   runDir: string;
@@ -260,7 +260,7 @@ class ProcessEngine implements Engine {
       const found = await this.#games.find(serverId);
       if (found && found.exit === null && found.installer === installer) return found;
       if (found) await this.#discard(found);
-      // Ports are noted with the claim: nobody else may choose in between.
+      // Ports are recorded with the claim, so that they cannot be chosen twice.
       const claimed = await this.#withLock(' ports', async () =>
         this.#games.claim(spec, installer, await this.#choosePorts(serverId)),
       );
@@ -341,12 +341,14 @@ class ProcessEngine implements Engine {
   }
 }
 
-/** Where programs are looked for, as a shell would. */
+/** Returns the search path of programs, as a shell would. */
 export function searchPath(): string {
   return process.env.PATH ?? '/usr/bin:/bin';
 }
 
-/** What the specification says, what every program needs, and where to listen; never the service's own environment. */
+/**
+ * Returns the specification's variables, those every program needs, and the ports; never the service's own environment.
+ */
 function environment(spec: GameSpec, ports: GamePorts, cacheDir: string | undefined): Record<string, string> {
   return {
     PATH: searchPath(),
@@ -362,7 +364,7 @@ function environment(spec: GameSpec, ports: GamePorts, cacheDir: string | undefi
   };
 }
 
-/** What `work` rejects with as an EngineError; where `signal` has fired, its reason. */
+/** Runs `work` and converts its rejection to an EngineError, or to the signal's reason once that has fired. */
 async function translated<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await work();

@@ -17,7 +17,7 @@ export interface Run {
   token: string;
   installer: boolean;
   pid: number | null;
-  /** Tells the process from a later one of the same pid. */
+  /** Distinguishes the process from a later one of the same pid. */
   start: string | null;
   gamePort: number;
   rconPort: number;
@@ -38,7 +38,7 @@ export function newRun(spec: GameSpec, installer: boolean, gamePorts: GamePorts,
   return { serverId, token: randomUUID(), installer, ...gamePorts, ramMb, ports, ...intent };
 }
 
-/** What a run shows of its server. */
+/** Returns the view of a server by its run. */
 export function gameOf(run: Run): Game {
   const up = run.exit === null;
   const listens = up && !run.installer;
@@ -56,7 +56,7 @@ export function gameOf(run: Run): Game {
 
 /** Run files of a directory: `<server id>.json`, one a server. */
 export interface Runs {
-  /** Undefined where there is none, or none that can be read. */
+  /** Returns undefined if the run file is missing or unreadable. */
   read(serverId: string): Promise<Run | undefined>;
   all(): Promise<Run[]>;
   /** Writes the first version; false where the server has a run file already. */
@@ -64,7 +64,7 @@ export interface Runs {
   /** Writes a later version; does nothing where the file has gone, belongs to another run, or holds its end already. */
   update(run: Run): Promise<void>;
   remove(serverId: string): Promise<void>;
-  /** Where the server's run file is, or would be. */
+  /** Returns the path of the server's run file, whether or not it exists. */
   path(serverId: string): string;
   /** Whether a run file that could not be read was set aside: its processes may still run. */
   isDamaged(serverId: string): boolean;
@@ -77,7 +77,7 @@ export interface Runs {
 const Port = z.int().min(0).max(65_535);
 const PublishedPorts = z.array(z.object({ hostPort: Port, containerPort: Port, proto: z.enum(['tcp', 'udp']) }));
 
-/** What a run file must hold. */
+/** The required fields of a run file. */
 const RunFile = z.looseObject({
   serverId: z.string(),
   token: z.string().min(1),
@@ -94,7 +94,7 @@ const RunFile = z.looseObject({
   exit: z.object({ code: z.int().nullable(), oomKilled: z.boolean(), at: z.number().nullable() }).nullable(),
 });
 
-/** Tells this process's drafts from those of one that had the same pid, as in a container that was started again. */
+/** Distinguishes this process's drafts from those of one with the same pid, as in a restarted container. */
 const PROCESS = randomBytes(6).toString('hex');
 /** The name of a draft, whole or half written. */
 const DRAFT = /^\.[a-z0-9-]+\.(\d+)\.([0-9a-f]{12})\.[0-9a-f]{12}(?:\.[0-9a-f]{12}\.tmp)?$/;

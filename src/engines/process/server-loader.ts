@@ -10,8 +10,8 @@ const version = z.string().regex(/^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$/);
 const Shape = z.object({ core: version, version, loader: version });
 
 /**
- * The loader that a server's mod pack was made for, as its installation has left it in the server's folder; undefined where there
- * is none, or where it is for another core or version of the game. A game may write there: what makes no sense is not taken.
+ * Returns the loader version of a server's mod pack, as its installation left it in the server's folder; undefined if
+ * it is missing or for another core or version of the game. A game can write there: invalid content is ignored.
  */
 export async function loaderOf({ core, version, dataDir }: GameSpec): Promise<string | undefined> {
   try {

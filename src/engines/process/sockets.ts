@@ -27,12 +27,12 @@ const REACHED = new Set([
 const MOST_PORTS = 64;
 const LISTENING = '0A';
 
-/** Whether this system tells who owns a socket. Where it does not, no port leads into a game. */
+/** Whether this system reports the owner of a socket. If not, no port leads into a game. */
 export const TELLS_OWNERS = process.platform === 'linux';
 
 /**
- * Tells whether all that answers at a port of 127.0.0.1 are a game's own processes: those of its session, and what they
- * have started. False where nobody answers, or where it cannot be known. An answer is kept for a second.
+ * Returns a check of whether everything that answers at a port of 127.0.0.1 is a game's own process: of its session, or
+ * started by it. False without an answer or if it cannot be known. Results are kept for a second.
  */
 export function socketsOf(game: () => Leader | undefined): (target: Target) => Promise<boolean> {
   const answers = createCache<boolean>({ most: MOST_PORTS, ttlMs: () => ANSWER_KEPT_MS });
@@ -54,8 +54,8 @@ async function answersAt(target: Target, leader: Leader | undefined): Promise<bo
 }
 
 /**
- * Where a game's own processes listen for TCP connections to 127.0.0.1, and which of `ports` are somebody else's; undefined
- * where the system does not tell.
+ * Returns where a game's own processes listen for TCP connections to 127.0.0.1, and which of `ports` belong to other
+ * programs; undefined if the system does not report it.
  */
 export async function listenersOf(
   leader: Leader,
@@ -93,7 +93,7 @@ async function socketsAt({ containerPort, proto }: Target): Promise<Set<string>>
 }
 
 async function readTable(path: string): Promise<string[][]> {
-  // There is none of IPv6 where that is off.
+  // The IPv6 table is missing if IPv6 is off.
   const text = await readFile(path, 'latin1').catch(() => '');
   return text.split('\n').map((line) => line.trim().split(/\s+/));
 }

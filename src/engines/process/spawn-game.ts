@@ -8,9 +8,9 @@ export interface SpawnOptions {
   cwd: string;
   /** Its whole environment. */
   env: Record<string, string>;
-  /** What it reads; nothing unless given. */
+  /** Its standard input; empty unless given. */
   input: FileHandle | undefined;
-  /** Where it prints. */
+  /** Its output. */
   output: FileHandle;
 }
 

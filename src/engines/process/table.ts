@@ -6,11 +6,11 @@ import { MIB } from '../../kernel/units.ts';
 
 const run = promisify(execFile);
 
-/** What this machine says of its processes. */
+/** This machine's information about processes. */
 export interface ProcessTable {
   /**
-   * Something that tells a process from any later one of the same pid: the instant it started, in the system's own
-   * words. Undefined for one that has ended, even where it has not been reaped yet.
+   * Returns a text that distinguishes a process from any later one of the same pid: the instant it started, in the
+   * system's own format. Undefined for an ended one, even before it is reaped.
    */
   startOf(pid: number): Promise<string | undefined>;
   /** Processes whose environment holds `NAME=value`, as they were started. */

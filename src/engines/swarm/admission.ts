@@ -10,8 +10,9 @@ export type CheckFiles = (nodeIds: readonly string[]) => Promise<Map<string, str
 /** Which nodes games may start on: those that see the servers' folder. */
 export interface Admission {
   /**
-   * Lets games start on those of these nodes that see the folder, and on no others. `new`: asks only those which nobody has
-   * found to see it yet. Each is asked once, and again where it did not. Rejects with EngineError where games can start on none.
+   * Lets games start on those of these nodes that see the folder, and on no others. `new`: asks only nodes not yet
+   * found to see it. Each is asked once, and again if it did not. Rejects with EngineError if games cannot start on
+   * any.
    */
   admit(nodes: readonly NodeInfo[], which: 'new' | 'all'): Promise<void>;
   /** Whatever was found out about a node may have changed. */

@@ -1,13 +1,12 @@
 import { type ClientRequest, request } from 'node:http';
 import { HELPER, type Isolation, WAITS, helperMaker, rulesFor } from './agent-rules.ts';
 
-// The part of the agent (agent.ts) that keeps games apart on the network that they share with the service and the proxies, which
-// Docker itself cannot do on an overlay. It puts rules for packets into the network name space of each game: onto that network a
-// game sends nothing but answers of its own ports to whoever has connected to them, and calls to the database server where there
-// is one. The rules look at single packets, so they also end what was open before them.
-//
-// They are made by a container that runs for some tenths of a second within the game's network, and has no right but that to its
-// rules. It runs the node's own iptables, which Docker needs as well.
+// The part of the agent (agent.ts) that keeps games apart on the network they share with the service and the proxies,
+// which Docker itself cannot do on an overlay. It puts packet rules into the network name space of each game: onto that
+// network a game sends only answers of its own ports to those who connected to them, and calls to the database server
+// if there is one. The rules look at single packets, so they also end connections opened before.¶They are made by a
+// container that runs for some tenths of a second within the game's network and has no other right. It runs the node's
+// own iptables, which Docker needs as well.
 
 export interface IsolationOptions extends Isolation {
   installation: string;
@@ -59,7 +58,7 @@ export function isolator(options: IsolationOptions): Isolator {
 
   const inspect = async (id: string) => JSON.parse(await call('GET', `/containers/${id}/json`)) as Container;
 
-  /** Of what has ended meanwhile, nothing has to be kept apart. */
+  /** A game that has ended meanwhile needs no isolation. */
   async function isolateRunning(id: string): Promise<void> {
     try {
       await isolateNow(id);
@@ -89,7 +88,7 @@ export function isolator(options: IsolationOptions): Isolator {
       const said = (await call('GET', `/containers/${helper}/logs?stdout=1&stderr=1`)).trim();
       throw new Error(said.replaceAll(/\s+/g, ' ') || `iptables ended with code ${code}`);
     } finally {
-      // Nobody waits for that; the next agent looks for what is left.
+      // Not awaited: the next agent looks for leftovers.
       call('DELETE', `/containers/${helper}?force=1&v=1`).catch(() => undefined);
     }
   }
@@ -125,7 +124,7 @@ export function isolator(options: IsolationOptions): Isolator {
     else isolate(actor.ID).catch(failed(`${actor.ID} could not be kept apart`));
   }
 
-  /** Games that have begun while nobody listened. */
+  /** Catches games that started without a listener. */
   async function catchUp(): Promise<void> {
     const running = JSON.parse(await call('GET', `/containers/json?${filters({ label: [ours] })}`)) as { Id: string }[];
     const ids = running.map(({ Id: id }) => id);
@@ -166,7 +165,7 @@ export function isolator(options: IsolationOptions): Isolator {
   };
 }
 
-/** What becomes of an error that nobody waits for: it is in the agent's log. */
+/** Logs an error that no caller awaits, in the agent's log. */
 function failed(what: string): (error: unknown) => void {
   return (error) => console.error(what, error);
 }

@@ -5,7 +5,7 @@ export const WAITS = 'dormouse.waits';
 
 /** The label of containers that put rules in their place, and what the node's programs need. */
 export const HELPER = 'dormouse.isolates';
-/** Where a node may have iptables, its libraries and a shell. Not every node has all of them. */
+/** Folders in which a node may have iptables, its libraries and a shell. Not every node has all of them. */
 const PROGRAMS: readonly string[] = ['/usr', '/bin', '/sbin', '/lib', '/lib64', '/etc/alternatives'];
 const MISSING = /bind source path does not exist: (\S+)/;
 
@@ -28,7 +28,7 @@ export const INTERNAL: readonly string[] = [
 export const ANSWERS: readonly string[] = ['-m conntrack --ctdir REPLY', '-m conntrack --ctstate RELATED'];
 export const NAME_SERVERS: readonly string[] = ['-p udp --dport 53', '-p tcp --dport 53'];
 
-/** What is to be kept apart, as agents.ts hands it over to the agent. */
+/** The isolation's settings, as agents.ts passes them to the agent. */
 export interface Isolation {
   /** The id of the network that games share. */
   network: string;
@@ -38,7 +38,7 @@ export interface Isolation {
   answers: readonly number[];
   /** The port (TCP) of the database server that games may call there; 0: none. */
   databasePort: number;
-  /** Where that is off the overlay, at an address; '': nowhere. */
+  /** The database's address outside the overlay; '' without one. */
   databaseHost: string;
   /** Addresses of nodes that are none of the `INTERNAL`; undefined: games may connect to whatever their node can. */
   nodes: readonly string[] | undefined;
@@ -146,7 +146,7 @@ function helperFor({ network, script, image, installation }: Helper, programs: r
       CapAdd: ['NET_ADMIN', 'NET_RAW'],
       SecurityOpt: ['no-new-privileges', 'label=disable'],
       ReadonlyRootfs: true,
-      // Where iptables of older kinds keeps its lock.
+      // Lock directory of older iptables.
       Tmpfs: { '/run': 'rw,nosuid,nodev,noexec,size=1m' },
       Mounts: programs.map((path) => ({ Type: 'bind', Source: path, Target: path, ReadOnly: true })),
       Memory: 2 ** 26,

@@ -5,12 +5,12 @@ import { createServer } from 'node:https';
 import { type Isolator, isolator } from './agent-isolation.ts';
 import type { Isolation } from './agent-rules.ts';
 
-// A program of its own, which runs once on every node of a swarm: the service hands it to Swarm as it is (see agents.ts), so
-// it imports nothing but Node and what else is handed over with it. It passes on, to the Docker Engine of its node, the few calls
-// that the service needs there and that a manager cannot do for it: what the games of one installation use and print, how they
-// ended, and ending them. Nothing else gets through: no creating, no exec, no other container, nobody without the secret, which
-// both ends prove to one another by TLS with a pre-shared key. One call it answers by itself: `isolate` keeps a game apart from
-// all others.
+// A separate program that runs once on every node of a swarm. The service hands it to Swarm as it is (see agents.ts),
+// so it imports only Node and the files handed over with it. It passes on, to the Docker Engine of its node, the few
+// calls that the service needs there and a manager cannot make: usage, output and exit of the games of one
+// installation, and ending them. It refuses everything else: creating, exec, other containers, and callers without the
+// secret, which both ends prove by TLS with a pre-shared key. It answers one call itself: `isolate` keeps a game apart
+// from all others.
 
 const [installation = '', port = '', secretFile = '', socketPath = '/var/run/docker.sock', isolation = ''] =
   process.argv.slice(2);
@@ -72,7 +72,7 @@ function passOn(path: string, incoming: IncomingMessage, response: ServerRespons
   const { method } = incoming;
   const asked = request({ socketPath, path, method, headers: { host: 'docker', 'content-length': '0' } }, (answer) => {
     response.writeHead(answer.statusCode ?? 502, { 'content-type': answer.headers['content-type'] ?? '' });
-    // A follower waits for the first line: it is told at once that it may.
+    // A follower waits for the first line. The headers tell it that the stream is open.
     response.flushHeaders();
     answer.on('error', () => response.destroy());
     answer.pipe(response);

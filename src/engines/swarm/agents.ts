@@ -29,7 +29,7 @@ const LIST_MS = 250;
 const AGENT_LABEL = 'dormouse.agent';
 const SPEC_LABEL = 'dormouse.spec';
 
-/** What runs of this service on each node of the swarm, and passes on what concerns its games there. */
+/** The service's agents on the nodes of the swarm, which pass on calls about its games there. */
 export interface Agents {
   /** Makes Swarm run it on every node, this version of it. False where Swarm had been told so already. */
   deploy(): Promise<boolean>;
@@ -61,7 +61,7 @@ export interface AgentsOptions {
   manager: Manager;
   networks: SwarmNetworks;
   installation: string;
-  /** What the agents know the service by. */
+  /** The secret by which agents recognise the service. */
   secret: string;
   /** An image with Node at /usr/bin/node, on every node. */
   image: () => Promise<string>;
@@ -122,7 +122,7 @@ export function swarmAgents(options: AgentsOptions): Agents {
     const address = (await addresses()).get(nodeId);
     if (address !== undefined) return engineAt(address);
     throw new EngineError('engine_unavailable', 'The machine of the server does not answer.', {
-      suggestion: 'The service tries again by itself. If this goes on, ask the operator to look at the nodes.',
+      suggestion: 'The service retries automatically. If this continues, ask the operator to check the nodes.',
     });
   }
 
@@ -190,7 +190,7 @@ function preShared(secret: string): Agent {
   return new Agent({ keepAlive: true, ...tls, pskCallback, checkServerIdentity: () => undefined });
 }
 
-/** By the id of their node. */
+/** By node id. */
 function placesOf(tasks: Task[], placeOf: (task: Task) => Address | undefined): Map<string, Address> {
   const entry = (task: Task): [string, Address][] => {
     const place = placeOf(task);

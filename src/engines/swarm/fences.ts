@@ -4,7 +4,7 @@ import type { EngineNode } from '../engine.ts';
 import type { NodeInfo } from './manager.ts';
 import { type Task, isOver } from './task.ts';
 
-/** What is kept of a node over restarts, also once the swarm knows it no more. */
+/** The record of a node that survives restarts, and the node's removal from the swarm. */
 export interface NodeNote {
   name: string;
   address: string;
@@ -14,10 +14,10 @@ export interface NodeNote {
   off: string[];
 }
 
-/** By the id of the node. */
+/** By node id. */
 export type NodeNotes = Record<string, NodeNote>;
 
-/** Where notes are kept; `write` rejects where another process may have taken over. */
+/** The store of notes. `write` rejects if another process may have taken over. */
 export interface FenceNotes {
   read(): Promise<NodeNotes>;
   write(notes: NodeNotes): Promise<void>;
@@ -37,7 +37,7 @@ export interface Fences {
   heed(nodes: ReadonlyMap<string, NodeInfo>, tasks: readonly Task[]): Promise<void>;
   /** A node is surely off, with these tasks on it: so from the moment on at which that is stored. */
   fence(id: string, tasks: readonly Task[]): Promise<void>;
-  /** Resolves where this process alone may act: the database takes a write of nobody else. */
+  /** Resolves if only this process may act: the database then accepts no writes of another. */
   requireSole(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ const CALL_MS = 30_000;
 const OUT_OF_SEQUENCE = /update out of sequence/;
 const UPDATE_TRIES = 10;
 
-/** What is read of a Swarm service. */
+/** The fields read of a Swarm service. */
 export interface ServiceInfo {
   ID: string;
   Version: { Index: number };
@@ -15,7 +15,7 @@ export interface ServiceInfo {
   Endpoint?: unknown;
 }
 
-/** What is read of a Swarm node (Docker Engine API, "Node"). */
+/** The fields read of a Swarm node (Docker Engine API, "Node"). */
 export interface NodeInfo {
   ID: string;
   Version: { Index: number };
@@ -34,7 +34,7 @@ export interface Manager {
   /** Changes what a service is to be; `change` may be asked several times, where others change it too. */
   update(id: string, change: (spec: ServiceInfo['Spec']) => object): Promise<void>;
   remove(id: string): Promise<void>;
-  /** The newest task of a service; undefined where it has none, or is none. */
+  /** Returns the newest task of a service; undefined if it has none or does not exist. */
   taskOf(service: string): Promise<Task | undefined>;
   /** All tasks of a service. */
   tasksOf(service: string): Promise<Task[]>;
@@ -124,7 +124,7 @@ export function installationLabel(installation: string): string {
   return `${LABEL.installation}=${installation}`;
 }
 
-// Whoever changes an object names the version that was read; the orchestrator itself writes a new one soon after each change.
+// A change names the version that was read, and the orchestrator writes a new version soon after each change.
 async function retried(change: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -24,7 +24,10 @@ export interface SwarmNetworks {
    * be none.
    */
   ensure(): Promise<NetworkIds | undefined>;
-  /** Where connections to games come from: this process's own addresses, and all tasks on their network that are no games. */
+  /**
+   * Returns the addresses from which games are reached: this process's own, and those of all tasks on their network
+   * that are not games.
+   */
   peers(): Promise<string[]>;
 }
 
@@ -68,7 +71,7 @@ export function swarmNetworks(docker: Docker, manager: Manager, name: string | u
 
   async function ofTasks(): Promise<string[]> {
     const games = (await ensure())?.games;
-    // Whoever is to reach games at nodes' addresses is a node.
+    // Only nodes reach games at nodes' addresses.
     if (games === undefined) return (await manager.nodes()).map(({ Status }) => Status.Addr);
     return (await manager.runningTasks())
       .filter((task) => labelsOf(task)[LABEL.server] === undefined)

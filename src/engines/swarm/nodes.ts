@@ -31,11 +31,11 @@ export interface SwarmNodes extends EngineNodes {
   look(): Promise<boolean>;
   /** When the node of a task was switched off under it; undefined: it may run, or its node is back and says itself what it does. */
   offAt(task: Task): number | undefined;
-  /** Whether a task was on a node that was switched off, which may be back: it is nobody's game any more. */
+  /** Whether a task was on a node that was marked as off and may be back: it is no server's game any more. */
   wasOff(task: Task): boolean;
-  /** Tasks of which that holds, and which run all the same, on nodes that are back. */
+  /** Such tasks that still run, on nodes that are back. */
   strays(): Task[];
-  /** Throws `engine_unavailable` where the node of a task does not answer and nobody knows what it does. */
+  /** Throws `engine_unavailable` if the node of a task is not responding and the task's state is unknown. */
   requireReachable(task: Task): void;
   nameOf(task: Task): string;
   /** The address of a task's node; '' where it is not known. */
@@ -48,7 +48,7 @@ export interface SwarmNodes extends EngineNodes {
 
 interface Seen {
   views: Map<string, EngineNode>;
-  /** By server: the node that its game is on. */
+  /** By server: the node of its game. */
   places: Map<string, EngineNode>;
 }
 
@@ -68,7 +68,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
   let nodes = new Map<string, NodeInfo>();
   let tasks: Task[] = [];
   let isNews = false;
-  /** What `list` and `whereIs` say; made anew when they are asked after something has changed. */
+  /** The answers of `list` and `whereIs`; rebuilt on demand after a change. */
   let seen: Seen | undefined;
   /** Since when nodes do not answer: epoch ms, and by the count of time. */
   const downSince = new Map<string, { at: number; countedMs: number }>();
@@ -77,7 +77,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
   const fencing = new Map<string, AbortController>();
 
   const isReady = (id: string | undefined) => id === undefined || nodes.get(id)?.Status.State === 'ready';
-  // Of what runs on a node that is back, only that node can tell.
+  // Only a node that is back knows what runs on it.
   const offAt = (task: Task) => (isReady(task.NodeID) && !isOver(task) ? undefined : fences.offAt(task));
   /** Tasks that may run on a node which does not answer. */
   const lostOn = (id: string) =>
@@ -148,7 +148,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
       const { name, address } = fences.known(id) ?? { name: '', address: '' };
       if (name === '')
         throw new Error('it is not known what the node was called: only its operators can say that it is off');
-      // Nothing is stored before its power is cut: so that is asked for here.
+      // No write precedes this power cut, so the lease is checked here.
       await fences.requireSole();
       const isOff = await fenceNode({ id, name, address }, back.signal);
       // It may have come back while the command ran, and then says itself what runs.
@@ -226,7 +226,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
         'engine_unavailable',
         `${nodeName(task.NodeID ?? '')} does not answer, and may still run the server.`,
         {
-          suggestion: 'It goes on elsewhere as soon as that machine is back, or surely off.',
+          suggestion: 'It continues when that machine is back or marked as off.',
         },
       );
     },

@@ -15,7 +15,7 @@ import { type Engine, EngineError } from '../engine.ts';
 import type { FenceNode, FenceNotes } from './fences.ts';
 import { createSwarmEngine } from './swarm.ts';
 
-/** What a swarm is opened with. */
+/** The options of opening a swarm. */
 export interface OpenSwarm {
   store: Store;
   secret: Secret;
@@ -45,7 +45,7 @@ export interface OpenSwarm {
 const KEY = 'swarm.fenced';
 const FENCE_MS = 2 * MINUTE_MS;
 
-/** The engine of a swarm. Rejects with StatusError where it cannot be used, with what is to be done. */
+/** Opens the engine of a swarm. Rejects with StatusError and a remedy if it cannot be used. */
 export async function openSwarm({ store, secret, settings, ...parts }: OpenSwarm): Promise<Engine> {
   const serversDir = join(settings.dataDir, 'servers');
   await mkdir(serversDir, { recursive: true });
@@ -69,7 +69,7 @@ export async function openSwarm({ store, secret, settings, ...parts }: OpenSwarm
     const { cause, code } = error;
     const text = cause instanceof Error ? ` (${cause.message.trim()})` : '';
     const todo =
-      code === 'engine_unavailable' ? 'Start Docker; DOCKER_HOST has to lead to a manager.' : error.suggestion;
+      code === 'engine_unavailable' ? 'Start Docker. DOCKER_HOST must point to a manager.' : error.suggestion;
     const message = `ENGINE=swarm cannot be used: ${error.message}${text} ${todo}`;
     throw new StatusError('FAILED_PRECONDITION', 'SWARM_UNUSABLE', message.trim(), { cause: error });
   }

@@ -25,11 +25,11 @@ export const AGENT_NONE = 'none';
 export interface NodeImage {
   /** An id, or a name with its digest. */
   name: string;
-  /** What its containers begin with, arguments included. */
+  /** Its command, with the first arguments. */
   program: readonly string[];
 }
 
-/** What services of one installation have in common. */
+/** Settings shared by the services of one installation. */
 export interface SwarmHome {
   installation: string;
   /** `uid:gid` inside the container. */
@@ -38,10 +38,10 @@ export interface SwarmHome {
   region: string;
 }
 
-/** Where one service may run, and on what. */
+/** The node and image of one service. */
 export interface Placing {
   image: NodeImage;
-  /** Undefined: there is none, and the game is published at a port of its node that Docker chooses. */
+  /** Undefined without a network: the game is then published at a port of its node that Docker chooses. */
   networkId: string | undefined;
   /** Only on nodes whose label says this region. */
   region: string;
@@ -62,9 +62,10 @@ export function serviceName(installation: string, serverId: string): string {
 }
 
 /**
- * A service for one boot: one task, which Swarm never starts again, bounded and hardened as a container of the docker engine
- * is, as far as Swarm can say it. It cannot say no-new-privileges before API 1.44, nor how much swap there is: docs/scale.md
- * tells what a node needs for that. Directories in memory are volumes of tmpfs, since Swarm's own may not hold programs.
+ * Returns a service for one boot: one task, which Swarm never restarts, limited and hardened like a container of the
+ * docker engine, as far as Swarm supports it. It does not support no-new-privileges before API 1.44, nor swap limits:
+ * docs/scale.md describes what a node needs for that. Directories in memory are volumes of tmpfs, because Swarm's own
+ * must not hold programs.
  */
 export function serviceOptions(spec: GameSpec, installer: boolean, home: SwarmHome, placing: Placing): object {
   const memory = spec.ramMb * MIB;
@@ -129,7 +130,7 @@ export function serviceOptions(spec: GameSpec, installer: boolean, home: SwarmHo
   };
 }
 
-/** A program that begins once a line has come to its standard input, of which it sees nothing. */
+/** Wraps a program so that it starts once a line has come to its standard input, which it does not see. */
 function afterALine(program: readonly string[]): string[] {
   return ['/bin/sh', '-c', 'read -r _ && exec "$@"', 'sh', ...program];
 }

@@ -43,7 +43,7 @@ export interface Services {
   end(task: Task, graceMs: number, signal?: AbortSignal): Promise<void>;
   /** Ends at once what runs of a service that is gone: its node was switched off, and has come back with it. */
   endStray(task: Task): Promise<void>;
-  /** Removes a service, once nothing of it runs. Rejects where nobody can tell. */
+  /** Removes a service once none of its tasks runs. Rejects if that cannot be known. */
   discard(found: Found): Promise<void>;
   /** Resolves once what runs of a task is kept apart from other games, or has ended. Rejects with EngineError where it cannot be. */
   isolate(task: Task): Promise<void>;
@@ -57,7 +57,7 @@ interface Parts {
   agents: Agents;
   nodes: Pick<SwarmNodes, 'offAt' | 'wasOff' | 'requireReachable' | 'nameOf'>;
   home: SwarmHome;
-  /** Sees to it that an image is there, and tells what every node is to know it by. */
+  /** Pulls or builds an image and returns its name for every node. */
   imageFor: (image: string) => Promise<NodeImage>;
   /** Called with a service that is about to be removed. */
   beforeDiscard: (found: Found) => Promise<void>;
@@ -163,7 +163,7 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
     return { ...task, Status: { ...task.Status, State: 'remove' } };
   }
 
-  /** Nothing begins beside a game whose service is gone, and which may still write to the world: Swarm lets it save first. */
+  /** A game whose service is gone may still write to the world, because Swarm lets it save first. Wait for its end. */
   async function endStrays(serverId: string): Promise<void> {
     for (const task of await manager.tasks(label, `${LABEL.server}=${serverId}`)) {
       if (isOver(task) || task.NodeID === undefined || nodes.offAt(task) !== undefined) continue;

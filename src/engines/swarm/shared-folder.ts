@@ -9,7 +9,7 @@ import { MINUTE_MS } from '../../kernel/units.ts';
 
 const CHECK_MS = MINUTE_MS;
 const PAUSE_MS = 200;
-/** What a node does: reads what the service has written, and writes the same back under its own name. */
+/** A node's test: it reads what the service has written and writes the same back under its own name. */
 const PROGRAM = `const fs = require('node:fs');
 const token = fs.readFileSync('/shared/token', 'utf8');
 if (token !== process.argv[1]) process.exit(3);

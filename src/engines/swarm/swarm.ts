@@ -35,7 +35,7 @@ export interface SwarmEngineOptions
   extends
     Omit<DockerEngineOptions, 'docker'>,
     Pick<SwarmNodesOptions, 'region' | 'notes' | 'fenceNode' | 'lostAfterMs'> {
-  /** Where a manager of the swarm answers. */
+  /** The address of a manager of the swarm. */
   docker: Docker.DockerOptions | undefined;
   /**
    * The overlay network of the games; that of the nodes is called so with `-nodes` behind. Undefined: no overlay can be had, and
@@ -44,7 +44,7 @@ export interface SwarmEngineOptions
   network: string | undefined;
   /** Resolves where this process may change the swarm; see `Lease.require`. */
   mayAct: () => Promise<void>;
-  /** What the service's agents on the nodes know it by. */
+  /** The secret shared with the service's agents on the nodes. */
   secret: string;
   /** The image that the agents run from: it has Node at /usr/bin/node. */
   agentImage: string;
@@ -114,7 +114,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
     return gameOf(task, places, { offAt: nodes.offAt(task), info: await endingOf(task), oomSeen: seen });
   }
 
-  /** What the engine of its node says of a task that ended badly: Swarm does not know of memory. */
+  /** Returns the container's state of a task that failed, from its node's engine: Swarm does not report memory. */
   async function endingOf(task: Task): Promise<ContainerInspectInfo | undefined> {
     const id = containerOf(task);
     const { NodeID: node, Status: status } = task;
@@ -311,7 +311,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
   return engine;
 }
 
-/** A node that cannot run the agent, for want of its image say, keeps nobody from starting for longer. */
+/** A node that cannot run the agent, for example because the image is missing, delays a start no longer than this. */
 async function untilThere(answering: () => Promise<string[]>, wanted: string[], log: Logger): Promise<void> {
   const deadline = performance.now() + AGENTS_MS;
   for (;;) {

@@ -2,7 +2,7 @@ import type Docker from 'dockerode';
 import type { Exit, Game } from '../engine.ts';
 import { GAME_PORT, LABEL, MANAGEMENT_PORT, RCON_PORT, exitOf } from '../docker/container.ts';
 
-/** What is read of a Swarm task (Docker Engine API, "Task"). */
+/** The fields read of a Swarm task (Docker Engine API, "Task"). */
 export interface Task {
   ID: string;
   ServiceID: string;
@@ -24,7 +24,7 @@ export interface Task {
   NetworksAttachments?: { Network: { ID: string }; Addresses?: string[] }[];
 }
 
-/** States in which nothing of a task runs. Not `orphaned`: nobody knows what its node does. */
+/** States of an ended task. `orphaned` is not among them: its node's state is unknown. */
 const OVER = new Set(['complete', 'failed', 'shutdown', 'rejected', 'remove']);
 
 /** Whether a task has come to its end, by the word of its node. */
@@ -56,7 +56,7 @@ export function publishedAt(port: number, { Status: { PortStatus: status } }: Ta
   return status?.Ports?.find(({ Protocol, TargetPort }) => Protocol === 'tcp' && TargetPort === port)?.PublishedPort;
 }
 
-/** Where a running game is reached; null: there it is not. */
+/** The addresses of a running game; null if it does not run there. */
 export type Places = Pick<Game, 'game' | 'rcon' | 'management'>;
 
 /** On a network that the service is on too. */

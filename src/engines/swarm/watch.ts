@@ -11,7 +11,7 @@ import type { Services } from './services.ts';
 
 /** How often the nodes are looked at. */
 const LOOK_MS = 2_000;
-/** A node whose agent does not answer keeps nobody from beginning for longer. */
+/** A node whose agent is not responding delays the beginning no longer than this. */
 const FIRST_MS = 10_000;
 
 export interface SwarmWatch {
@@ -20,16 +20,16 @@ export interface SwarmWatch {
   services: Pick<Services, 'endStray'>;
   installation: string;
   log: Logger;
-  /** What an event of a container means; undefined: nothing to tell. Called one after the other for each server. */
+  /** Converts a container's event; undefined if it does not matter. Called one at a time for each server. */
   told: (event: ContainerEvent) => Promise<EngineEvent | undefined>;
-  /** Called with a node whose agent tells of its games from now on. */
+  /** Called with a node whose agent reports its games from now on. */
   reached: (nodeId: string) => void;
   /** Told each event of a server as it comes. */
   heard: (event: ContainerEvent) => void;
 }
 
 /**
- * Tells of games on all nodes until the returned function is called: `away` while no manager answers, `resync` at the
+ * Reports games on all nodes until the returned function is called: `away` while no manager responds, `resync` at the
  * beginning, whenever a manager or a node is back, and once a node has been fenced. Never throws.
  */
 export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => void): () => void {

@@ -6,10 +6,10 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 import { copyButton, fact } from '../../web/panel/parts.ts';
 import { countText } from '../../web/text.ts';
 
-/** What is shown once. */
+/** Shown only once. */
 export type SftpLogin = ReplyOf<'EnableSftp'>;
 
-/** How to reach the files over SFTP; the password is the owner's to make. */
+/** Shows how to access the files over SFTP. Only the owner can create a password. */
 export async function sftpCard(request: ServerRequest, login: SftpLogin | undefined): Promise<Html> {
   if (request.role !== 'owner') {
     return html`<section class="card">

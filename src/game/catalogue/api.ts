@@ -8,7 +8,7 @@ import type { CoreRules } from '../core-rules.ts';
 import { missingCore } from '../core-versions.ts';
 import type { Catalogue } from './catalogue.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   catalogue: Catalogue;
   cores: CoreRules;
@@ -21,7 +21,7 @@ const ListMinecraftVersionsResponse = z
     cores: z
       .array(z.object({ type: reply.text, versions: z.array(z.string()).default([]) }))
       .default([])
-      .describe('What a server of yours may be made of, and for which of the releases there may be such a core.'),
+      .describe('The cores available for your servers, with the releases each supports.'),
   })
   .meta({ id: 'ListMinecraftVersionsResponse' });
 
@@ -53,7 +53,7 @@ async function mayRun(cores: CoreRules, wanted: { accountId: string; type: strin
   }
 }
 
-/** All that there is for some of these releases, whoever may run it. */
+/** Returns all cores for these releases, regardless of who can run them. */
 export function coresFor(releases: readonly string[]): { type: string; versions: string[] }[] {
   return CORES.map((type) => ({ type, versions: versionsOf(type, releases) })).filter(
     ({ versions }) => versions.length > 0,

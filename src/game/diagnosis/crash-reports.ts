@@ -6,10 +6,10 @@ const FOLDER = 'crash-reports';
 const MAX_BYTES = 256 * KIB;
 /** A game may put anything there, so no more than this is looked at. */
 const MAX_ENTRIES = 10_000;
-/** What follows is about the machine, not about what happened. */
+/** The rest describes the machine, not the failure. */
 const DETAILS = /^-- System Details --/;
 
-/** The lines of the newest report in a data root that is not older than `since` (epoch ms); none where there is none. */
+/** Returns the lines of the newest report in a data root since `since` (epoch ms); empty without one. */
 export async function newestCrashReport(root: string, since: number): Promise<string[]> {
   try {
     await using jail = await openJail(root);

@@ -1,4 +1,7 @@
-/** What mod loaders (Fabric, Quilt, Forge, NeoForge) say of a mod that needs another mod, loader, Java or Minecraft version. */
+/**
+ * Messages of mod loaders (Fabric, Quilt, Forge, NeoForge) about a mod that needs another mod, loader, Java or
+ * Minecraft version.
+ */
 import { clientOnly } from './mods.ts';
 import type { DiagnosisContext, Finding, Rule } from './rule.ts';
 
@@ -12,7 +15,7 @@ interface Requirement {
   name: string;
   /** In words: `any version`, `0.8.12 or newer`. */
   wanted: string;
-  /** The version that is there; empty where there is none. */
+  /** The installed version; empty if missing. */
   present: string;
 }
 

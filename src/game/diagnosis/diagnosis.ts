@@ -18,7 +18,7 @@ export type { DiagnosisContext } from './rule.ts';
 /** One thing a log shows. */
 export interface Insight {
   code: string;
-  /** The mod, plugin, file or version it is about; empty where there is none. */
+  /** The mod, plugin, file or version concerned; empty without one. */
   subject: string;
   /** `Title: detail`. */
   summary: string;
@@ -97,10 +97,11 @@ interface Found {
 }
 
 /**
- * Says why a game ended, or why an installation failed: what an owner can act on, from the newest 2 000 lines of the log,
- * the way the process ended, and the report that the game wrote of it. `insights` holds everything found, weightiest first; the
- * first one is the failure. Where nothing is recognised the code is `unknown` and `raw` holds the last lines. Never throws.
- * Time is linear in the size of the log, of which at most a million characters are read, and bounded for each rule.
+ * Diagnoses why a game ended or an installation failed, in terms an owner can act on: from the newest 2 000 lines of
+ * the log, the exit of the process, and the game's crash report. `insights` holds all findings, the most important
+ * first; the first one is the failure. Without a finding the code is `unknown` and `raw` holds the last lines. Never
+ * throws. Time is linear in the size of the log (at most a million characters are read) and bounded for each
+ * rule.
  */
 export function diagnose(
   lines: readonly string[],

@@ -1,4 +1,4 @@
-/** What the way a game ended tells, beside its log. */
+/** Findings from the exit of a game, beside its log. */
 import type { Exit } from '../../engines/engine.ts';
 import type { GameLine } from './line.ts';
 import { outOfMemory } from './machine.ts';
@@ -38,7 +38,10 @@ function crashed(code: number): Finding {
   };
 }
 
-/** What the exit shows: `certain` comes before everything in the log, `likely` after the causes that the log names. */
+/**
+ * Returns the findings of an exit: `certain` ones come before everything in the log, `likely` ones after the causes
+ * that the log names.
+ */
 export function exitFindings(
   log: readonly GameLine[],
   exit: Exit | null,

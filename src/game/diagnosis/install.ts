@@ -1,4 +1,4 @@
-/** What the image's scripts say when a core or a mod pack could not be fetched. */
+/** Messages of the image's scripts about a core or mod pack that could not be downloaded. */
 import { type DiagnosisContext, type Finding, type Rule, baseName } from './rule.ts';
 
 function downloadFailed(subject: string, detail: string): Finding {

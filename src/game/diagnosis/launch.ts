@@ -1,4 +1,4 @@
-/** What ends a game before it starts: its jar, the Java that runs it, and files that it may not read or write. */
+/** Failures before a game starts: its jar, its Java, and files it cannot read or write. */
 import { failedPlugin } from './plugins.ts';
 import { CLASS_FILE_OFFSET, type Finding, type Rule, baseName, nearby } from './rule.ts';
 

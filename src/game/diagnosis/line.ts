@@ -25,7 +25,7 @@ export interface GameLine {
 const ESCAPE = String.fromCodePoint(0x1b);
 /** Colours and cursor movements (ECMA-48 §5.4) and window titles; each alternative stops at the next escape, hence linear. */
 const TERMINAL_SEQUENCE = new RegExp(String.raw`${ESCAPE}(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007${ESCAPE}]*|[@-Z\\^_])`, 'g');
-/** What is left of control and direction-changing characters, except the tab. */
+/** Control and direction-changing characters, except the tab. */
 const INVISIBLE = /(?!\t)[\p{Cc}\p{Cf}]/gu;
 const COLOUR_CODE = /§[0-9a-fk-or]/gi;
 

@@ -1,4 +1,4 @@
-/** What ends a game from outside: Java, memory, disk, port, its own watchdog. */
+/** Failures from outside: Java, memory, disk, port, the game's own watchdog. */
 import { failedPlugin } from './plugins.ts';
 import { CLASS_FILE_OFFSET, type DiagnosisContext, type Finding, type Rule, headline } from './rule.ts';
 
@@ -96,7 +96,7 @@ export const MACHINE_RULES: readonly Rule[] = [
           ),
   },
   {
-    // Node's own, and Java's where it is told to crash on it: both end with code 134.
+    // Node's own message, and Java's if it is set to crash on it: both end with code 134.
     needle: ['JavaScript heap out of memory', 'OutOfMemory encountered'],
     pattern: /^FATAL ERROR: .{0,200}JavaScript heap out of memory|OutOfMemory encountered: /,
     find: (_, { context }) =>

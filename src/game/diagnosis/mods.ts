@@ -1,4 +1,7 @@
-/** What mod loaders (Fabric, Quilt, Forge, NeoForge) say of mods that clash, are there twice, or belong to the player's game. */
+/**
+ * Messages of mod loaders (Fabric, Quilt, Forge, NeoForge) about mods that clash, are installed twice, or belong on the
+ * client.
+ */
 import { type Finding, type Place, type Rule, nearby } from './rule.ts';
 
 function incompatible(subject: string, detail: string, suggestion: string): Finding {

@@ -1,4 +1,7 @@
-/** What Bukkit servers (Spigot, Paper, Purpur, …) say of plugins. The server goes on without the plugin: these are warnings. */
+/**
+ * Messages of Bukkit servers (Spigot, Paper, Purpur, …) about plugins. The server runs without the plugin: these are
+ * warnings.
+ */
 import { type Finding, type Place, type Rule, baseName, headline } from './rule.ts';
 
 const COULD_NOT_LOAD = /Could not load (?:plugin )?'([^']{1,200})'/;

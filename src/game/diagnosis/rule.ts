@@ -3,7 +3,7 @@ import type { GameLine } from './line.ts';
 /** A class file's major version is 44 above its Java version (JVM specification §4.1). */
 export const CLASS_FILE_OFFSET = 44;
 
-/** What was going on when the log ended. */
+/** The phase in which the log ended. */
 export interface DiagnosisContext {
   phase: 'install' | 'start' | 'run';
   core: string;
@@ -17,10 +17,10 @@ export interface DiagnosisContext {
  */
 export type Weight = 'cause' | 'vague' | 'warning';
 
-/** What one line shows. */
+/** The finding of one line. */
 export interface Finding {
   code: string;
-  /** The mod, plugin, file or version it is about; empty where there is none. */
+  /** The mod, plugin, file or version concerned; empty without one. */
   subject: string;
   title: string;
   /** A sentence to follow the title, without the title's colon. */
@@ -60,7 +60,7 @@ export function headline({ lines, index }: Place): GameLine | undefined {
   return undefined;
 }
 
-/** By log and pattern: the first group in each line that was looked at. */
+/** By log and pattern: the first group in each line searched. */
 const remembered = new WeakMap<readonly GameLine[], Map<RegExp, (string | null)[]>>();
 
 /** The first group of a pattern in the lines around a place, nearest first above, then below. Each line is read once a log. */

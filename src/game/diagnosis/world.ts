@@ -1,4 +1,4 @@
-/** What the game says of its licence, its worlds and its settings. */
+/** Messages of the game about its licence, its worlds and its settings. */
 import { EULA_URL } from '../eula.ts';
 import { type Finding, type Rule, nearby } from './rule.ts';
 

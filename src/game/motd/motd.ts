@@ -14,7 +14,7 @@ export function parseMotd(text: string): MotdSpan[] {
   return parseTags(pastedValue(text.slice(0, MOTD_LIMITS.characters)).replaceAll(String.raw`\n`, '\n'));
 }
 
-/** What is wrong with a description, to be said after the field's name; undefined: nothing. */
+/** Returns the problem of a description, to follow the field's name; undefined if it is valid. */
 export function checkMotd(text: string): string | undefined {
   const { characters, lines, lineCharacters } = MOTD_LIMITS;
   if (text.length > characters) return `must have at most ${characters} characters`;
@@ -31,8 +31,8 @@ export function motdText(spans: readonly MotdSpan[]): string {
 }
 
 /**
- * The description in `§` codes. With `anyColor`, a colour that is none of the sixteen is written as its nearest one and
- * then as `§x…`, which takes effect where it is understood; without it, only the nearest is written.
+ * Returns the description in `§` codes. With `anyColor`, a colour outside the sixteen is written as its nearest one and
+ * then as `§x…`, which takes effect if supported; without it, only the nearest is written.
  */
 export function motdCodes(spans: readonly MotdSpan[], { anyColor }: { anyColor: boolean }): string {
   let before: MotdStyle = {};

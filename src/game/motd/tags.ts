@@ -41,7 +41,7 @@ const DECORATIONS = new Map<string, MotdFormat>(
 const IDLE = new Set(['hover', 'click', 'insertion', 'insert', 'font']);
 const COLOR_TAGS = new Set(['color', 'colour', 'c']);
 
-/** What ends a run of plain text: a `§` code, an escaped bracket, or a tag. */
+/** The end of a run of plain text: a `§` code, an escaped bracket, or a tag. */
 const TOKEN =
   /§(x(?:§[0-9a-f]){6}|[^\n])|\\(<)|<(\/?)(!?)(#[0-9a-f]{6}|[a-z_]{1,16})((?::(?:'[^'\n]{0,256}'|"[^"\n]{0,256}"|[^<>:'"\n]{0,64})){0,16})\/?>/giu;
 

@@ -1,15 +1,16 @@
 /**
- * Ends of bans. A list's file holds them as `expires`, but a running game takes none with its console's `ban`. There it stands at the
- * end of the reason, as the game writes dates: the game keeps it, its player reads it, and whoever reads the list finds it.
+ * The ends of bans. A list's file holds them as `expires`, but a running game's `ban` command does not accept one.
+ * There it is at the end of the reason, in the game's date format: the game keeps it, its player reads it, and readers
+ * of the list find it.
  */
 const IN_REASON = /(?:^| )\(until (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000)\)$/;
 
 /** As in `banned-players.json` of the game: no end. */
 export const FOREVER = 'forever';
-/** What the game gives as the reason where nobody gives one. */
+/** The game's default reason. */
 export const NO_REASON = 'Banned by an operator.';
 
-/** What an entry of a list says of its ban. */
+/** The terms of a ban in a list's entry. */
 export interface BanTerms {
   /** A date as the game writes it, or `forever`. */
   expires: string;
@@ -49,7 +50,7 @@ export function endsByReason({ expires, reason }: BanTerms): boolean {
   return instantOf(expires) === null && IN_REASON.test(reason);
 }
 
-/** What a ban really is, wherever its end stands. */
+/** Returns a ban's terms, wherever its end is stored. */
 export function termsOf<Terms extends BanTerms>(terms: Terms): Terms {
   const [end = '', expires = ''] = IN_REASON.exec(terms.reason) ?? [];
   return endsByReason(terms) ? { ...terms, expires, reason: terms.reason.slice(0, -end.length) } : terms;

@@ -38,13 +38,13 @@ export interface PlayerFiles {
   ipBanOf(serverId: string, ip: string, at: number): Promise<Ban | undefined>;
   /** The bans in force; the very same array for as long as they are the same. */
   ipBans(serverId: string, at: number): Promise<readonly IpBan[]>;
-  /** Who is banned in a running game although the ban has ended, as the game does not know of its end. */
+  /** Returns the ended bans that a running game still applies, because it does not know their end. */
   ended(serverId: string, at: number): Promise<{ names: string[]; ips: string[] }>;
-  /** On the whitelist, or an operator, whom no whitelist keeps out. */
+  /** Reports whether the player is whitelisted, or an operator: those pass any whitelist. */
   isListed(serverId: string, player: Knocker): Promise<boolean>;
   /** Whether the player has been in the game: it remembers the profile, or has the player's data. */
   hasPlayed(serverId: string, player: Knocker): Promise<boolean>;
-  /** What `server.properties` says; '' for nothing. */
+  /** Returns a value of `server.properties`; '' if missing. */
   property(serverId: string, name: string): Promise<string>;
 }
 
@@ -64,8 +64,8 @@ interface IpEntry extends Entry {
 }
 
 /**
- * The longest list that counts, whoever reads or changes it; games write any entry in a hundred bytes at least. Of one with more
- * entries the first count. Nobody waits for it: its entries are read in pieces.
+ * Limit of a list for every reader and writer; an entry takes about a hundred bytes. Of a longer list the first entries
+ * count. Reading does not block: entries are parsed in pieces.
  */
 export const MAX_LIST_BYTES = MIB;
 export const MAX_LIST_ENTRIES = 10_000;
@@ -73,7 +73,7 @@ const PIECE = 500;
 /** Files kept in memory. */
 const MOST_FILES = 512;
 const REASON_UNITS = 256;
-/** Where a world keeps its players' data: since 26.1, and before. */
+/** Folders of a world's player data: since 26.1, and before. */
 const PLAYER_FOLDERS = ['players/data', 'playerdata'];
 const NO_ADDRESSES: readonly IpEntry[] = [];
 /** A player's UUID as games write it. */
@@ -98,7 +98,7 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
     return (await files.get(path, 0, () => contentOf(path, parse, empty, maxBytes), fingerprint)) as T;
   }
 
-  /** What of a list of addresses is in force, until the first of them ends. */
+  /** The entries of an address list in force, until the first of them ends. */
   const inForce = new WeakMap<readonly IpEntry[], { bans: readonly IpBan[]; until: number }>();
   const list = (serverId: string, name: string): Promise<readonly Entry[]> =>
     read(serverId, name, (text) => entriesIn(text, entryOf), [], MAX_LIST_BYTES);

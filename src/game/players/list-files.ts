@@ -20,7 +20,7 @@ export interface ServerFiles {
 export interface PlayerListFilesOptions {
   files: ServerFiles;
   dataDir: string;
-  /** What keeps changes and restores apart. */
+  /** Keeps changes and restores apart. */
   lock: ChangeLock;
   /** The game's user, where this process is root. */
   owner?: FileOwner | undefined;

@@ -2,6 +2,9 @@ import type { Profile } from '../../engines/console/profile.ts';
 
 /** The accounts of Minecraft. */
 export interface Profiles {
-  /** Who bears this name; undefined for nobody. Rejects with StatusError UNAVAILABLE ACCOUNTS_UNAVAILABLE. */
+  /**
+   * Returns the profile of a name; undefined if it is unused. Rejects with StatusError UNAVAILABLE
+   * ACCOUNTS_UNAVAILABLE.
+   */
   find(name: string): Promise<Profile | undefined>;
 }

@@ -11,7 +11,7 @@ import type { Profiles } from './minecraft-accounts.ts';
  */
 export const PLAYER_NAME = /^\.?[A-Za-z0-9_]{1,16}$/;
 
-/** What decides who a name is on a server. */
+/** The settings that decide a name's profile on a server. */
 export interface Names {
   /** `online-mode`: players are who their accounts say, with those accounts' UUIDs. */
   onlineMode: boolean;
@@ -21,8 +21,8 @@ export interface Names {
 }
 
 /**
- * Who a name is to a server: as its game would take it. NOT_FOUND PLAYER_NOT_FOUND; UNAVAILABLE ACCOUNTS_UNAVAILABLE where
- * that cannot be told now.
+ * Returns the profile of a name as the server's game would see it. NOT_FOUND PLAYER_NOT_FOUND; UNAVAILABLE
+ * ACCOUNTS_UNAVAILABLE if that cannot be known now.
  */
 export async function profileOf(name: string, names: Names, profiles: Profiles): Promise<Profile> {
   const remembered = rememberedAs(name, names);

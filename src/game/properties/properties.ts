@@ -8,7 +8,7 @@ import { readPlain, readPlainBytes, writePlain } from '../plain-files.ts';
 import type { OwnerSettings } from '../settings.ts';
 import { MAX_PROPERTIES_BYTES, formatProperties, parseProperties } from './format.ts';
 
-/** What the server list shows where the owner set nothing. */
+/** The server-list text if the owner set none. */
 export const DEFAULT_MOTD = 'A Minecraft Server';
 /** How many players a game takes unless its properties say otherwise. */
 export const DEFAULT_MAX_PLAYERS = 20;
@@ -38,7 +38,7 @@ export function ownedProperties(
     ['enable-status', 'true'],
     // Every player comes from the proxy's address, which is not the one Mojang has seen.
     ['prevent-proxy-connections', 'false'],
-    // The game would open another port for it, which nobody uses.
+    // It would make the game open another port, which is unused.
     ['enable-jmx-monitoring', 'false'],
     ...managementProperties(row, rconPassword),
     // Bukkit knows `§x…`, a colour beyond the sixteen.
@@ -103,12 +103,15 @@ export async function writeProperties(
   if (set !== wasSet) await writePlain(ledger, set, owner);
 }
 
-/** What `server.properties` holds: what the game was last started with, and what it has changed since. Rejects as above. */
+/**
+ * Returns the content of `server.properties`: the values of the last start, and the game's changes since. Rejects as
+ * above.
+ */
 export async function readProperties(dataDir: string): Promise<ReadonlyMap<string, string>> {
   return parseProperties(await readText(join(dataDir, 'server.properties')));
 }
 
-/** What it will hold at the next boot, but for the password. Rejects as above. */
+/** Returns its content at the next start, without the password. Rejects as above. */
 export async function nextProperties(dataDir: string, row: PropertiesRow): Promise<ReadonlyMap<string, string>> {
   const before = parseProperties(await readText(join(dataDir, LEDGER)));
   return mergeProperties(await readProperties(dataDir), before, row, '');

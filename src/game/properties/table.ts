@@ -5,7 +5,7 @@ interface Property {
   /** The releases that know it, both inclusive; absent: from before 1.8, or to this day. */
   since?: string;
   until?: string;
-  /** What became of it. */
+  /** The property's later name. */
   became?: string;
   accepts: Kind;
 }
@@ -14,9 +14,9 @@ interface Kind {
   /** Follows "must be" in a sentence. */
   expected: string;
   takes(value: string): boolean;
-  /** Where it is one of few. */
+  /** The allowed values of an enumeration. */
   values?: readonly string[];
-  /** Where it is a number, both ends included. */
+  /** The range of a number, both ends included. */
   range?: readonly [least: number, most: number];
 }
 
@@ -102,9 +102,9 @@ export function editableProperties(version: string): Editable[] {
 }
 
 /**
- * What is wrong with a property an owner wants to set, as the end of a sentence that begins with its name; undefined:
- * nothing. A server without a release ('': the sandbox, a snapshot, a pack that brings its version) may have the
- * properties of any.
+ * Returns the problem of a property an owner wants to set, as the end of a sentence that begins with its name;
+ * undefined if it is valid. A server without a release ('': the sandbox, a snapshot, a pack that brings its version)
+ * may have any version's properties.
  */
 export function checkProperty(name: string, value: string, version: string): string | undefined {
   const property = PROPERTIES.get(name);

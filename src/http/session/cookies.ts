@@ -1,14 +1,14 @@
-/** A cookie of the pages: HttpOnly, for all paths, and of no use to requests that another site makes. */
+/** A cookie of the pages: HttpOnly, for all paths, and not sent with cross-site requests that change something. */
 export interface Cookie {
   /**
-   * What browsers call it. Over https `__Host-…`, which a browser takes only if it is Secure, from this very host and for all
-   * paths (RFC 6265bis §4.1.3.2), so that no neighbour host can plant one. Browsers keep no Secure cookie that came over plain
-   * http, so where BASE_URL is http it has no prefix.
+   * The cookie's name in browsers. Over https `__Host-…`, which a browser accepts only if it is Secure, from this host
+   * and for all paths (RFC 6265bis §4.1.3.2), so that no neighbouring host can plant one. Browsers drop Secure cookies
+   * that came over plain http, so there is no prefix if BASE_URL is http.
    */
   name(baseUrl: string): string;
-  /** Its values in a `Cookie` header, as they are. More than one: all but one must have been planted. */
+  /** Returns its raw values in a `Cookie` header. Of several, all but one must have been planted. */
   values(baseUrl: string, header: string | undefined): string[];
-  /** The value of a `Set-Cookie`; without `maxAgeSeconds` the browser forgets it when it is closed. */
+  /** Returns the value of a `Set-Cookie`. Without `maxAgeSeconds`, the browser drops the cookie when it closes. */
   set(baseUrl: string, value: string, maxAgeSeconds?: number): string;
 }
 

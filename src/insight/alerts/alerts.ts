@@ -11,11 +11,11 @@ import { READINGS, incidentStep } from './tps-incident.ts';
 export interface Alerts {
   /**
    * Checks a minute of all running servers, in the write of their readings: opens and ends incidents of slow servers,
-   * and ends those of servers that have stopped. Returns a function that tells the watchers, to be called once that is
+   * and ends those of servers that have stopped. Returns a function that notifies the viewers, to call once that is
    * stored.
    */
   minute: (tx: Tx, at: number, minutes: readonly Minute[]) => Promise<() => void>;
-  /** Tells the webhooks of an account's servers, each once, that its spend cap is reached. */
+  /** Notifies the webhooks of an account's servers, each once, that its spend cap is reached. */
   spendCapReached: (
     tx: Tx,
     cap: { accountId: string; capMicros: number; action: 'notify' | 'stop'; at: number },

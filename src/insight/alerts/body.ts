@@ -26,10 +26,10 @@ const RED = 0xd6_45_41;
 const GREEN = 0x3f_a3_5c;
 
 /**
- * The body for a webhook: a Slack message for Slack's hosts, otherwise one for Discord, which also holds the plain
- * figures for other receivers (https://api.slack.com/messaging/webhooks,
- * https://discord.com/developers/docs/resources/webhook#execute-webhook). Text of users mentions nobody and formats
- * nothing.
+ * Returns the body for a webhook: a Slack message for Slack's hosts, otherwise one for Discord, which also holds the
+ * plain figures for other receivers (https://api.slack.com/messaging/webhooks,
+ * https://discord.com/developers/docs/resources/webhook#execute-webhook). User text cannot mention anyone or format
+ * anything.
  */
 export function webhookBody(url: string, { id, serverId, serverName, notice }: Message): object {
   const isSlack = SLACK_HOSTS.has(hostOf(new URL(url)));
@@ -57,7 +57,7 @@ function wordsOf(notice: Notice, name: string): { title: string; text: string; i
     case 'tps.low':
       return {
         title: `${name} is slow: ${figure(notice.tps)} of 20 ticks per second`,
-        text: `A tick takes ${figure(notice.mspt)} ms, with ${playersOnline(notice.players)}. You are told when it recovers.`,
+        text: `A tick takes ${figure(notice.mspt)} ms, with ${playersOnline(notice.players)}. You will be notified when it recovers.`,
         isGood: false,
       };
     case 'tps.recovered':

@@ -6,7 +6,7 @@ import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { softwareName } from '../../servers/pages/software.ts';
 import { SAVED, settingsPage } from '../../servers/pages/settings/frame.ts';
 
-/** Where a server's alerts go. */
+/** The alert settings of a server. */
 export function mountAlertPages(panel: Panel): void {
   panel.serverPage({
     path: '/settings/alerts',

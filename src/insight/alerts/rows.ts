@@ -11,7 +11,7 @@ export interface WebhookMessageRow {
   /** The notice, as JSON text. */
   notice: string;
   createdAt: number;
-  /** Not to be sent before. */
+  /** Not sent before this time. */
   dueAt: number;
   /** Tries that have failed. */
   tries: number;

@@ -6,9 +6,7 @@ export interface PaceReading {
   players: number;
 }
 
-/**
- * What a reading means for a server's incident: one begins, the open one ends, or that one belongs to an earlier run.
- */
+/** The effect of a reading on a server's incident: one begins, the open one ends, or it belongs to an earlier run. */
 export type IncidentStep = 'open' | 'close' | 'forget';
 
 const LOW_TPS = 15;
@@ -19,9 +17,9 @@ const GOOD_READINGS = 2;
 export const READINGS = Math.max(LOW_READINGS, GOOD_READINGS);
 
 /**
- * Three minutes in a row below 15 ticks per second open an incident, two at 18 or more end it: what lies in between, or
- * comes and goes, changes nothing. A minute without players opens none, as nobody feels it and an empty game may pause.
- * `recent` are the newest readings of this run of the game, oldest first, this minute's included.
+ * Three minutes in a row below 15 ticks per second open an incident, two at 18 or more end it; readings in between, or
+ * brief ones, change nothing. A minute without players opens none, because no player notices and an empty game may
+ * pause. `recent` are the newest readings of this run of the game, oldest first, including this minute's.
  */
 export function incidentStep(
   recent: readonly PaceReading[],

@@ -20,7 +20,7 @@ const SEARCHED_LINES = 1_000;
 const FIND_CHARS = 100;
 const COMMAND_CHARS = 4_096;
 
-/** What a command answered, to be shown once. */
+/** The output of a command, shown once. */
 interface Said {
   command: string;
   output: string;

@@ -4,7 +4,7 @@ import { type Html, html } from '../../web/html.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { sizeText } from '../../web/text.ts';
 
-/** Where games keep the logs of their runs, the newest as `latest.log`, those before packed and named by their day. */
+/** The folder of a game's logs: the newest is `latest.log`, earlier ones are packed and named by their day. */
 const FOLDER = 'logs';
 const PACKED = /^\d{4}-\d\d-\d\d-\d+\.log\.gz$/;
 const MOST = 10;
@@ -33,14 +33,14 @@ export async function earlierLogs({ call, server }: ServerRequest): Promise<Html
     try {
       return (await call('ListFiles', { id: server.id }, { path: FOLDER })).entries;
     } catch (error) {
-      // Not every game keeps logs, and what lies there may be no folder.
+      // Not every game keeps logs, and the path may not be a folder.
       if (error instanceof StatusError && error.code !== 'INTERNAL') return [];
       throw error;
     }
   }
 }
 
-/** By the day and the run of that day. */
+/** Sorts by day and run of that day. */
 function newestFirst(one: { name: string }, other: { name: string }): number {
   return other.name.localeCompare(one.name, 'en', { numeric: true });
 }

@@ -6,7 +6,7 @@ import { KIB } from '../../kernel/units.ts';
 import { logPieces } from '../../web/assets/log-line.js';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 
-/** What a log is read with. */
+/** Dependencies of reading a log. */
 export interface LogFileNeeds {
   engine: Pick<Engine, 'logs'>;
   /** Places for downloads that last. */

@@ -22,44 +22,43 @@ export interface LinkedProxiesOptions extends Pick<TellerOptions, 'routes' | 'ba
   presence: Presence;
   log: Log;
   logLevel: string;
-  /** Gathers changes for a moment; default: those of one turn, as players may come for what has just been made. */
+  /** Collects changes for a moment. Default: those of one turn, because players may come for a new server at once. */
   later?: (run: () => void) => void;
-  /** Calls once, in so long, and returns the cancellation; default: real time. */
+  /** Calls once after the delay and returns the cancellation. Default: real time. */
   after?: (ms: number, fire: () => void) => () => void;
-  /** A proxy of another release cannot be spoken to. */
+  /** Called with a proxy of an incompatible release. */
   onRefused?: (hello: Hello, isOwn: boolean) => void;
-  /** A proxy has told all, has begun or ended to listen, or is gone. */
+  /** Called when a proxy has reported everything, starts or stops listening, or is gone. */
   onChange?: () => void;
 }
 
-/** For how long a proxy whose connection has ended keeps its players. */
+/** How long a proxy without a connection keeps its players. */
 const GRACE_MS = 15_000;
 const MOST_PROXIES = 64;
-/** They are remembered to be told of once: they try on for as long as they live. */
+/** Refused proxies keep retrying; these are remembered so that each is reported once. */
 const MOST_REFUSED = 1_000;
 
 /**
- * All proxies that are linked to this service, as one: players of all of them are one list, a wake that several ask for is one
- * wake, and whoever may not stay is thrown out wherever they came in. A proxy that is lost takes its players with it, and
- * nobody else.
+ * All proxies linked to this service, presented as one: their players are one list, a wake requested by several is one
+ * wake, and a player who must leave is disconnected wherever they joined. Losing a proxy loses only its players.
  */
 export class LinkedProxies {
   readonly #options: LinkedProxiesOptions;
   readonly #proxies = new Map<string, LinkedProxy>();
-  /** Accounts that some proxy has checked lately: a player may come back through another. */
+  /** Accounts recently verified by a proxy. A player may return through another one. */
   readonly #verified = new ExpiringMap<Pick<VerifiedAccount, 'name' | 'ip'>>(MOST_VERIFIED, () => performance.now());
-  /** By proxy, what calls its end off. */
+  /** Pending removals of proxies without a connection, as their cancellations. */
   readonly #graces = new Map<LinkedProxy, () => void>();
   readonly #refused = new Set<string>();
   readonly #opened = Promise.withResolvers<void>();
-  /** Of those that are gone. */
+  /** Counters of proxies that are gone. */
   #counted: ProxyStats = sumOf([]);
 
   constructor(options: LinkedProxiesOptions) {
     this.#options = options;
   }
 
-  /** From now on proxies are told of routes, and wakes are answered. */
+  /** From now on proxies receive routes, and wakes are answered. */
   open(): void {
     this.#opened.resolve();
   }
@@ -76,17 +75,17 @@ export class LinkedProxies {
     return [...this.#proxies.values()].map((proxy) => proxy.view());
   }
 
-  /** Those that this service has started, or one before it. */
+  /** Returns the proxies started by this service, or by an earlier one. */
   own(): LinkedProxy[] {
     return [...this.#proxies.values()].filter(({ isOwn }) => isOwn);
   }
 
-  /** It is to take nobody new, and to end with its last player. */
+  /** Makes the proxy accept no new players and end with its last one. */
   drain(id: string): void {
     this.#proxies.get(id)?.send({ type: 'drain' });
   }
 
-  /** The process of this proxy has ended. */
+  /** Reports that the process of this proxy has ended. */
   lost(id: string): void {
     const proxy = this.#proxies.get(id);
     if (proxy) this.#forget(proxy);
@@ -98,8 +97,8 @@ export class LinkedProxies {
   }
 
   /**
-   * A connection that may be trusted; `isOwn`: of a process that a service on this machine has started. Returns what is to be
-   * told of it; `receive` throws where it is to be ended.
+   * Adds a trusted connection; `isOwn`: of a process started by a service on this machine. Returns its handlers;
+   * `receive` throws if the connection must end.
    */
   connect(channel: Channel, isOwn = false): { receive(text: string): void; closed(): void; lag(ms: number): void } {
     let proxy: LinkedProxy | undefined;
@@ -223,7 +222,7 @@ export class LinkedProxies {
     return sum;
   }
 
-  /** The proxy let them in by what it knew; the game's own file may say something else by now. */
+  /** Checks a player admitted by the proxy from its own copy of the bans; the game's file may have changed since. */
   async #look(proxy: LinkedProxy, server: string, player: Player): Promise<void> {
     try {
       await this.#options.wake.admit(server, player);
@@ -243,7 +242,7 @@ export class LinkedProxies {
     const gone = new AbortController();
     wakes.set(id, gone);
     const answer = (message: object): void => {
-      // What has changed with it is known first.
+      // Send the changes that came with it first.
       teller.flush();
       if (!gone.signal.aborted) channel.send(JSON.stringify({ ...message, id }));
     };
@@ -262,7 +261,7 @@ export class LinkedProxies {
     }
   }
 
-  /** Of this connection; there may be another already. */
+  /** Ends this connection; another one may exist already. */
   #end(proxy: LinkedProxy, link: Link): void {
     link.teller.close();
     link.channel.close();

@@ -9,38 +9,41 @@ import {
 } from '../../../proxy/link/messages.ts';
 import type { Route } from '../../../proxy/ports.ts';
 
-/** Routes as they are, and news of which have changed. */
+/** The current routes and their changes. */
 export interface RouteFeed {
   hosts(): string[];
   at(host: string): Route | undefined;
-  /** The server that is meant where none is named; null where there is none. */
+  /** Returns the route for players who name no server; null without one. */
   nameless(): Nameless | null;
-  /** Calls with the host of each route that changes, comes or goes. Returns the cancellation. */
+  /**
+   * Registers a listener for the host of each route that changes, appears or disappears. Returns a function that
+   * removes it.
+   */
   follow(listener: (host: string) => void): () => void;
 }
 
-/** Who is banned, by address, from the games that run. */
+/** Address bans of running games. */
 export interface BanFeed {
   all(): Iterable<readonly [serverId: string, list: readonly BannedAddress[]]>;
   of(serverId: string): readonly BannedAddress[];
   follow(listener: (serverId: string) => void): () => void;
-  /** Somebody has found out that what is known of this server is out of date. */
+  /** Checks again after the known bans of a server turned out to be out of date. */
   look(serverId: string): void;
 }
 
 export interface TellerOptions {
   routes: RouteFeed;
   bans: BanFeed;
-  /** Gathers changes for a moment. */
+  /** Collects changes for a moment. */
   later: (run: () => void) => void;
 }
 
-/** Hosts that are looked at before others have their turn. */
+/** Number of hosts processed before other work gets a turn. */
 const AT_ONCE = 200;
 
 /**
- * Tells one proxy, over one connection, all routes and bans, and then what changes of them: the latest of each, however often it
- * has changed since, and no faster than the proxy takes it.
+ * Sends one proxy, over one connection, all routes and bans and then their changes: only the latest state of each, and
+ * no faster than the proxy reads.
  */
 export class Teller {
   readonly #channel: Channel;
@@ -48,7 +51,7 @@ export class Teller {
   readonly #unfollow: (() => void)[];
   readonly #hosts = new Set<string>();
   readonly #servers = new Set<string>();
-  /** By host, what the proxy has already. */
+  /** By host, the state last sent to the proxy. */
   readonly #statuses = new Map<string, string | null>();
   #nameless: Nameless | null | undefined;
   #isGathering = false;
@@ -64,7 +67,7 @@ export class Teller {
     ];
   }
 
-  /** Everything, once; changes come behind it. */
+  /** Sends everything once, then the changes made meanwhile. */
   async tellWhole(): Promise<void> {
     this.#isBusy = true;
     const { routes, bans } = this.#options;
@@ -83,7 +86,7 @@ export class Teller {
     this.flush();
   }
 
-  /** What has changed, now. Nothing before all has been told once. */
+  /** Sends pending changes now; no-op until everything has been sent once. */
   flush(): void {
     if (this.#isBusy || this.#isOver || this.#hosts.size + this.#servers.size === 0) return;
     const [hosts, servers] = [[...this.#hosts], [...this.#servers]];

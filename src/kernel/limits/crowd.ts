@@ -22,9 +22,9 @@ export interface CrowdOptions {
   random?: () => number;
 }
 
-/** Places for so many. Nobody alone can take them all. */
+/** A limited number of places that a single client cannot fill alone. */
 export interface Crowd {
-  /** Takes a place and gives what frees it; undefined where the address has its share, or there is nobody to make room. */
+  /** Takes a place and returns its release; undefined if the address has its share or no client can make room. */
   enter(guest: Guest): (() => void) | undefined;
 }
 

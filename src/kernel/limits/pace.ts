@@ -3,7 +3,7 @@ import { sleep } from '../sleep.ts';
 import { monotonicClock } from '../system-clock.ts';
 
 export interface PaceOptions {
-  /** What may be taken in one window. */
+  /** The budget of one window. */
   amount: number;
   windowMs: number;
   /** Default: real time. */
@@ -11,8 +11,8 @@ export interface PaceOptions {
 }
 
 /**
- * A budget for each window of time. Whoever has used it up waits for the next window, so that one source that never ends
- * leaves the thread to others. What is left of a window is lost.
+ * A budget for each window of time. Work that has used it up waits for the next window, so that one endless source
+ * leaves the thread to others. Unused budget expires.
  */
 export class Pace {
   readonly #amount: number;

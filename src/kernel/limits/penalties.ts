@@ -33,7 +33,7 @@ export function createPenalties({ leastMs, mostMs }: PenaltyRule, clock: Pick<Cl
       const penalty = penalties.get(key);
       if (!penalty) return false;
       const now = clock.now();
-      // What lies further ahead was set before somebody set the clock back.
+      // An end further ahead was set before the clock was set back.
       if (penalty.until <= now || penalty.until > now + mostMs) penalties.delete(key);
       return penalty.enforced && penalties.has(key);
     },

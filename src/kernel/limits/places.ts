@@ -1,8 +1,8 @@
-/** Counts who holds a place where there are only so many. Nobody waits for one: that is a semaphore. */
+/** Counts the holders of a limited number of places. Does not queue: for that, use a semaphore. */
 export interface Places {
   /**
-   * Takes a place under each key, of which there are at most so many, and gives what frees them (a second time does nothing);
-   * undefined where one is full, and then none is taken.
+   * Takes a place under each key, with a maximum for each, and returns their release (idempotent); undefined if one is
+   * full, in which case no place is taken.
    */
   take(most: Readonly<Record<string, number>>): (() => void) | undefined;
   /** Places taken under a key. */
@@ -11,7 +11,7 @@ export interface Places {
   total(): number;
 }
 
-/** Places in memory; a key of which none is taken takes none. */
+/** Places in memory; a key without holders uses no memory. */
 export function createPlaces(): Places {
   const counts = new Map<string, number>();
   const taken = (key: string) => counts.get(key) ?? 0;

@@ -5,7 +5,7 @@ export interface RateLimiter {
   take(key: string): Taken;
 }
 
-/** What came of one use. */
+/** The result of one use. */
 export interface Taken {
   /** 0: it is counted. Otherwise it came too soon by so many ms, and is not counted. */
   waitMs: number;

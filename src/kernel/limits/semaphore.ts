@@ -4,7 +4,7 @@ import { StatusError } from '../status.ts';
 export interface Caller {
   /** The tenant that others must not wait for: an account, a server, a network. */
   key: string;
-  /** However many wait in one lane, they keep nobody in another waiting. Default: one lane for all. */
+  /** Callers waiting in one lane do not block those of another. Default: one lane for all. */
   lane?: string;
 }
 
@@ -17,15 +17,15 @@ export interface Semaphore {
   enter(caller: Caller, signal?: AbortSignal): Promise<() => void>;
 }
 
-/** What a semaphore allows. */
+/** The limits of a semaphore. */
 export interface SemaphoreOptions {
   /** How much work is done at once. */
   atOnce: number;
-  /** Of one key. Less than `atOnce`, so that nobody holds all of it. Default: as much as of all. */
+  /** Per key. Less than `atOnce`, so that one key cannot hold everything. Default: no limit of its own. */
   atOncePerKey?: number;
   /** How many may wait in each lane. */
   mostWaiting: number;
-  /** Of one key. Default: as many as of all. */
+  /** Per key. Default: no limit of its own. */
   mostWaitingPerKey?: number;
   /**
    * In a full lane, the key with the most callers waiting gives up its last one for a key with fewer. Default: false.
@@ -43,7 +43,7 @@ interface Waiter {
 /** Waiters by key, in the order in which keys get their turn. */
 type Lane = Map<string, Set<Waiter>>;
 
-/** A semaphore that nobody alone can hold or fill: each key's first comes before any key's second. */
+/** Creates a semaphore that a single key cannot hold or fill: each key's first caller goes before any key's second. */
 export function createSemaphore(options: SemaphoreOptions): Semaphore {
   const { atOnce, atOncePerKey = atOnce, mostWaiting, mostWaitingPerKey = mostWaiting } = options;
   const { makesRoom = false, full = busy } = options;
@@ -109,7 +109,7 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
     return true;
   }
 
-  /** One place has become free, so that one caller at most may enter now who could not before. */
+  /** A place became free, so at most one waiting caller can enter. */
   function admitNext(): void {
     for (const [name, lane] of lanes) {
       for (const [key, own] of lane) {

@@ -54,7 +54,7 @@ export function createSlidingLog(
   return {
     take(key) {
       const now = clock.now();
-      // What lies ahead was counted before somebody set the clock back.
+      // Uses in the future were counted before the clock was set back.
       const recent = (uses.get(key) ?? []).filter((at) => Math.abs(now - at) < windowMs);
       const wait = waitMs(recent, now);
       if (wait > 0) return refusedFor(wait);

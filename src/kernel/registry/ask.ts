@@ -7,12 +7,12 @@ import { StatusError } from '../status.ts';
 export interface RegistryHttpOptions {
   /** As people call it: `Modrinth`. */
   name: string;
-  /** Where its API answers. Its host may serve files too, so that a mirror needs no other. */
+  /** Address of its API. The host may serve files too, so that one mirror is enough. */
   baseUrl: string;
   /** Further hosts that files may come from, by https. */
   fileHosts: readonly string[];
   headers: Readonly<Record<string, string>>;
-  /** The reason that callers are told for a file which is there no longer. */
+  /** The reason returned for a file that no longer exists. */
   goneReason: string;
   clock: Clock;
   fetch?: typeof globalThis.fetch;
@@ -27,7 +27,7 @@ const MAX_REDIRECTS = 3;
 /** Questions of everybody that wait for the beginning of an answer, and those behind them. */
 const AT_ONCE = 16;
 const MOST_WAITING = 512;
-/** Of the questions a registry takes in a while, the share that is kept for what installs and starts need. */
+/** Share of a registry's rate limit reserved for installs and starts. */
 const KEPT = 1 / 3;
 const BUSY = 'is asked too often';
 
@@ -36,7 +36,7 @@ export class RegistryAsk {
   readonly #options: RegistryHttpOptions;
   readonly #clock: Clock;
   readonly #base: URL;
-  /** By origin: its files may come from elsewhere than its answers. */
+  /** By origin: files may come from another origin than answers. */
   readonly #busyUntil = new Map<string, number>();
   readonly #questions = createSemaphore({
     atOnce: AT_ONCE,

@@ -8,9 +8,9 @@ import { RegistryAsk, type RegistryHttpOptions, refused } from './ask.ts';
 
 /** A file that a registry vouches for. At least one of its sums is there, in lower-case hex; '' for none. */
 export interface RegistryFile {
-  /** As the registry says; nobody has checked that it is a plain name. */
+  /** As given by the registry. Not checked to be a plain file name. */
   name: string;
-  /** Where it can be had, best first. */
+  /** Download addresses, best first. */
   urls: readonly string[];
   sizeBytes: number;
   sha512: string;
@@ -25,7 +25,7 @@ export interface RegistryHttp {
     schema: Schema,
     signal?: AbortSignal,
   ): Promise<z.output<Schema> | undefined>;
-  /** What is vouched for by its address alone, whole; undefined for 404. */
+  /** Fetches a whole file vouched for by its address alone; undefined for 404. */
   bytes(path: string, maxBytes: number, signal?: AbortSignal): Promise<Buffer | undefined>;
   /** As `json`, for what nothing depends on: refused while the registry would soon take no more questions. */
   search<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.output<Schema> | undefined>;
@@ -113,7 +113,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
         const response = await registry.ask(new URL(address), signal, '*/*');
         if (response.status !== 404) return response;
         await response.body?.cancel();
-        problem = new StatusError('NOT_FOUND', options.goneReason, `The file ${file.name} is not there any more.`);
+        problem = new StatusError('NOT_FOUND', options.goneReason, `The file ${file.name} no longer exists.`);
       } catch (error) {
         signal.throwIfAborted();
         problem = error;
@@ -123,7 +123,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   }
 }
 
-/** A body in pieces, none of which takes too long. */
+/** Yields a body in pieces, with a time limit for each. */
 async function* pieces(response: Response): AsyncGenerator<Uint8Array> {
   const reader = response.body?.getReader();
   if (reader === undefined) return;

@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FromWorker, ToWorker } from './job.ts';
 import { usageOf } from './process.ts';
 
-/** What a worker tells of one job, in order. */
+/** The messages of a worker about one job, in order. */
 export interface Conversation {
   send(message: ToWorker): void;
-  /** The next that it tells. Rejects with what `fail` was told, or where the worker has ended. */
+  /** Resolves with the next message. Rejects with the reason given to `fail`, or if the worker has ended. */
   next(): Promise<FromWorker>;
-  /** Nothing more is of interest, and this is why. */
+  /** Ends the conversation for this reason. */
   fail(reason: Error): void;
   close(): void;
 }

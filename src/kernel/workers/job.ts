@@ -7,7 +7,7 @@ import { type Code, StatusError, type StatusOptions } from '../status.ts';
 export interface Job<Input, Output> {
   /** URL of the module that exports it. */
   readonly module: string;
-  /** What it is exported as. */
+  /** Its export name. */
   readonly name: string;
   readonly work: (input: Input) => Output;
 }
@@ -20,12 +20,12 @@ export function job<Input, Output>(module: string, name: string, work: (input: I
   return { module, name, work };
 }
 
-/** What a worker is told. `ahead`: as many items of its stream may be on their way at once. `taken`: one of them has been taken. */
+/** A message to a worker. `ahead`: how many items of its stream may be in flight. `taken`: one of them was consumed. */
 export type ToWorker =
   | { kind: 'run'; module: string; name: string; input: unknown; ahead: number | undefined }
   | { kind: 'taken' };
 
-/** What a worker tells. */
+/** A message from a worker. */
 export type FromWorker =
   | { kind: 'item'; item: unknown }
   | { kind: 'done'; result: unknown }

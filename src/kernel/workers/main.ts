@@ -7,7 +7,7 @@ import { type FromWorker, type Job, type ToWorker, toWire } from './job.ts';
  * file but one that it was given open for that, nor hold anything of one job when the next begins.
  */
 
-/** What is on its way of the stream that is passed on now. */
+/** The number of items in flight of the current stream. */
 const passing = { ahead: 0, taken: () => {} };
 
 process.on('message', (message: ToWorker) => {

@@ -8,7 +8,7 @@ import { WorkerEnded, converse, watchWorker } from './conversation.ts';
 import { type Job, fromWire } from './job.ts';
 import { type WorkerProcessOptions, bundledJob, startWorkerProcess, usageOf } from './process.ts';
 
-/** What a job may take, and for whom it is done. */
+/** The limits of a job, and the account it runs for. */
 export interface JobOptions {
   /** The tenant whose work must not make others wait: the account, else the server. */
   tenant: string;
@@ -20,25 +20,29 @@ export interface JobOptions {
   memoryMb?: number;
   /** Open descriptors, which the job sees as 4, 5 and so on. They must stay open until it has ended. */
   files?: readonly number[];
-  /** What the job reads as its standard input: an open file, or a stream. Where that fails, so does the job, with its error. */
+  /** The job's standard input: an open file or a stream. If the stream fails, the job fails with its error. */
   stdin?: Readable | number;
-  /** Of a stream: its reader waits for nothing else, so it takes its place among those with one result. */
+  /** For a stream whose reader waits for nothing else: it is queued with the jobs of one result. */
   brief?: boolean;
-  /** Of a stream: as many items are made before they are asked for. Default: 16; with 1 the job rests until its last one is taken. */
+  /**
+   * For a stream: how many items are produced ahead. Default: 16; with 1 the job pauses until its last item is
+   * consumed.
+   */
   ahead?: number;
 }
 
 /**
- * Works on bytes that others have made, in processes of their own, so that the thread that serves everybody goes on and no
- * such bytes can end it. Processes rather than threads: a thread that runs out of memory can end all of them. They are started
- * when there is work, serve one job at a time, and end when there has been none for a while.
+ * Processes untrusted bytes in separate processes, so that the main thread stays responsive and no input can crash it.
+ * Processes rather than threads, because a thread that runs out of memory can end all of them. They start on demand,
+ * run one job at a time, and end after a while without work.
  *
- * Rejects with what the job throws (a StatusError stays one), RESOURCE_EXHAUSTED WORK_TOO_LARGE for a job that takes more than
- * it may, UNAVAILABLE BUSY where too many wait, or the signal's reason; in any case not before the job has really ended.
+ * Rejects with the job's error (a StatusError stays one), RESOURCE_EXHAUSTED WORK_TOO_LARGE if the job exceeds its
+ * limits, UNAVAILABLE BUSY if too many jobs wait, or the signal's reason; in any case only once the job has really
+ * ended.
  */
 export interface WorkerPool {
   run<Input, Output>(job: Job<Input, Output>, input: Input, options: JobOptions): Promise<Awaited<Output>>;
-  /** What a generator yields, no faster than it is read. A reader who stops ends it. */
+  /** Streams what a generator yields, no faster than it is read. A reader who stops ends it. */
   stream<Input, Item>(
     job: Job<Input, AsyncIterable<Item>>,
     input: Input,
@@ -78,7 +82,7 @@ const WAITING = { mostWaiting: 256, mostWaitingPerKey: 32 };
 const ITEMS_AHEAD = 16;
 const CPU_MS = 5_000;
 const MEMORY_MB = 128;
-/** What Node takes before it does anything. */
+/** CPU time of Node's own start. */
 const NODE_CPU_MS = 1_000;
 const NODE_MEMORY_MB = 96;
 /** A worker that has used so much makes way for a new one, well before the kernel ends it. */
@@ -149,7 +153,7 @@ async function* perform<Input>(
     if (message.kind === 'failed') throw fromWire(message.error);
     if (!streamed) yield message.result;
   } catch (error) {
-    // Of its own accord it ends only where its memory does, or when the kernel ends it for what it took.
+    // A worker ends by itself only when it runs out of memory or the kernel kills it for its use.
     throw error instanceof WorkerEnded ? tooLarge(name, error) : error;
   } finally {
     over.abort();
@@ -228,6 +232,6 @@ function stdinOf(stdin: Readable | number | undefined): WorkerProcessOptions['st
 }
 
 function tooLarge(name: string, cause?: Error): StatusError {
-  const sentence = 'This takes more computing time or memory than one piece of work may take here.';
+  const sentence = 'This needs more CPU time or memory than one job may use here.';
   return new StatusError('RESOURCE_EXHAUSTED', 'WORK_TOO_LARGE', sentence, { metadata: { job: name }, cause });
 }

@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { bundledWorker, currentBundle } from './bundled.js';
 import { MIB } from '../units.ts';
 
-/** What a worker has used so far. */
+/** The resources a worker has used so far. */
 export interface Usage {
   cpuMs: number;
   /** Memory that it holds now. */
@@ -27,7 +27,7 @@ const PAGE_BYTES = 4096;
 export interface WorkerProcessOptions {
   /** Descriptors that it has as 4, 5 and so on. */
   files: readonly number[];
-  /** What it reads as descriptor 0: a stream, an open file or nothing. */
+  /** Its standard input: a stream, an open file or nothing. */
   stdin: 'pipe' | 'ignore' | number;
   /** Folders that it may read beside the program's own. */
   modules: readonly string[];
@@ -66,7 +66,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): ChildProcess 
   return child;
 }
 
-/** What a worker has used; undefined where the system does not tell, or it has ended. */
+/** Returns the resources a worker has used; undefined if the system does not report them or it has ended. */
 export async function usageOf({ pid }: ChildProcess): Promise<Usage | undefined> {
   try {
     // The name, in parentheses, may hold anything. Behind it: proc(5), fields 3 and on.

@@ -14,7 +14,7 @@ interface Wish {
   versionSpec: string;
 }
 
-/** What adding a mod would change, before it is added. */
+/** The changes of adding a mod, before it is added. */
 export function planCard(request: ServerRequest, wish: Wish, changes: readonly Change[]): Html {
   const { projectId, source, versionSpec } = wish;
   const mod = changes.find((each) => each.projectId === projectId);
@@ -51,7 +51,7 @@ export function planCard(request: ServerRequest, wish: Wish, changes: readonly C
   </section>`;
 }
 
-/** What an update of everything would change, with buttons for all of it and for each mod. */
+/** The changes of updating everything, with buttons for all of it and for each mod. */
 export function updatesCard(request: ServerRequest, mods: readonly ServerMod[], changes: readonly Change[]): Html {
   if (changes.length === 0) return html`<p class="note good" role="status">Everything is up to date.</p>`;
   const wished = mods.filter(({ dependency }) => !dependency);

@@ -11,7 +11,7 @@ type Project = ReplyOf<'SearchMods'>['projects'][number];
 
 const COUNT = new Intl.NumberFormat('en', { notation: 'compact' });
 
-/** What a registry has found, each with what can be done with it. No picture of a registry is asked for by the page. */
+/** Search results with their actions. The page loads no pictures from a registry. */
 export function foundCard(request: ServerRequest, projects: readonly Project[], mods: readonly ServerMod[]): Html {
   return html`<section class="card">
     <h2>Found</h2>

@@ -8,7 +8,7 @@ import { takesOf, titleOf } from './search.ts';
 
 export type ServerMod = ReplyOf<'ListServerMods'>['mods'][number];
 
-/** What was added here, and what it needs. */
+/** The mods added here, with their dependencies. */
 export function installedCard(request: ServerRequest, mods: readonly ServerMod[], mayChange: boolean): Html {
   const { server } = request;
   const title = titleOf(server);
@@ -63,7 +63,7 @@ export function packCard(request: ServerRequest, mayChange: boolean): Html | fal
   </section>`;
 }
 
-/** What happens when a pack is installed. */
+/** Returns the effects of installing a pack. */
 export function packText({ server }: ServerRequest): string {
   const before =
     server.modpackPlatform === '' ? '' : ' This replaces the files of the current pack, except those changed since.';

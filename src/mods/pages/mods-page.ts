@@ -64,11 +64,11 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
   },
 };
 
-/** What a registry said to a form of the page, shown below it. */
+/** The registry's answers to a form, shown below it. */
 interface Answers {
   updates?: Html;
   found?: Html;
-  /** What was looked for. */
+  /** The search. */
   asked?: Form;
 }
 
@@ -98,7 +98,7 @@ function packOf(form: Form) {
   };
 }
 
-/** What a form sends that names none is for Modrinth. */
+/** Forms without a source use Modrinth. */
 function sourceOf(form: Form): 'modrinth' | 'curseforge' {
   return form.get('source') === 'curseforge' ? 'curseforge' : 'modrinth';
 }

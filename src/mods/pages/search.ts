@@ -11,7 +11,7 @@ import type { ModKind } from '../registries/registry.ts';
 /** The registries that are searched. */
 const SOURCES = ['modrinth', 'curseforge'];
 
-/** What a server's software loads: `kinds` as the registries name them, and the loader to search for. */
+/** Returns what a server's software loads: `kinds` as the registries name them, and the loader to search for. */
 export function takesOf(server: { type: string; version: string }): { kinds: ModKind[]; loader: string } | undefined {
   try {
     const folders = foldersOf(server);
@@ -23,7 +23,7 @@ export function takesOf(server: { type: string; version: string }): { kinds: Mod
   }
 }
 
-/** What to call what a server's software loads: `Mods`, `Plugins` or `Mods and plugins`. */
+/** Returns the title for what a server's software loads: `Mods`, `Plugins` or `Mods and plugins`. */
 export function titleOf(server: { type: string; version: string }): string {
   const kinds = takesOf(server)?.kinds ?? ['mod'];
   if (kinds.length > 1) return 'Mods and plugins';

@@ -30,7 +30,7 @@ const FILE_HOSTS = [
   'release-assets.githubusercontent.com',
   'gitlab.com',
 ];
-/** The API wants to know whom it talks to (https://docs.modrinth.com/api/#user-agents). */
+/** The API requires a User-Agent that identifies us (https://docs.modrinth.com/api/#user-agents). */
 const HEADERS = { 'user-agent': 'dormouse (Minecraft server hosting)' };
 
 /** Modrinth (https://docs.modrinth.com/api), version 2 of its API. */

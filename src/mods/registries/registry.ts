@@ -1,5 +1,5 @@
 import type { RegistryFile } from '../../kernel/registry/http.ts';
-/** What a catalogue of mods holds. */
+/** The kinds of projects in a catalogue. */
 export type ModKind = 'mod' | 'plugin' | 'modpack';
 
 /** A search; '' leaves a field open. */
@@ -37,11 +37,11 @@ export interface ModVersion {
   /** Epoch ms. */
   publishedAt: number;
   file: RegistryFile;
-  /** What it needs to run. One of the two ids is set; a version's id is binding. */
+  /** Its dependencies. One of the two ids is set; a version's id is binding. */
   requires: readonly { projectId: string; versionId: string }[];
 }
 
-/** What a server can run; absent: anything. */
+/** The requirements of a server; absent: none. */
 export interface ModFit {
   loaders?: readonly string[];
   minecraftVersion?: string;
@@ -54,7 +54,7 @@ export interface ModFit {
 export interface ModRegistry {
   readonly source: 'modrinth' | 'curseforge';
   search(query: ModQuery, signal?: AbortSignal): Promise<ModProject[]>;
-  /** By id or slug. Where projects of several kinds share a slug, the first of these kinds wins. */
+  /** Finds a project by id or slug. If projects of several kinds share a slug, the first of these kinds wins. */
   project(idOrSlug: string, signal?: AbortSignal, kinds?: readonly ModKind[]): Promise<ModProject>;
   /** Newest first; for any of the loaders and this version of Minecraft. */
   versions(projectId: string, fit: ModFit, signal?: AbortSignal): Promise<ModVersion[]>;

@@ -12,7 +12,7 @@ import { linkCard } from './invitations.ts';
 
 type Detail = ReplyOf<'GetAccount'>;
 
-/** Who gets in as whom: another password, no second factor, the rights of an operator. Each is done with the password given lately. */
+/** Access of an account: password reset, second factor, operator rights. Each requires a recent password. */
 export function accessCard(request: PanelRequest, { account: { accountId, operator }, secondFactor }: Detail): Html {
   const mayRemoveFactor = secondFactor && accountId !== request.principal.accountId;
   const filled = filling(request, 'access');

@@ -22,7 +22,7 @@ import { stateTag } from './machine-text.ts';
 type Detail = ReplyOf<'GetAccount'>;
 type Server = Detail['servers'][number];
 
-/** What the API takes for the limit of the installation. */
+/** The API's value for the installation's default. */
 const INHERITED = -1;
 const KINDS = [
   ['credit', 'a credit'],

@@ -11,7 +11,7 @@ import { reasonField } from './frame.ts';
 
 type Server = ReplyOf<'GetAccount'>['servers'][number];
 
-/** What a server's files take, and may take. */
+/** A server's disk use and quota. */
 export function diskText(server: Server): Html {
   const quota = Number(server.diskQuotaEffectiveMb);
   return html`Disk: ${server.diskUsageKnown ? ramText(Number(server.diskUsageMb)) : 'not measured yet'},

@@ -20,8 +20,8 @@ const TABS = [
 export const REASON_CHARS = 256;
 
 /**
- * What a page or form of the operators does, for them alone: for others it is not there (NOT_FOUND), and an operator who lacks
- * the second factor that is asked for is led to set it up.
+ * Restricts a page or form to operators: for others it does not exist (NOT_FOUND), and an operator without a required
+ * second factor is sent to set it up.
  */
 export function forOperators<Request extends SignedInRequest, Given extends unknown[], Result>(
   act: (request: Request, ...given: Given) => Awaitable<Result>,

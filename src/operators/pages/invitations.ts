@@ -14,7 +14,7 @@ type Invitation = ReplyOf<'ListAccountInvitations'>['invitations'][number];
 
 const PATH = '/operator/accounts';
 
-/** Invites somebody, and lists the invitations that nobody has accepted yet. */
+/** The form for inviting people, and the open invitations. */
 export async function invitationsCard(request: PanelRequest): Promise<Html> {
   const { invitations } = await request.call('ListAccountInvitations', {});
   const email = lineField(filling(request, 'invite'), {
@@ -58,7 +58,7 @@ function invitationItem(request: PanelRequest, { invitationId, email, invitedBy,
   </li>`;
 }
 
-/** The link is shown this once, as a letter may not arrive, and where no mail is set up there is none. */
+/** The link is shown only this once, because an e-mail may not arrive or e-mail may not be set up. */
 export async function invite({ call }: PanelRequest, form: Form): Promise<Outcome> {
   const email = (form.get('email') ?? '').trim();
   const { link, expiresAt, sent } = await call('InviteAccount', {}, { email });

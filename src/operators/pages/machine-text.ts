@@ -23,7 +23,7 @@ export function untilText(until: string): Html {
   return html`until ${exactTime(until)}`;
 }
 
-/** What a machine waits for, in words. */
+/** Returns what a machine waits for, in words. */
 export function waitsText({ waitsFor, kind, state }: MachineSummary): Html {
   if (waitsFor.length > 0) {
     return html`${waitsFor.map(({ what, until }) => html`<span>${what}</span>${until !== null && html`<small>${untilText(until)}</small>`}`)}`;
@@ -41,7 +41,7 @@ const WHO: Readonly<Record<string, string>> = {
   system: 'By itself',
 };
 
-/** Who or what, and why. Names of players and reasons come from outside. */
+/** Returns a cause in words. Names of players and reasons come from outside. */
 export function causeText({ kind, id, note }: MachineSummary['cause']): Html {
   const who =
     kind === 'system' ? (id === 'device' ? 'Device' : WHO[kind]) : html`${WHO[kind]} <bdi>${plainName(id)}</bdi>`;
@@ -49,7 +49,7 @@ export function causeText({ kind, id, note }: MachineSummary['cause']): Html {
   return html`<span>${who}</span>${why !== '' && html`<small><bdi>${why}</bdi></small>`}`;
 }
 
-/** What an event that an operator may send does, in a sentence. */
+/** The effect of each event an operator may send, in a sentence. */
 export const EVENTS: Readonly<Record<string, string>> = {
   ALARM: 'Run the due timeout now, or retry what hangs.',
   KILL: 'End the game immediately, without saving.',

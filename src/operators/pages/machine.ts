@@ -24,10 +24,10 @@ import {
   waitsText,
 } from './machine-text.ts';
 
-/** What `SendToMachine` takes, of what a form may send. */
+/** The events that `SendToMachine` accepts. */
 type Sendable = operations['SendToMachine']['requestBody']['content']['application/json']['event'];
 
-/** What cannot be undone is asked for apart: by what, and what is lost. */
+/** Irreversible events need a confirmation: the question, the loss, and the answer. */
 const FOR_GOOD: Readonly<Record<string, readonly [ask: string, lost: string, yes: string]>> = {
   KILL: ['Kill…', 'Unsaved changes are lost. STOP saves first.', 'Yes, kill without saving'],
   DELETE: ['Delete…', 'This can’t be undone.', 'Yes, delete this server'],

@@ -15,7 +15,7 @@ const STUCK_SECONDS = [30, 60, 300, 900, 3_600];
 const LONG_MS = 300_000;
 const KINDS = new Set(['server', 'grant']);
 
-/** What the page was asked to show. */
+/** The page's filter. */
 interface Asked {
   state: string;
   search: string;
@@ -25,7 +25,7 @@ interface Asked {
   after: string;
 }
 
-/** What an operator should know of the settings. */
+/** Notes on settings for operators. */
 type Notes = (operator: PanelRequest['principal']) => readonly Html[];
 
 /** The operators' table of all state machines. Works without a script; with it, it follows what happens. */

@@ -66,12 +66,12 @@ function nodeCard(request: PanelRequest, node: Node): Html {
   </section>`;
 }
 
-/** What a form names it by: two nodes may be called alike. */
+/** The node's name in forms: two nodes may have the same name. */
 function keyOf({ id, node }: Node): string {
   return id || node;
 }
 
-/** What was typed belongs to the one node whose form it was. */
+/** Submitted values belong to the one node whose form it was. */
 function filled(request: PanelRequest, form: string, node: Node): Filling {
   return node.id === '' ? filling(request, form) : fillingOf(request, form, { node: node.id }, node.id);
 }

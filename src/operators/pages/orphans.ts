@@ -20,10 +20,10 @@ const KINDS: Record<string, string> = {
   offsite: 'backup off site',
 };
 
-/** What its time says; of others, that they began. */
+/** The label of an orphan's time, by kind; "Started" for others. */
 const SINCE: Record<string, string> = { data: 'Last changed', backups: 'Last changed', offsite: 'Uploaded' };
 
-/** What belongs to no server, as after a lost database, and how it is removed. */
+/** Resources without a server, for example after a lost database, with their removal. */
 export function mountOrphans(panel: Panel): void {
   mountOperatorPage(panel, {
     path: PATH,

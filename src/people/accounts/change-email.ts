@@ -64,7 +64,7 @@ export async function takeEmail(people: People, tx: Tx, user: UserRow, email: st
   };
 }
 
-/** What goes by the address goes with it; what was to be done by links to the old one is void. */
+/** Data bound to the address moves with it; pending links of the old address become void. */
 async function moveTo(
   tx: Tx,
   user: UserRow,
@@ -85,15 +85,15 @@ function postConfirmation(people: People, email: string, token: string, isTaken:
   post(people, {
     to: email,
     subject: isTaken ? 'You have an account at Dormouse' : 'Confirm your new e-mail address for Dormouse',
-    text: `Somebody with an account at ${baseUrl} wants to have this e-mail address for it.
+    text: `Somebody with an account at ${baseUrl} asked to use this e-mail address for it.
 
 ${
   isTaken
-    ? `It has an account already: sign in at ${baseUrl}/sign-in`
-    : `If that is you, open this link within a day:\n\n${baseUrl}/verify-email?token=${token}`
+    ? `This address already has an account: sign in at ${baseUrl}/sign-in`
+    : `If it was you, open this link within a day:\n\n${baseUrl}/verify-email?token=${token}`
 }
 
-If it was not you, do nothing.
+If it was not you, ignore this e-mail.
 `,
   });
 }
@@ -102,7 +102,7 @@ function postChanged(people: People, oldEmail: string): void {
   post(people, {
     to: oldEmail,
     subject: 'The e-mail address of your Dormouse account was changed',
-    text: `Your account at ${people.config.baseUrl} has another e-mail address now. Letters go there, and it is what signs you in.
+    text: `Your account at ${people.config.baseUrl} now has another e-mail address. Use it to sign in.
 
 If it was not you, ask whoever runs ${people.config.baseUrl} for help.
 `,

@@ -28,7 +28,7 @@ export async function putAccountInvitation(tx: Tx, row: AccountInvitationRow): P
   await tx.manager.insert(accountInvitations, row);
 }
 
-/** By the hash of the link's token. Expired ones too: the caller looks at the row. */
+/** By the hash of the link's token. Includes expired ones: the caller checks the row. */
 export async function getAccountInvitation(db: Sql, hash: string): Promise<AccountInvitationRow | undefined> {
   return (await db.query<AccountInvitationRow>('SELECT * FROM "account_invitations" WHERE "hash" = $1', [hash]))[0];
 }
@@ -51,7 +51,7 @@ export async function countAccountInvitations(db: Sql, now: number): Promise<num
   return countOf(db, sql, [now]);
 }
 
-/** Takes an invitation back, and gives its address; undefined where there is none of that id. */
+/** Deletes an invitation and returns its address; undefined for an unknown id. */
 export async function deleteAccountInvitation(tx: Tx, invitationId: string): Promise<string | undefined> {
   const sql = 'SELECT "email" FROM "account_invitations" WHERE "id" = $1';
   const [row] = await tx.query<{ email: string }>(sql, [invitationId]);

@@ -22,7 +22,7 @@ const INVITATION_MS = 7 * DAY_MS;
 const MOST_INVITATIONS = 1_000;
 const TOKEN = /^[\w-]{43}$/;
 
-/** What an operator gets for an invitation. */
+/** The invitation as the operator gets it. */
 export interface Invited {
   invitationId: string;
   /** Shown this once: only its hash is kept. */
@@ -64,7 +64,7 @@ export async function inviteToSignUp(people: People, principal: Principal, email
   return { invitationId: row.id, link, expiresAt: row.expiresAt, sent: config.mail };
 }
 
-/** Takes an open invitation back: its link lets nobody in any more. NOT_FOUND INVITATION_NOT_FOUND. */
+/** Cancels an open invitation: its link stops working. NOT_FOUND INVITATION_NOT_FOUND. */
 export async function cancelInvitation(
   { store, clock }: People,
   principal: Principal,
@@ -96,13 +96,13 @@ export async function invitedEmail(
   token: string,
 ): Promise<string | undefined> {
   const now = clock.now();
-  // Where operators let people in, a link that anybody may have had sent to themselves is none.
+  // If sign-up is closed, a link that anyone could have requested for themselves does not count.
   if (!isInvitation(token)) return config.signup === 'closed' ? undefined : signUpEmail(secret, token, now);
   const row = await getAccountInvitation(store, hashToken(token));
   return row !== undefined && row.expiresAt > now ? row.email : undefined;
 }
 
-/** Uses an invitation up, in the write that makes the account; false where the token is none to this address. */
+/** Consumes an invitation in the write that creates the account; false if the token does not belong to this address. */
 export async function useInvitation(tx: Tx, email: string, token: string, now: number): Promise<boolean> {
   const row = isInvitation(token) ? await getAccountInvitation(tx, hashToken(token)) : undefined;
   await deleteAccountInvitationTo(tx, email);
@@ -112,12 +112,12 @@ export async function useInvitation(tx: Tx, email: string, token: string, now: n
 function postInvitation(people: People, email: string, link: string): void {
   post(people, {
     to: email,
-    subject: 'Make your account at Dormouse',
-    text: `Whoever runs ${people.config.baseUrl} gives you an account there. Open this link within seven days to make it:
+    subject: 'Create your account at Dormouse',
+    text: `Whoever runs ${people.config.baseUrl} invites you to create an account. Open this link within seven days:
 
 ${link}
 
-If you expect no such letter, do nothing.
+If you did not expect this e-mail, ignore it.
 `,
   });
 }

@@ -24,7 +24,7 @@ export async function setOperator(
     const user = await userOfAccount(tx, accountId);
     if (user.operator === operator) return undefined;
     if (!operator && (await countOperators(tx)) < 2) {
-      const message = 'This is the only operator: make another account one first.';
+      const message = 'This is the only operator. Make another account an operator first.';
       throw new StatusError('FAILED_PRECONDITION', 'LAST_OPERATOR', message);
     }
     await setUserOperator(tx, user.id, operator);

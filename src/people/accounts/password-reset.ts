@@ -22,7 +22,7 @@ const OPERATORS_RESET_MS = DAY_MS;
 const MOST_TOKENS = 3;
 const TOKEN = /^[\w-]{43}$/;
 
-/** What an operator gets who helps somebody to another password. */
+/** The reset link as the operator gets it. */
 export interface ResetLink {
   /** Shown this once: only its hash is kept. */
   link: string;
@@ -56,9 +56,9 @@ async function sendReset(people: People, email: string): Promise<void> {
   if (token !== undefined) postReset(people, email, linkOf(people, token), 'half an hour');
 }
 
-/** Who can help where no letter can be sent. */
+/** The hint if e-mail is not set up. */
 export const NO_MAIL =
-  'No mail is sent from here. Ask whoever runs this installation: an operator can give you a link, and who has the machine itself a new password (npm run reset-password).';
+  'E-mail is not set up here. Ask your administrator for a reset link, or run npm run reset-password on the machine.';
 
 /**
  * Makes a link with which an account's user chooses another password, and sends it where there is a mail server. PERMISSION_DENIED
@@ -91,9 +91,10 @@ export async function isResetToken({ store, clock }: People, token: string): Pro
 }
 
 /**
- * Takes the token of a link, once, and sets the password: all browsers of the user are signed out, what other links they had is void,
- * and a letter tells of it. API keys, connected apps and the second factor stay. FAILED_PRECONDITION LINK_INVALID for a token that is
- * unknown, used or too old; RESOURCE_EXHAUSTED for too many wrong ones from an address; UNAVAILABLE BUSY.
+ * Consumes the token of a link and sets the password: all browsers of the user are signed out, their other links become
+ * void, and an e-mail notifies them. API keys, connected apps and the second factor stay. FAILED_PRECONDITION
+ * LINK_INVALID for a token that is unknown, used or expired; RESOURCE_EXHAUSTED for too many wrong ones from an
+ * address; UNAVAILABLE BUSY.
  */
 export async function resetPasswordByLink(
   people: People,
@@ -145,7 +146,7 @@ function postReset(people: People, email: string, link: string, life: string): v
 
 ${link}
 
-If you did not ask for it, do nothing: your password stays as it is.
+If you did not request it, ignore this e-mail. Your password stays unchanged.
 `,
   });
 }
@@ -157,7 +158,7 @@ function postChanged(people: People, email: string): void {
     subject: 'Your Dormouse password was changed',
     text: `The password of your account at ${people.config.baseUrl} was changed with a link. All browsers are signed out.
 
-If it was not you, choose another one now, then look at your API keys and connected apps, which go on working:
+If it was not you, choose a new one now, then review your API keys and connected apps, which keep working:
 
 ${people.config.baseUrl}/sign-in/forgotten
 `,

@@ -7,7 +7,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { connectedAppsOf, disconnectApp } from './connected-apps.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   accessChanges: AccessChanges;
   clock: Clock;

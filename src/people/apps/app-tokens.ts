@@ -14,7 +14,7 @@ import {
   touchAppToken,
 } from './token-rows.ts';
 
-/** What a new app token is to be. `scope` is as RFC 6749 §3.3 writes it: separated by blanks. */
+/** The fields of a new app token. `scope` is in the format of RFC 6749 §3.3: separated by blanks. */
 export type NewAppToken = Pick<AppTokenRow, 'clientId' | 'userId' | 'scope' | 'createdAt'>;
 
 /** A token ends when it has not been used for so long: half a year. */
@@ -39,8 +39,9 @@ export function mintAppToken(wanted: NewAppToken): { token: string; row: AppToke
 }
 
 /**
- * Which app calls with this token, and for whom; undefined where it is malformed, unknown, revoked or expired, or its app
- * disabled. Each use moves its end; it outlives changes of its user's password. UNAVAILABLE where the database cannot be read.
+ * Returns the app and the user of a token; undefined if it is malformed, unknown, revoked or expired, or its app
+ * disabled. Each use extends it; it survives changes of its user's password. UNAVAILABLE if the database cannot be
+ * read.
  */
 export async function authenticateApp(store: Store, clock: Clock, token: string): Promise<AppPrincipal | undefined> {
   if (parseToken(token) !== 'app') return undefined;
@@ -76,8 +77,8 @@ export async function revokeApp(
 }
 
 /**
- * Ends one token for the app that holds it: once this resolves, no call passes with it. False where there is none of this app
- * to end (RFC 7009 §2.2 answers that alike).
+ * Revokes one token for the app that holds it: once this resolves, it is refused. False if the app has no such token
+ * (RFC 7009 §2.2 answers that alike).
  */
 export async function revokeAppToken(
   { store, clock }: { store: Store; clock: Clock },

@@ -9,7 +9,7 @@ import { type ClientRow, listClients } from './client-rows.ts';
 import { Reason } from '../people-fields.ts';
 import { disableClient, enableClient, registerClient } from './clients.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   accessChanges: AccessChanges;
   clock: Clock;

@@ -8,7 +8,7 @@ import { auditActorOf, recordAudit, withReason } from '../audit/audit.ts';
 import { forgetTokensOf } from './app-tokens.ts';
 import { type ClientRow, getClient, insertClient, setClientDisabledAt } from './client-rows.ts';
 
-/** What an operator says of an app. People read `name` and `homepage` before they let it in. */
+/** An app as an operator registers it. Users see `name` and `homepage` before they approve it. */
 export interface NewClient {
   name: string;
   homepage: string;
@@ -16,13 +16,13 @@ export interface NewClient {
   scopes: readonly Scope[];
 }
 
-/** What changing the registry of apps needs. */
+/** Dependencies of changes to registered apps. */
 export interface ClientServices {
   store: Store;
   clock: Clock;
 }
 
-/** What a grant gets when it asks for nothing in particular. */
+/** The scope of a grant that requests none. */
 const DEFAULT_SCOPE: Scope = 'servers:list';
 const CLIENT_ID = /^[\w-]{1,64}$/;
 /** RFC 6749 §3.3 separates scopes by blanks. */

@@ -47,7 +47,7 @@ export interface ConnectedApp {
   clientId: string;
   name: string;
   homepage: string;
-  /** What its tokens may do, each scope once. */
+  /** The scopes of its tokens, each once. */
   scopes: string[];
   /** When the first of them was handed out. */
   connectedAt: number;
@@ -63,7 +63,7 @@ export async function insertAppToken(tx: Tx, row: AppTokenRow): Promise<void> {
   await tx.manager.insert(appTokens, row);
 }
 
-/** By `hashToken` of the whole token. Revoked ones and those of disabled apps too: the caller looks at the row. */
+/** By `hashToken` of the whole token. Includes revoked ones and those of disabled apps: the caller checks the row. */
 export async function getAppTokenByHash(db: Sql, hash: string): Promise<AppTokenOfUser | undefined> {
   const [row] = await db.query<AppTokenOfUser>(
     `SELECT t.*, u."accountId", c."disabledAt" AS "clientDisabledAt" FROM "app_tokens" t

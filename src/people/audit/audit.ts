@@ -5,7 +5,7 @@ import type { Sql, Tx } from '../../store/store.ts';
 import type { OwnedServer } from '../members/owned-servers.ts';
 import { insertAudit, pruneAudit, userOfKey } from './rows.ts';
 
-/** Who did what an entry is about. */
+/** The actor of an entry. */
 export interface AuditActor {
   /** '' where no user does. */
   userId: string;
@@ -13,7 +13,7 @@ export interface AuditActor {
   through: string;
 }
 
-/** What an entry says. Never put a secret in here. */
+/** The content of an entry. Never put a secret in here. */
 export interface AuditEntry {
   /** `server.start`, `key.mint`, … */
   action: string;
@@ -36,7 +36,7 @@ export interface ServerStep {
   cause: Cause;
   /** Somebody sent the event; the cause is theirs. */
   sent?: boolean;
-  /** What is to be done, or is being done, with the server at rest. */
+  /** The job that is queued or running on the sleeping server. */
   job?: Job | null;
   /** The code of the failure that the step is due to. */
   failure?: string | undefined;
@@ -82,7 +82,7 @@ export async function recordStep(tx: Tx, server: OwnedServer, step: ServerStep):
   await recordAudit(tx, actor, { action, accountId: server.accountId, serverId: server.id, detail, at: step.at });
 }
 
-/** What was done, with why where that was said: `app_1 Launcher: it asks for passwords`. */
+/** Returns the detail with the reason if one was given: `app_1 Launcher: it asks for passwords`. */
 export function withReason(detail: string, reason: string | undefined): string {
   return reason === undefined ? detail : `${detail}: ${reason}`;
 }
@@ -130,7 +130,7 @@ function consequence({ from, to, cause }: ServerStep): string | undefined {
   return cause.id === 'crash' ? 'server.crash' : 'server.restart';
 }
 
-/** The actor of a step that nobody asked for. A cause of another kind names who began what has now gone wrong. */
+/** The actor of a step without a request. A cause of another kind names the person whose action led here. */
 function systemOf({ kind, id }: Cause): AuditActor {
   return { userId: '', through: kind === 'system' ? `system ${id}` : 'system' };
 }

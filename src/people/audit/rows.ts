@@ -4,7 +4,7 @@ import { DAY_MS } from '../../kernel/units.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 import type { OwnedServer } from '../members/owned-servers.ts';
 
-/** Who did what, through what, when. Never holds a secret. */
+/** One audit entry: actor, credential, action and time. Never holds a secret. */
 export interface AuditRow {
   /** Sorts by time. */
   id: string;
@@ -67,7 +67,10 @@ export async function pruneAudit(
   );
 }
 
-/** What was done with an account, its keys, apps, members and sessions, newest first; of its servers only birth and end. */
+/**
+ * Lists the entries of an account, its keys, apps, members and sessions, newest first; of its servers only creation and
+ * deletion.
+ */
 export async function listAccountAudit(db: Sql, accountId: string, limit: number): Promise<AuditRow[]> {
   return db.query<AuditRow>(
     `SELECT * FROM "audit" WHERE "accountId" = $1
@@ -78,8 +81,8 @@ export async function listAccountAudit(db: Sql, accountId: string, limit: number
 }
 
 /**
- * What was done with a server, newest first; with `members` also who was let in. Never what was done with an earlier
- * server of the same id, which may have been somebody else's.
+ * Lists the entries of a server, newest first; with `members` also its invitations. Never those of an earlier server
+ * with the same id, which may have belonged to another account.
  */
 export async function listServerAudit(
   db: Sql,

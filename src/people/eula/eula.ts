@@ -10,7 +10,7 @@ import type { Store } from '../../store/store.ts';
 import { auditActorOf, recordAudit } from '../audit/audit.ts';
 import { type EulaAcceptanceRow, getEulaAcceptance, insertEulaAcceptance } from './rows.ts';
 
-/** What of a server decides whether the EULA is about it. */
+/** The columns that decide whether a server needs the EULA. */
 export interface Licensed {
   accountId: string;
   type: string;
@@ -19,11 +19,11 @@ export interface Licensed {
 export interface Eula {
   /** The operator has agreed for every server of the installation. */
   readonly byOperator: boolean;
-  /** What the account's own has agreed to, if they have. */
+  /** Returns the account's acceptance; undefined without one. */
   of(accountId: string): Promise<EulaAcceptanceRow | undefined>;
   /** Whether the server needs somebody to have agreed, and somebody has. */
   isAccepted(server: Licensed): Promise<boolean>;
-  /** FAILED_PRECONDITION EULA_NOT_ACCEPTED for a server that needs somebody to have agreed, while nobody has. */
+  /** FAILED_PRECONDITION EULA_NOT_ACCEPTED for a server that needs an acceptance and has none. */
   require(server: Licensed): Promise<void>;
   /** Agrees for the caller's account. Who has agreed first stays the one who has. */
   accept(principal: Principal): Promise<EulaAcceptanceRow>;
@@ -65,7 +65,7 @@ export function createEula({ store, clock, settings }: EulaOptions): Eula {
 
 function notAccepted({ accountId, type }: Licensed): StatusError {
   const message =
-    `Nobody has agreed to Minecraft's licence (EULA, ${EULA_URL}) for the servers of this account yet. Its owner does so once for ` +
+    `No one has accepted Minecraft's licence (EULA, ${EULA_URL}) for the servers of this account yet. Its owner does so once for ` +
     `all of them, on the server's page or by POST /v1/accounts/${accountId}/eula.`;
   return new StatusError('FAILED_PRECONDITION', 'EULA_NOT_ACCEPTED', message, {
     metadata: { accountId, type, eula: EULA_URL },

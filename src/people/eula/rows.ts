@@ -5,9 +5,9 @@ import type { Sql, Tx } from '../../store/writer.ts';
 /** Somebody has agreed to Mojang's EULA for an account. */
 export interface EulaAcceptanceRow {
   accountId: string;
-  /** Who. */
+  /** The user who accepted. */
   userId: string;
-  /** Where they were told to read it. */
+  /** The address of the text they accepted. */
   url: string;
   acceptedAt: number;
 }

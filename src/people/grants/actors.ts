@@ -27,7 +27,7 @@ export interface GrantNow {
   context: GrantContext;
 }
 
-/** Where an event led a grant, as the write that stores it sees it. */
+/** A grant after an event, as the write that stores it sees it. */
 export interface GrantStep extends GrantNow {
   tx: Tx;
   row: GrantRow;
@@ -38,10 +38,12 @@ export interface GrantStep extends GrantNow {
 /** An event for a grant. */
 export interface GrantMessage<Facts, T> {
   cause: Cause;
-  /** What the event is made from. Read before it is given, and again in the write that stores it, where it must still hold. */
+  /**
+   * The inputs of the event. Read before it is sent and again in the write that stores it, where they must still hold.
+   */
   facts: (db: Sql, row: GrantRow) => Promise<Facts>;
   event: (facts: Facts) => GrantEvent;
-  /** What else is done in that write. */
+  /** Further changes in that write. */
   follow: (step: GrantStep, facts: Facts) => Promise<T>;
 }
 
@@ -157,5 +159,5 @@ function storedStep({
 
 function refusal(before: GrantSnapshot, event: GrantEvent): StatusError {
   if (event.type !== 'APPROVE' || event.admitted || !before.can({ ...event, admitted: true })) return grantNotFound();
-  return new StatusError('FAILED_PRECONDITION', 'CLIENT_DISABLED', 'This app may not be let in any more.');
+  return new StatusError('FAILED_PRECONDITION', 'CLIENT_DISABLED', 'This app is disabled.');
 }

@@ -15,11 +15,11 @@ import {
 
 const Start = z
   .looseObject({
-    // Whatever else is sent as client_id must not come to be taken as none, which asks for far more.
+    // Any other client_id must not be treated as a missing one, which requests far more.
     client_id: z.string('invalid_client').optional(),
     scope: z.preprocess(scopeText, z.string().meta({ default: 'servers:list' })).optional(),
   })
-  // An app that misspells its client_id must not come to be asked full access for: that takes an empty object.
+  // An app that misspells its client_id must not request full access by accident: that takes an empty object.
   .refine((fields) => fields.client_id !== undefined || Object.keys(fields).length === 0)
   .meta({ additionalProperties: undefined });
 
@@ -71,7 +71,10 @@ const poll = (needs: DeviceNeeds) =>
  */
 export const deviceGrantOperations = (needs: DeviceNeeds): readonly PublicOperation[] => [start(needs), poll(needs)];
 
-/** Null and empty ask for the default. What is not even text becomes one that is no scope, so a bad client_id is told first. */
+/**
+ * Null and empty request the default. Text that is no scope at all is converted to an invalid one, so that a bad
+ * client_id is reported first.
+ */
 function scopeText(scope: unknown): string {
   if (scope === undefined || scope === null) return '';
   return typeof scope === 'string' ? scope : '?';

@@ -15,8 +15,8 @@ export function grantError(error: string): StatusError {
 }
 
 /**
- * Errors as `{ error }` (RFC 6749 §5.2). `refusals`: what it can be with status 400; a field's schema may say which of them
- * is told of the field. `limited`: whether 429 can come.
+ * Errors as `{ error }` (RFC 6749 §5.2). `refusals`: the possible values with status 400; a field's schema may name the
+ * one for the field. `limited`: whether 429 is possible.
  */
 export function grantErrors(refusals: readonly string[], { limited = false } = {}): ErrorDialect {
   const unreadable = refusals.includes(INVALID_BODY) ? INVALID_BODY : FAULT;

@@ -7,7 +7,7 @@ import { mintKey } from '../keys/keys.ts';
 import { insertKey } from '../keys/rows.ts';
 import { getUser } from '../rows.ts';
 
-/** What an approved device grant turns into: an app's token, or for the command-line client an API key. */
+/** The result of an approved device grant: an app's token, or an API key for the command-line client. */
 export interface GrantedToken {
   kind: 'app' | 'key';
   /** Nowhere else, but encrypted for the minute in which its answer may turn out to be lost (`handouts.ts`). */
@@ -21,9 +21,9 @@ export interface Redemption {
   /** Null: the command-line client. */
   clientId: string | null;
   scope: string;
-  /** Who approved. */
+  /** The user who approved. */
   userId: string;
-  /** What the device called itself: it names a key. */
+  /** The device's own name, which names the key. */
   userAgent: string;
   at: number;
 }

@@ -31,7 +31,9 @@ import { hashUserCode, readUserCode } from './user-codes.ts';
 /** RFC 8628 §3.5; `invalid_grant` (RFC 6749 §5.2) for a code that is unknown, or another client's. */
 export type PollError = Exclude<GrantAnswer, 'approved' | 'redeemed'> | 'invalid_grant';
 
-/** What the consent page must show. The client comes from the registry; `ip` and `userAgent` are whoever's asked. */
+/**
+ * The data shown on the consent page. The client comes from the registry; `ip` and `userAgent` belong to the device.
+ */
 export interface ConsentRequest {
   id: string;
   userCode: string;
@@ -44,13 +46,13 @@ export interface ConsentRequest {
   expiresAt: number;
 }
 
-/** Who approves or denies. */
+/** The user who approves or denies. */
 export interface GrantUser {
   userId: string;
   accountId: string;
 }
 
-/** Who decides on a grant, and why. */
+/** A decision on a grant: the user and the reason. */
 export interface Decision {
   actor: AuditActor;
   accountId: string;
@@ -81,11 +83,11 @@ export interface Grants {
   deny(id: string, user: GrantUser): Promise<void>;
   /** Denies it for an operator. NOT_FOUND GRANT_NOT_FOUND where the grant does not wait (any more). */
   intervene(id: string, decision: Decision): Promise<void>;
-  /** Tells every change of the state of every grant once it is stored. Returns the cancellation. */
+  /** Reports every change of every grant's state once it is stored. Returns the cancellation. */
   follow(listener: StepListener): () => void;
   /** The grants in memory, for operators. */
   live(): GrantNow[];
-  /** Ends those whose time is over, each minute, also where nobody polls them any more. Returns the cancellation. */
+  /** Expires grants every minute, even if no device polls them. Returns the cancellation. */
   expireByThemselves(): () => void;
   /** To be called once at the start: forgets in a minute the tokens whose answers the process before this one has lost. */
   sweepLater(): void;

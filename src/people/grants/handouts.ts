@@ -9,7 +9,7 @@ import { deleteOldSealedTokens, deleteSealedToken, getSealedToken, insertSealedT
 
 /** One answer with a token, from its write until it is received or lost. */
 export interface Handout {
-  /** The token of a redeemed grant if it was not received, nor is on its way to somebody in this process. */
+  /** Returns the token of a redeemed grant if it was not received and is not being sent by this process. */
   lost(db: Sql, row: Pick<GrantRow, 'id' | 'state'>): Promise<GrantedToken | undefined>;
   /** Keeps a fresh token, encrypted, in the write that makes it. */
   keep(tx: Tx, grantId: string, token: GrantedToken, at: number): Promise<void>;
@@ -23,15 +23,15 @@ export interface Handout {
 export interface Handouts {
   /** For one poll. */
   of(deviceCode: string): Handout;
-  /** Forgets in a minute what nobody will ask for again by then. */
+  /** Within a minute, removes tokens that can no longer be requested. */
   sweepLater(): void;
 }
 
 const PURPOSE = 'token of a device grant';
 
 /**
- * Which tokens of device grants were received. Each is kept from the write that makes it until its answer is through, for a
- * minute at most: encrypted under a key from its device code, of which the database has only the hash.
+ * Tracks which tokens of device grants were received. Each is kept from the write that creates it until its answer is
+ * received, for a minute at most: encrypted under a key from its device code. The database has only the hash of that code.
  */
 export function createHandouts({ store, clock, log }: { store: Store; clock: Clock; log: Log }): Handouts {
   /** Answers of this process by grant, oldest first, of the last minute. A killed process leaves none: what it began is lost. */

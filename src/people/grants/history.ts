@@ -9,10 +9,10 @@ export interface Change {
   cause: Cause;
 }
 
-/** A grant lives for ten minutes, of which an impatient device may spend many states. */
+/** A grant lives for ten minutes, during which an impatient device may cause many transitions. */
 const KEPT = 20;
 
-/** What the command line, an app or its device does by itself. */
+/** The cause of automatic steps by the command line, an app or its device. */
 export const DEVICE: Cause = { kind: 'system', id: 'device', note: 'the device asked' };
 
 /** The history with one more change; the oldest ones go. */

@@ -5,7 +5,7 @@ import { grantError } from './errors.ts';
 import type { Grants } from './grants.ts';
 import type { StartLimit } from './start-limit.ts';
 
-/** What device grants are started and polled with, in both their shapes. */
+/** Dependencies of starting and polling device grants, in both formats. */
 export interface DeviceNeeds {
   grants: Pick<Grants, 'start' | 'poll'>;
   /** One for both shapes. */
@@ -72,7 +72,7 @@ export async function startGrant(
   };
 }
 
-/** What a poll is answered with. */
+/** Returns the answer to a poll. */
 export function tokenReply(polled: Awaited<ReturnType<Grants['poll']>>): z.input<typeof Token> {
   if ('error' in polled) throw grantError(polled.error);
   const { kind, token, scope } = polled;

@@ -19,7 +19,7 @@ import {
   tokenReply,
 } from './messages.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs extends DeviceNeeds {
   store: Store;
   clock: Clock;

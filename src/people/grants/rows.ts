@@ -10,9 +10,9 @@ export interface GrantRow {
   /** HMAC of the user code: too short for a plain hash. */
   userHmac: string;
   clientId: string | null;
-  /** Who approved it. */
+  /** The user who approved it. */
   userId: string | null;
-  /** Who asked for it: shown to whoever is to approve. */
+  /** The address of the requester, shown to the user who approves. */
   ip: string;
   userAgent: string;
   /** The answer to the last poll, or to the next. */
@@ -47,7 +47,7 @@ export const grants = new EntitySchema<GrantRow>({
   indices: [{ columns: ['expiresAt'] }],
 });
 
-/** Where an event has led a grant. */
+/** A grant's columns after an event. */
 export type GrantStep = Pick<GrantRow, 'snapshot' | 'state' | 'userId' | 'changedAt' | 'history'>;
 
 /** Fails as a duplicate (`isDuplicate`) where a code of another grant, live or lately over, is the same. */

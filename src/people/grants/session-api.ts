@@ -9,7 +9,7 @@ import type { People } from '../people.ts';
 import type { ConsentRequest, Grants } from './grants.ts';
 import { type CodeLookup, waitingGrant } from './waiting-grant.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs extends People, CodeLookup {
   grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
 }
@@ -33,7 +33,7 @@ const DeviceRequest = z
   .meta({ id: 'DeviceRequest' });
 
 /**
- * Lets a device in. What gets full access needs the password once more, and a letter tells of it. PERMISSION_DENIED
+ * Approves a device. Full access requires the password again, and an e-mail notifies the user. PERMISSION_DENIED
  * PASSWORD_REQUIRED, and as `Grants.approve`.
  */
 export async function approveGrant(

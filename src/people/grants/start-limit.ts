@@ -37,7 +37,7 @@ export function createStartLimit(options: StartLimitOptions): StartLimit {
 
   async function require(db: Sql, address: string, now: number): Promise<number[]> {
     const starts = await listGrantStarts(db, address, now - windowMs);
-    // What lies ahead was written before somebody set the clock back.
+    // Starts in the future were stored before the clock was set back.
     const counted = starts.filter((at) => at < now + windowMs);
     const waitMs = rule.waitMs(counted, now);
     if (waitMs > 0) throw rateLimited(waitMs);

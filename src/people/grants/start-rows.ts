@@ -6,7 +6,7 @@ import type { Sql, Tx } from '../../store/writer.ts';
 export interface GrantStartRow {
   address: string;
   at: number;
-  /** Tells starts of the same millisecond apart. */
+  /** Distinguishes starts of the same millisecond. */
   nth: number;
 }
 
@@ -22,7 +22,7 @@ export async function listGrantStarts(db: Sql, address: string, since: number): 
   return (await db.query<{ at: number }>(sql, [address, since])).map(({ at }) => at);
 }
 
-/** `nth` tells starts of the same address and millisecond apart. */
+/** `nth` distinguishes starts of the same address and millisecond. */
 export async function insertGrantStart(tx: Tx, address: string, at: number, nth: number): Promise<void> {
   await tx.manager.insert(grantStarts, { address, at, nth });
 }
@@ -34,7 +34,7 @@ export async function pruneGrantStarts(tx: Tx, until: number, limit: number): Pr
   await tx.run('DELETE FROM "grant_starts" WHERE "at" <= $1', [Math.min(until, last?.at ?? until)]);
 }
 
-/** Keeps the newest `count` starts (and those of the same instant as the oldest of them), whoever they are of. */
+/** Keeps the newest `count` starts (and those of the same instant as the oldest of them), of all addresses. */
 export async function keepNewestGrantStarts(tx: Tx, count: number): Promise<void> {
   const sql = 'SELECT "at" FROM "grant_starts" ORDER BY "at" DESC LIMIT 1 OFFSET $1';
   const [oldest] = await tx.query<{ at: number }>(sql, [count - 1]);

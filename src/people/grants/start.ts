@@ -13,13 +13,13 @@ import { DEVICE, withChange } from './history.ts';
 import { type GrantRow, insertGrant, purgeGrants } from './rows.ts';
 import { hashUserCode, mintUserCode } from './user-codes.ts';
 
-/** Who asks for a grant. */
+/** The requester of a grant. */
 export interface GrantRequest {
   /** The `client_id`; null for the command-line client, whose grant yields an API key of full scope. */
   clientId: string | null;
   /** Scopes separated by blanks; '' for the default. */
   scope: string;
-  /** Shown to whoever is to approve. */
+  /** Shown to the user who approves. */
   ip: string;
   userAgent: string;
 }
@@ -51,7 +51,7 @@ const KEPT_MS = HOUR_MS;
 const PURGED_AT_ONCE = 50;
 const USER_AGENT_CHARS = 256;
 
-/** Stores a new grant and tells that on `feed`. */
+/** Stores a new grant and reports it on `feed`. */
 export async function startGrant(
   { store, clock, secret, feed }: Parts,
   { clientId, scope: asked, ip, userAgent }: GrantRequest,
@@ -104,7 +104,7 @@ async function insert(store: Store, secret: Secret, row: Omit<GrantRow, 'deviceH
   }
 }
 
-/** What a device calls itself comes from outside and is shown to people. */
+/** A device's own name comes from outside and is shown to people. */
 function printable(userAgent: string): string {
   const text = userAgent.toWellFormed().replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ');
   return text.trim().slice(0, USER_AGENT_CHARS).toWellFormed();

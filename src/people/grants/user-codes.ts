@@ -18,8 +18,8 @@ export function mintUserCode(): string {
 }
 
 /**
- * What somebody typed, as the code would be shown; undefined where it cannot be one. Letter case does not matter, nor does
- * anything that no code contains: blanks, dashes of any kind (RFC 8628 §6.1).
+ * Returns a typed code in its displayed format; undefined if it cannot be one. Ignores case and characters that no code
+ * contains: blanks, dashes of any kind (RFC 8628 §6.1).
  */
 export function readUserCode(typed: string): string | undefined {
   const letters = typed.slice(0, TYPED_CHARS).normalize('NFKC').toUpperCase().replaceAll(OUTSIDE, '');
@@ -31,7 +31,7 @@ export function hashUserCode(secret: Secret, code: string): string {
   return secret.derive('user-code', code);
 }
 
-/** Who types a code. */
+/** The person who types a code. */
 export interface Guesser {
   sessionId: string;
   accountId: string;

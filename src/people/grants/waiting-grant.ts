@@ -3,7 +3,7 @@ import { grantNotFound } from './actors.ts';
 import type { ConsentRequest, Grants } from './grants.ts';
 import type { GuessLimit } from './user-codes.ts';
 
-/** What a user code is looked up with. */
+/** Dependencies of looking up a user code. */
 export interface CodeLookup {
   grants: Pick<Grants, 'find'>;
   /** Counts wrong user codes; to be the same one wherever codes are taken. */

@@ -9,7 +9,7 @@ import type { SignedInRequest } from '../../web/page-request.ts';
 import { passwordAgain } from '../proved.ts';
 import type { WantedKey } from './own-keys.ts';
 
-/** What was filled in. */
+/** The submitted values. */
 export interface Draft {
   name: string;
   scopes: readonly string[];
@@ -79,7 +79,7 @@ export function keyForm(
         name: 'name',
         label: 'Name',
         value: draft.name,
-        hint: 'What it is for: “backup script”, “Discord bot”.',
+        hint: 'Purpose: “backup script”, “Discord bot”.',
         maxlength: NAME_CHARS,
         autocomplete: 'off',
         problem,

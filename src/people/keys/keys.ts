@@ -7,7 +7,7 @@ import type { Store, Tx } from '../../store/store.ts';
 import { createCredentialMemory } from '../credential-memory.ts';
 import { type ApiKeyRow, getKeyByHash, markKeyRevoked, touchKey } from './rows.ts';
 
-/** What a new key is to be. */
+/** The fields of a new key. */
 export interface NewKey {
   name: string;
   userId: string;
@@ -64,8 +64,8 @@ export async function authenticate(store: Store, clock: Clock, key: string): Pro
 }
 
 /**
- * Revokes a key of the account: once this resolves, no call passes with it. False where there is none to revoke. `also`
- * runs in the same write, and only where there is.
+ * Revokes a key of the account: once this resolves, it is refused. False if there is no active one. `also` runs in the
+ * same write, only if a key was revoked.
  */
 export async function revokeKey(
   store: Store,

@@ -15,7 +15,7 @@ import { type ApiKeyRow, insertKey, listKeys } from './rows.ts';
 /** Keys of one account, not counting revoked and expired ones. */
 const MOST_KEYS = 50;
 
-/** What somebody wants a key of theirs to be. */
+/** A key as its owner requests it. */
 export interface WantedKey {
   name: string;
   scopes: readonly Scope[];
@@ -31,8 +31,8 @@ export async function keysOf(store: Store, { accountId }: SessionPrincipal): Pro
 }
 
 /**
- * Makes a key that may do what its owner may at most, and writes to them. The key itself is told this once. PERMISSION_DENIED
- * PASSWORD_REQUIRED, or SCOPE_NOT_ALLOWED for a scope the caller cannot give away; NOT_FOUND SERVER_NOT_FOUND;
+ * Creates a key limited to its owner's permissions and e-mails them. Returns the key only this once. PERMISSION_DENIED
+ * PASSWORD_REQUIRED, or SCOPE_NOT_ALLOWED for a scope the caller cannot grant; NOT_FOUND SERVER_NOT_FOUND;
  * RESOURCE_EXHAUSTED MAX_KEYS.
  */
 export async function mintOwnKey(
@@ -57,7 +57,7 @@ export async function mintOwnKey(
     const detail = `${minted.row.id} with ${wanted.scopes.join(', ')}`;
     await recordAudit(tx, auditActorOf(principal), { action: 'key.mint', accountId, detail, at: createdAt });
   });
-  noticeNewKey(people, principal, 'An API key was made for your account');
+  noticeNewKey(people, principal, 'A new API key for your account');
   return minted;
 }
 

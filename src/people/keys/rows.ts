@@ -54,7 +54,7 @@ export async function insertKey(tx: Tx, row: ApiKeyRow): Promise<void> {
   await tx.manager.insert(apiKeys, row);
 }
 
-/** By `hashToken` of the whole key. Revoked and expired ones too: the caller looks at the row. */
+/** By `hashToken` of the whole key. Includes revoked and expired ones: the caller checks the row. */
 export async function getKeyByHash(db: Sql, hash: string): Promise<KeyOfUser | undefined> {
   const rows = await db.query<StoredKey & { operator: number | boolean }>(
     `SELECT k.*, u."operator" FROM "api_keys" k JOIN "users" u ON u."id" = k."userId" WHERE k."hash" = $1`,
@@ -82,7 +82,7 @@ export async function isKeyRevoked(db: Sql, id: string): Promise<boolean> {
   return row === undefined || row.revokedAt !== null;
 }
 
-/** Marks a key of the account as revoked; false where there is none that is not. Use `revokeKey` of `keys.ts`. */
+/** Marks a key of the account as revoked; false without an active one. Use `revokeKey` of `keys.ts`. */
 export async function markKeyRevoked(tx: Tx, accountId: string, id: string, at: number): Promise<boolean> {
   const sql = 'UPDATE "api_keys" SET "revokedAt" = $1 WHERE "id" = $2 AND "accountId" = $3 AND "revokedAt" IS NULL';
   return (await tx.run(sql, [at, id, accountId])) > 0;

@@ -8,6 +8,6 @@ export interface Mail {
 
 /** Sends letters. */
 export interface Mailer {
-  /** Resolves once somebody has taken the letter over; rejects where nobody would. */
+  /** Resolves once the e-mail was accepted for delivery; rejects if it was not. */
   send(mail: Mail): Promise<void>;
 }

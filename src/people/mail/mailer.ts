@@ -6,7 +6,7 @@ export interface MailerOptions {
   config: {
     /** `smtp://…` or `smtps://…`. */
     smtpUrl: string | null;
-    /** Whom letters are from. */
+    /** The sender of e-mails. */
     mailFrom: string;
   };
   log: Log;
@@ -26,7 +26,7 @@ export async function openMailer({ config, log, onClose }: MailerOptions): Promi
 function logMailer(log: Log): Mailer {
   return {
     async send({ to, subject, text }) {
-      log.warn({ to, subject, letter: text }, 'this letter is not sent, as no mail server is set (SMTP_URL)');
+      log.warn({ to, subject, letter: text }, 'this e-mail is not sent: no mail server is set (SMTP_URL)');
     },
   };
 }

@@ -5,18 +5,18 @@ import type { Familiarity } from '../sign-in-places.ts';
 
 type Recipient = Pick<UserRow, 'email' | 'emailVerified'>;
 
-/** Tells somebody that a key of theirs has been made. What is in the letter comes from here or from themselves. */
+/** Notifies a user of their new key. The e-mail contains only text of ours or of their own. */
 export function noticeNewKey(people: People, user: Recipient, what: string, page = '/profile/keys'): void {
   notice(people, user, 'A new key to your Dormouse account', `${what} at ${instant(people)}.`, page);
 }
 
-/** Tells somebody what was done with the second factor of their account. */
+/** Notifies a user of a change of their second factor. */
 export function noticeSecondFactor(people: People, user: Recipient, what: string): void {
   const subject = 'The second factor of your Dormouse account';
   notice(people, user, subject, `${what} at ${instant(people)}.`, '/profile/second-factor');
 }
 
-/** Tells somebody that they have signed in from where they have not before. Nothing where they never have at all. */
+/** Notifies a user of a sign-in from a new place, unless it is their first ever. */
 export function noticeNewPlace(people: People, user: Recipient, from: Familiarity, address: string): void {
   if (!from.any || (from.device !== undefined && from.network)) return;
   const what = from.device === undefined ? 'a browser' : 'a network';
@@ -38,7 +38,7 @@ function notice(
     subject,
     text: `${what}
 
-If it was you, there is nothing to do. If not, end it here, and change your password:
+If it was you, ignore this e-mail. If not, end the session here and change your password:
 
 ${people.config.baseUrl}${page}
 `,

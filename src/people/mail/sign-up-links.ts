@@ -14,17 +14,18 @@ const SIGN_UP_LINK_MS = 7 * DAY_MS;
 const TOKEN = /^(\d{1,15})\.([\w-]{1,400})\.([\w-]{43})$/;
 
 /**
- * What lets an e-mail address make an account where anybody may by letter. It follows from the secret and is stored nowhere, so that
- * asking for it fills no table; an address has one account at most, so that it works once.
+ * Creates the token with which an e-mail address can create an account if sign-up by e-mail is open. Derived from the
+ * secret and not stored, so that requests fill no table; an address has at most one account, so it works once.
  */
 export function signUpToken(secret: Secret, email: string, expiresAt: number): string {
   return `${expiresAt}.${Buffer.from(email).toString('base64url')}.${seal(secret, email, expiresAt)}`;
 }
 
 /**
- * Writes to an address that somebody wants to make an account with: a link, or that it has one. It answers alike in both cases,
- * and as fast, so that nobody is told which addresses have accounts. PERMISSION_DENIED SIGNUP_CLOSED where links are the
- * operator's; FAILED_PRECONDITION NO_LINK_NEEDED where none are; RESOURCE_EXHAUSTED for too many from or to an address.
+ * E-mails an address that should get an account: a link, or the notice that it has one. Answers alike in both cases and
+ * as fast, so that callers cannot find out which addresses have accounts. PERMISSION_DENIED SIGNUP_CLOSED if only
+ * operators invite; FAILED_PRECONDITION NO_LINK_NEEDED if no link is needed; RESOURCE_EXHAUSTED for too many from or to
+ * an address.
  */
 export async function requestSignUp(people: People, email: string, visitor: Pick<Visitor, 'address'>): Promise<void> {
   const { store, clock, config, loginLimits } = people;
@@ -38,12 +39,12 @@ export async function requestSignUp(people: People, email: string, visitor: Pick
   const exists = (await getUserByEmail(store, email)) !== undefined;
   post(people, {
     to: email,
-    subject: exists ? 'You have an account at Dormouse' : 'Make your account at Dormouse',
-    text: `Somebody wants to make an account at ${config.baseUrl} with this e-mail address.
+    subject: exists ? 'You have an account at Dormouse' : 'Create your account at Dormouse',
+    text: `Somebody asked for an account at ${config.baseUrl} with this e-mail address.
 
-${exists ? `It has one already: sign in at ${config.baseUrl}/sign-in` : `If that is you, open this link within seven days:\n\n${link}`}
+${exists ? `This address already has an account: sign in at ${config.baseUrl}/sign-in` : `If it was you, open this link within seven days:\n\n${link}`}
 
-If it was not you, do nothing.
+If it was not you, ignore this e-mail.
 `,
   });
 }
@@ -52,8 +53,8 @@ If it was not you, do nothing.
 export function linkNeeded(signup: 'letter' | 'closed'): StatusError {
   const message =
     signup === 'letter'
-      ? 'An account is made with a link that is sent to its e-mail address: ask for one first (RequestSignUp).'
-      : 'An account is made with a link from the operator here, for the e-mail address it was sent to.';
+      ? 'Creating an account requires a link sent to its e-mail address: request one first (RequestSignUp).'
+      : 'Creating an account requires an operator’s invitation for this e-mail address.';
   return new StatusError('PERMISSION_DENIED', 'SIGNUP_CLOSED', message);
 }
 
@@ -61,7 +62,7 @@ function linkFor({ config, secret }: People, email: string, expiresAt: number): 
   return `${config.baseUrl}/sign-up?invitation=${signUpToken(secret, email, expiresAt)}`;
 }
 
-/** The address a token is for; undefined where it is none of ours, or too old. */
+/** Returns the address of a token; undefined if the token is not ours or has expired. */
 export function signUpEmail(secret: Secret, token: string, now: number): string | undefined {
   const [, expiry = '', encoded = '', given = ''] = TOKEN.exec(token) ?? [];
   const email = normalizeEmail(Buffer.from(encoded, 'base64url').toString());

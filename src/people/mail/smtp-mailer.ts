@@ -35,7 +35,7 @@ export function createSmtpMailer({ url, from }: SmtpOptions): Mailer & { close()
   let sending = 0;
   return {
     async send(mail) {
-      if (sending >= MOST_LETTERS) throw new Error('too many letters wait for the mail server');
+      if (sending >= MOST_LETTERS) throw new Error('too many e-mails are queued for the mail server');
       sending++;
       try {
         await transport.sendMail({ from, ...mail });

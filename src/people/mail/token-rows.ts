@@ -2,15 +2,15 @@ import { EntitySchema } from 'typeorm';
 import { bigint, id, ofUser, text } from '../../store/columns.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 
-/** What a link is for: to confirm the user's address, to have `email` as another one, or to choose a new password. */
+/** The purpose of a link: to verify the user's address, to change it to `email`, or to choose a new password. */
 export type EmailTokenPurpose = 'verify' | 'change' | 'reset';
 
-/** A link sent to an address, which works for whoever reads mail to it. */
+/** A link sent to an address. It works for anyone who reads that address's e-mail. */
 export interface EmailTokenRow {
   /** SHA-256 of the token, hex. */
   hash: string;
   userId: string;
-  /** Where it was sent. */
+  /** The address it was sent to. */
   email: string;
   expiresAt: number;
   purpose: EmailTokenPurpose;

@@ -33,11 +33,11 @@ export function postVerification(people: People, email: string, token: string): 
     subject: 'Confirm your e-mail address for Dormouse',
     text: `Somebody, probably you, has made an account at ${people.config.baseUrl} with this address.
 
-Open this link within a day to confirm that mail to it reaches you:
+Open this link within a day to confirm the address:
 
 ${link}
 
-If it was not you, do nothing.
+If it was not you, ignore this e-mail.
 `,
   });
 }

@@ -25,8 +25,9 @@ import {
 const MOST_MEMBERS = 100;
 
 /**
- * What the caller is on a server; undefined: nothing, and the server is not there for them. The one place that decides:
- * the owner is the server's account, others are who they were invited as, and a key reaches no further than its servers.
+ * Returns the caller's role on a server; undefined without one, in which case the server does not exist for them. The
+ * only place that decides: the owner is the server's account, others have their invitation's role, and a key reaches
+ * only its servers.
  */
 export async function roleOn(db: Sql, principal: Principal, server: OwnedServer): Promise<Role | undefined> {
   if (!reachesServer(principal, server.id)) return undefined;
@@ -34,7 +35,7 @@ export async function roleOn(db: Sql, principal: Principal, server: OwnedServer)
   return getMembership(db, server.id, principal.userId);
 }
 
-/** What changing members needs. */
+/** Dependencies of changes to members. */
 export interface MemberServices {
   store: Store;
   clock: Clock;
@@ -80,8 +81,8 @@ export async function inviteMember(
   const link = `${config.baseUrl}/invitations`;
   const withoutAccount =
     config.signup !== 'closed'
-      ? 'Sign in with this address, or make an account with it, and accept or decline here:'
-      : 'Sign in with this address and accept or decline here. Without an account, ask whoever runs Dormouse for one.';
+      ? 'Sign in with this address, or create an account with it, and accept or decline here:'
+      : 'Sign in with this address and accept or decline here. Without an account, ask your administrator for one.';
   post(people, {
     to: email,
     subject: 'You are invited to a Minecraft server on Dormouse',
@@ -134,7 +135,7 @@ export async function removeMember(
   announce(services.accessChanges, removed);
 }
 
-/** Tells of a member whose access is not what it was. */
+/** Announces a member whose access has changed. */
 export function announce(changes: AccessChanges, { serverId, userId }: MemberRow): void {
   if (userId !== null) changes.announce({ serverId, userId });
 }

@@ -81,7 +81,7 @@ export async function getMember(db: Sql, serverId: string, id: string): Promise<
   return rows[0];
 }
 
-/** What a user is on a server of somebody else; undefined where nobody has let them in, or they have not accepted. */
+/** Returns a user's role on another account's server; undefined if they were not invited or have not accepted. */
 export async function getMembership(db: Sql, serverId: string, userId: string): Promise<MemberRole | undefined> {
   const [row] = await db.query<{ role: MemberRole }>(
     'SELECT "role" FROM "members" WHERE "userId" = $1 AND "serverId" = $2 AND "acceptedAt" IS NOT NULL',

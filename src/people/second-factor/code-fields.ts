@@ -4,7 +4,7 @@ import { type Problem, invalid } from '../../web/problem.ts';
 import type { Form } from '../../web/serve.ts';
 import { CODE_CHARS } from './second-factor.ts';
 
-/** Where a code of the app is typed; phones offer digits alone. */
+/** The field of an app's code; phones offer only digits. */
 export function codeField(problem: Problem | undefined, required = true): Html {
   return textField({
     name: 'code',
@@ -36,7 +36,7 @@ export function anyCodeField(problem: Problem | undefined): Html {
     </details>`;
 }
 
-/** What was typed into either; '' for neither. */
+/** Returns the value of either field; '' without one. */
 export function codeIn(form: Form): string {
   return form.get('recovery')?.trim() || (form.get('code')?.trim() ?? '');
 }

@@ -190,7 +190,7 @@ function codesPage(request: SignedInRequest, codes: readonly string[]): Page {
   return profilePage(request, 'Recovery codes', main);
 }
 
-/** What a page that asks for password and code says. */
+/** The texts of a page that asks for password and code. */
 interface Change {
   title: string;
   about: string;

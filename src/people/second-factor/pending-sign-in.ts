@@ -10,14 +10,14 @@ export const PENDING_MS = 10 * MINUTE_MS;
 const TOKEN = /^(usr_\w{1,64})\.(\d{1,15})\.([\w-]{43})$/;
 
 /**
- * What a browser keeps between password and code. It opens nothing by itself, follows from the secret and is stored nowhere;
- * the code that has to come with it is taken once. A new password voids it.
+ * Creates the token a browser keeps between password and code. It grants no access by itself, is derived from the
+ * secret and not stored; the code that must follow works once. A new password voids it.
  */
 export function pendingSignIn(secret: Secret, user: Pick<UserRow, 'id' | 'passwordHash'>, expiresAt: number): string {
   return `${user.id}.${expiresAt}.${seal(secret, user, expiresAt)}`;
 }
 
-/** Who has given their password with this browser; undefined where nobody has, or too long ago. */
+/** Returns the user who has given their password in this browser; undefined without one, or too long ago. */
 export async function pendingUser(
   { store, secret }: { store: Sql; secret: Secret },
   token: string | undefined,

@@ -15,7 +15,7 @@ export function mintRecoveryCodes(): string[] {
   return Array.from({ length: RECOVERY_CODES }, () => shown(Array.from({ length: LENGTH }, letter).join('')));
 }
 
-/** What somebody typed, as the code would be shown; undefined where it cannot be one. Case, blanks and dashes do not matter. */
+/** Returns a typed code in its displayed format; undefined if it cannot be one. Ignores case, blanks and dashes. */
 export function readRecoveryCode(typed: string): string | undefined {
   const letters = typed.toLowerCase().replaceAll(/[\s\p{Pd}]/gu, '');
   return CODE.test(letters) ? shown(letters) : undefined;

@@ -7,9 +7,9 @@ import type { People } from '../people.ts';
 import { deleteSecondFactor, listSecondFactorUsers } from './rows.ts';
 
 /**
- * Switches the second factor of an account's users off, for who has lost app and recovery codes; a letter tells them. The
- * caller has made sure that it is them who asks. PERMISSION_DENIED unless the caller's session has given the password lately;
- * FAILED_PRECONDITION SECOND_FACTOR_OFF, or OWN_SECOND_FACTOR, for which a code is asked.
+ * Turns off the second factor of an account's users who have lost app and recovery codes; an e-mail notifies them. The
+ * caller has verified their identity. PERMISSION_DENIED unless the caller's session has given the password lately;
+ * FAILED_PRECONDITION SECOND_FACTOR_OFF, or OWN_SECOND_FACTOR, which requires a code.
  */
 export async function removeSecondFactorOf(
   people: People,
@@ -28,7 +28,7 @@ export async function removeSecondFactorOf(
   }
 }
 
-/** Switches a second factor off for whoever has the machine itself. */
+/** Turns off a second factor for the person who controls the machine. */
 export async function removeSecondFactorHere(
   people: Pick<People, 'store' | 'clock'>,
   accountId: string,

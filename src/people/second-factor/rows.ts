@@ -58,7 +58,7 @@ export async function takeStep(tx: Tx, userId: string, step: number): Promise<vo
   await tx.run('UPDATE "second_factors" SET "lastStep" = $1 WHERE "userId" = $2', [step, userId]);
 }
 
-/** Removes the second factor with its recovery codes; false where there is none but an offer. */
+/** Deletes the second factor with its recovery codes; false if there is only an offer or none. */
 export async function deleteSecondFactor(tx: Tx, userId: string): Promise<boolean> {
   await tx.run('DELETE FROM "recovery_codes" WHERE "userId" = $1', [userId]);
   const sql = 'DELETE FROM "second_factors" WHERE "userId" = $1 AND "enabledAt" IS NOT NULL';
@@ -71,7 +71,7 @@ export async function replaceRecoveryCodes(tx: Tx, userId: string, hashes: reado
   for (const hash of hashes) await tx.manager.insert(recoveryCodes, { userId, hash });
 }
 
-/** Takes a recovery code, once; false where it is none of the user's. */
+/** Consumes a recovery code; false if it does not belong to the user. */
 export async function takeRecoveryCode(tx: Tx, userId: string, hash: string): Promise<boolean> {
   return (await tx.run('DELETE FROM "recovery_codes" WHERE "userId" = $1 AND "hash" = $2', [userId, hash])) > 0;
 }

@@ -34,7 +34,7 @@ export interface SecondFactor {
   recoveryCodes: number;
 }
 
-/** What an authenticator app needs. */
+/** The data an authenticator app needs. */
 export interface Offer {
   /** Base32, to be typed in. */
   key: string;
@@ -60,7 +60,7 @@ export async function beginSecondFactor(people: People, principal: SessionPrinci
   return offerOf(people, principal, key);
 }
 
-/** What is offered to the caller; undefined where nothing is. PERMISSION_DENIED PASSWORD_REQUIRED. */
+/** Returns the caller's pending offer; undefined without one. PERMISSION_DENIED PASSWORD_REQUIRED. */
 export async function offeredSecondFactor(people: People, principal: SessionPrincipal): Promise<Offer | undefined> {
   requireFreshPassword(principal, people.clock.now());
   const row = await getSecondFactor(people.store, principal.userId);
@@ -69,8 +69,8 @@ export async function offeredSecondFactor(people: People, principal: SessionPrin
 }
 
 /**
- * Asks for a code at each sign-in from now on, ends the caller's other sessions, which were opened without, and gives the
- * recovery codes, which are told this once. PERMISSION_DENIED PASSWORD_REQUIRED or WRONG_CODE; FAILED_PRECONDITION
+ * Requires a code at each sign-in from now on, ends the caller's other sessions, which were opened without one, and
+ * returns the recovery codes only this once. PERMISSION_DENIED PASSWORD_REQUIRED or WRONG_CODE; FAILED_PRECONDITION
  * SECOND_FACTOR_ON or NOTHING_OFFERED.
  */
 export async function confirmSecondFactor(
@@ -101,7 +101,7 @@ export async function confirmSecondFactor(
   return codes;
 }
 
-/** What is asked for before the second factor is changed: the password, and a code of the app or a recovery code. */
+/** The proof required to change the second factor: the password, and a code of the app or a recovery code. */
 export interface Proof {
   password: string;
   code: string;
@@ -137,7 +137,7 @@ export async function renewRecoveryCodes(
     await recordAudit(tx, auditActorOf(principal), { action: 'secondFactor.newCodes', accountId, at });
     return newRecoveryCodes(tx, people.secret, userId);
   });
-  noticeSecondFactor(people, principal, 'New recovery codes were made for your account');
+  noticeSecondFactor(people, principal, 'New recovery codes for your account');
   return codes;
 }
 
@@ -151,7 +151,7 @@ export type Taken = 'app' | 'recovery code';
 export async function takeCode(tx: Tx, secret: Secret, userId: string, typed: string, at: number): Promise<Taken> {
   const row = await getSecondFactor(tx, userId);
   if (row === undefined || row.enabledAt === null) {
-    throw new StatusError('FAILED_PRECONDITION', 'SECOND_FACTOR_OFF', 'There is no second factor: sign in anew.');
+    throw new StatusError('FAILED_PRECONDITION', 'SECOND_FACTOR_OFF', 'Two-factor sign-in is off. Sign in again.');
   }
   const step = stepOfCode(keyOf(secret, row), digitsOf(typed), { at, taken: row.lastStep });
   if (step !== undefined) {
@@ -197,7 +197,7 @@ function offerOf({ config }: People, { email }: SessionPrincipal, key: Buffer): 
 
 const PURPOSE = 'totp key';
 
-/** Whoever has the database alone, without the installation's secret, reads no key out of it. */
+/** The database alone, without the installation's secret, does not reveal a key. */
 function sealOf(secret: Secret, userId: string): string {
   return secret.derive('second-factor', userId);
 }
@@ -209,7 +209,7 @@ function keyOf(secret: Secret, { userId, sealedKey }: { userId: string; sealedKe
   throw new StatusError(
     'FAILED_PRECONDITION',
     'SECOND_FACTOR_UNREADABLE',
-    'This second factor was set up before secret.key was made anew: an operator has to switch it off.',
+    'This second factor was set up with another secret.key. Ask an operator to turn it off.',
   );
 }
 

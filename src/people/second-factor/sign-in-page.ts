@@ -11,7 +11,7 @@ import { signInWithCode } from './sign-in-code.ts';
 
 const PATH = '/sign-in/code';
 
-/** Where a sign-in goes on that lacks its code. */
+/** Returns the page of a sign-in that lacks its code. */
 export function codePath(next: string): string {
   return `${PATH}?next=${encodeURIComponent(next)}`;
 }

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** What authenticator apps take for granted: HMAC-SHA-1, six digits, a new code every half minute (RFC 6238 §4). */
+/** The defaults of authenticator apps: HMAC-SHA-1, six digits, a new code every half minute (RFC 6238 §4). */
 const STEP_MS = 30_000;
 const DIGITS = 6;
 /** Steps before and after the present one whose codes are taken too: for clocks that differ, and slow typing (RFC 6238 §5.2). */
@@ -10,7 +10,7 @@ export const KEY_BYTES = 20;
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** The count of half minutes since 1970, of which each has a code. */
+/** Returns the number of half minutes since 1970, each with its own code. */
 export function stepAt(at: number): number {
   return Math.floor(at / STEP_MS);
 }
@@ -25,7 +25,7 @@ export function codeOfStep(key: Buffer, step: number): string {
   return String(number % 10 ** DIGITS).padStart(DIGITS, '0');
 }
 
-/** The step whose code it is, of those that are taken at an instant and come after `taken`; undefined where there is none. */
+/** Returns the step of a code among those valid at an instant and later than `taken`; undefined without one. */
 export function stepOfCode(
   key: Buffer,
   code: string,
@@ -46,7 +46,7 @@ export function base32(bytes: Buffer): string {
   return bits.replaceAll(/.{1,5}/g, (five) => BASE32.charAt(Number.parseInt(five.padEnd(5, '0'), 2)));
 }
 
-/** What the QR code says: the key, and under which name the app lists it (Key URI Format of Google Authenticator). */
+/** The QR code's content: the key, and its name in the app (Key URI Format of Google Authenticator). */
 export function keyUri(key: Buffer, { issuer, account }: { issuer: string; account: string }): string {
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`;
   return `otpauth://totp/${label}?secret=${base32(key)}&issuer=${encodeURIComponent(issuer)}`;

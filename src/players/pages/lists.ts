@@ -10,7 +10,7 @@ import { plainName } from '../../web/text.ts';
 import { lengthFields } from './ban-length.ts';
 import { type Lists, REASON_CHARS } from './playing.ts';
 
-/** As games have them (minecraft.wiki Permission level). */
+/** Permission levels of the game (minecraft.wiki Permission level). */
 const LEVELS: Record<number, string> = {
   0: 'no commands',
   1: 'can build in the spawn area',
@@ -118,12 +118,12 @@ export function addressBansCard(request: ServerRequest, { bannedIps }: Lists, ma
   </section>`;
 }
 
-/** A list of names, a part at a time. */
+/** A list of names, shown in pages. */
 interface Names<Entry> {
-  /** What is said where there are none. */
+  /** Shown if the list is empty. */
   none: string;
   of: string;
-  /** What takes one off: one form for all, with a button for each; false: the reader may not. */
+  /** The button that removes an entry: one form for all, with a button each; false if the reader must not. */
   off: { form: string; field: string; label: string } | false;
   shown: (entry: Entry) => readonly [name: string, what?: Html];
 }

@@ -7,7 +7,7 @@ import { playerForms } from './forms.ts';
 import { addressBansCard, bansCard, operatorsCard, whitelistCard } from './lists.ts';
 import { kickCard, playingCard } from './playing.ts';
 
-/** Who is in, and who may come in and command, in whatever state the server is. */
+/** Online players and player lists, in every state of the server. */
 export function mountPlayerPages(panel: Panel): void {
   panel.serverPage({ path: '/players', show: playersPage, forms: playerForms, done: DONE });
 }
@@ -28,7 +28,7 @@ async function playersPage(request: ServerRequest): Promise<Page> {
   const { call, server, role } = request;
   const mayChange = isAtLeast(role, 'member');
   const lists = await call('GetPlayerLists', { id: server.id }).catch((error: unknown) => {
-    // Whose files are broken learns here which, and mends it among the files.
+    // The message names the broken file, so that it can be fixed under Files.
     if (error instanceof StatusError && error.code !== 'INTERNAL') return error.message;
     throw error;
   });

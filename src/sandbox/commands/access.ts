@@ -5,7 +5,7 @@ import { type Call, type Command, CommandError, playerName, rest, word } from '.
 
 const DEFAULT_BAN_REASON = 'Banned by an operator.';
 
-/** Who may come in, and who may command. */
+/** Commands for whitelist, operators and bans. */
 export const ACCESS_COMMANDS: Command[] = [
   { name: 'kick', usage: 'kick <target> [<reason>]', run: kick },
   { name: 'ban', usage: 'ban <target> [<reason>]', run: ban },
@@ -99,7 +99,7 @@ function deop(call: Call): string {
   return `Made ${operator.name} no longer a server operator`;
 }
 
-/** Who a typed name is: who plays under it now, else who did, else an offline player. */
+/** Returns the profile of a typed name: the online player, else a known one, else an offline player. */
 export function profileOf(game: Game, name: string): Profile {
   const player = game.online(name);
   return player ? { uuid: player.uuid, name: player.name } : game.lists.profile(name);

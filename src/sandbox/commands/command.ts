@@ -1,7 +1,7 @@
 import type { Game } from '../game.ts';
 import type { Player } from '../player.ts';
 
-/** Who gives a command. */
+/** The sender of a command. */
 export type Source =
   | { kind: 'console'; name: 'Server' }
   | { kind: 'rcon'; name: 'Rcon' }

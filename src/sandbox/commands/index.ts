@@ -38,7 +38,7 @@ export function runCommand(game: Game, line: string, source: Source): string {
   }
 }
 
-/** What somebody in charge did is for the log and for the others in charge. */
+/** Reports an operator's command to the log and the other operators. */
 function announce(game: Game, source: Source, reply: string): void {
   for (const line of reply.split('\n')) {
     game.log.info(`[${source.name}: ${line}]`);

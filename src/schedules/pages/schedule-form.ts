@@ -6,7 +6,7 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 import { KINDS, type Schedule } from './schedule-item.ts';
 import { WHENS, timingOf } from './timing.ts';
 
-/** What is offered for a new one: what every server should have. */
+/** The default of a new schedule: one that every server should have. */
 const NEW = { id: '', kind: 'backup', command: '', cronExpr: '0 4 * * *' };
 
 /** Makes a schedule, or changes one. What a choice does not need is hidden by the style sheet alone. */

@@ -10,7 +10,7 @@ import { timingText } from './timing.ts';
 
 export type Schedule = ReplyOf<'ListSchedules'>['schedules'][number];
 
-/** What each kind does, in the order in which the form offers them. */
+/** The name of each kind, in the form's order. */
 export const KINDS: Readonly<Record<ScheduleKind, string>> = {
   backup: 'Back up',
   start: 'Start the server',

@@ -11,7 +11,7 @@ import { cronOf } from './timing.ts';
 
 const ON_A_PAGE = 20;
 
-/** What a server does by itself at set times. */
+/** A server's schedules. */
 export function mountSchedulePages(panel: Panel): void {
   panel.serverPage({ path: '/schedules', show: schedulesPage, forms: FORMS, done: DONE });
 }

@@ -11,7 +11,7 @@ export interface Timing {
 
 const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
 
-/** What the form offers, with its words. */
+/** The form's options with their labels. */
 export const WHENS: readonly (readonly [when: string, text: string])[] = [
   ['hour', 'every hour'],
   ['day', 'every day'],
@@ -20,7 +20,7 @@ export const WHENS: readonly (readonly [when: string, text: string])[] = [
   ['cron', 'by a cron expression'],
 ];
 
-/** The cron expression of what was chosen. INVALID_ARGUMENT for a `time` that is none. */
+/** Returns the cron expression of the chosen options. INVALID_ARGUMENT for an invalid `time`. */
 export function cronOf({ when, time, cronExpr }: Timing & { cronExpr: string }): string {
   if (when === 'cron') return cronExpr;
   const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(time) ?? [];

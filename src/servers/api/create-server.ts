@@ -5,7 +5,7 @@ import { PROPERTIES_BYTES } from './fields.ts';
 import { Server } from './messages.ts';
 import type { ServerView } from './view.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   creation: Creation;
   serverView: ServerView;
@@ -29,5 +29,5 @@ const createServer = ({ creation, serverView }: Needs) =>
     run: async ({ body, principal }) => serverView(await creation.create(principal, body)),
   });
 
-/** Makes a server. */
+/** The operation that creates a server. */
 export const createOperations = (needs: Needs): readonly Operation[] => [createServer(needs)];

@@ -10,15 +10,15 @@ import type { TransitionRow } from '../transition-rows.ts';
 import { ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   serverOperation: ServerOperation;
   servers: Servers;
-  /** Of servers that set no idle time of their own. */
+  /** Default for servers without an idle time of their own. */
   settings: { idleTimeoutMinutes: number };
 }
 
-/** Who or what led to something. */
+/** The person or thing that caused something. */
 export const Cause = z.object({
   kind: reply.text.describe('`key`, `user`, `player`, `schedule`, `operator` or `system`.'),
   id: reply.text,
@@ -39,7 +39,7 @@ const Machine = z
     state: reply.text.describe(
       "As GetServer has it, but for `maintaining`: its files are being worked on, as by a backup's restore. To others it sleeps.",
     ),
-    path: reply.text.describe('Where in the statechart: `stopping.halting`.'),
+    path: reply.text.describe('Path in the statechart: `stopping.halting`.'),
     since: reply.timestamp.describe('When the state was entered.'),
     job: z
       .object({

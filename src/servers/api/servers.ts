@@ -7,7 +7,7 @@ import { Server, ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
 import { type ServerView, shownTo } from './view.ts';
 
-/** What these operations work with. */
+/** Dependencies of these operations. */
 interface Needs {
   serverView: ServerView;
   clock: Clock;
@@ -49,7 +49,7 @@ const deleteServer = ({ serverOperation, servers, clock }: Needs) =>
     },
   });
 
-/** The servers of a caller. */
+/** Operations on a caller's list of servers. */
 
-/** One server. */
+/** Operations on one server. */
 export const serverOperations = (needs: Needs): readonly Operation[] => [getServer(needs), deleteServer(needs)];

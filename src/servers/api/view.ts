@@ -10,15 +10,18 @@ import { etaSeconds } from '../start-time.ts';
 import type { Addresses } from './addresses.ts';
 import type { PortMapping, Server } from './messages.ts';
 
-/** A server as its owner sees it: what is set (row) and what its run shows (state, context). */
+/** Returns a server as its owner sees it: its settings (row) and its run (state, context). */
 export type ServerView = (now: ServerNow) => z.input<typeof Server>;
 
-/** What somebody of that role may see of it: whoever knows the address of a webhook may write there. */
+/**
+ * Returns the view for a role. Only roles that may post alerts see the webhook's URL, because anyone who knows it can
+ * post.
+ */
 export function shownTo(role: Role, view: ReturnType<ServerView>): ReturnType<ServerView> {
   return isAtLeast(role, 'member') ? view : { ...view, alertWebhookUrl: '' };
 }
 
-/** What other rooms keep of a server. */
+/** Server data kept by other rooms. */
 export interface ServerViewParts extends StandingOptions {
   config: { nodeLabel: string };
   clock: Clock;
@@ -30,13 +33,13 @@ export interface ServerViewParts extends StandingOptions {
   };
   publicStatuses: { of(serverId: string): { enabled: boolean; showAddress: boolean; slug: string | null } };
   serverPorts: { of(serverId: string): readonly Omit<z.input<typeof PortMapping>, 'host'>[] };
-  /** The machines that games run on, where they are several. */
+  /** The machines that games run on, if there are several. */
   nodes?: Pick<EngineNodes, 'whereIs'> | undefined;
-  /** What the engine calls a server's container, or service of a swarm; absent: games run in neither. */
+  /** Returns the name of a server's container, or of its swarm service; absent if games run in neither. */
   containerOf?: ((serverId: string) => string) | undefined;
 }
 
-/** One view of servers for every reply that shows one. */
+/** Creates the view used by every reply that shows a server. */
 export function createServerView(parts: ServerViewParts): ServerView {
   const known = { ...parts, standing: createStanding(parts) };
   return (now) => view(now, known);

@@ -3,20 +3,23 @@ import { newestCrashReport } from '../../game/diagnosis/crash-reports.ts';
 import { dataRoot } from '../../jail/data-root.ts';
 import { lastPosition, linesBehind, sinceReady } from '../run-log.ts';
 
-/** What an installation or a start that failed left behind, to diagnose it by. */
+/** The remains of a failed install or start, for its diagnosis. */
 export interface CrashArtefacts {
   lines: string[];
   /** The game's own report of its crash. */
   report: string[];
 }
 
-/** Knows, of each server, what belongs to the installation or start that has begun last. */
+/** Reads what belongs to the latest installation or start of each server. */
 export interface CrashArtefactReader {
-  /** To be called before it begins: gives what runs until then, and where the log ends. Rejects where the engine cannot say. */
+  /**
+   * Marks the beginning of a run. Returns the game that runs until then and the end of its log. Rejects if the engine
+   * cannot be reached.
+   */
   begin(id: string): Promise<{ before: Game | undefined; last: string | null }>;
-  /** Where the log ended before it; null: it has all that is kept, or that is not known. */
+  /** Returns where the log ended before the run; null if the whole log counts or the position is unknown. */
   logAfter(id: string): string | null;
-  /** Never rejects. `since`: when it was asked for. */
+  /** Never rejects. `since`: when the run was requested. */
   read(id: string, since: number): Promise<CrashArtefacts>;
   forget(id: string): void;
 }
@@ -28,7 +31,7 @@ export function createCrashArtefacts({ engine, dataDir }: { engine: Engine; data
       begun.delete(id);
       const before = await engine.inspect(id);
       const last = await lastPosition(engine, id);
-      // What runs already has printed some of it.
+      // A running game has already printed something.
       begun.set(id, before?.up ? null : last);
       return { before, last };
     },

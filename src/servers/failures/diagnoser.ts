@@ -7,22 +7,22 @@ import type { ServerRow } from '../rows.ts';
 
 export interface DiagnoserOptions {
   dataDir: string;
-  /** Absent: the caller's own thread, which the size of a log alone bounds. */
+  /** Absent: the diagnosis runs on the caller's thread, bounded by the log's size alone. */
   workers?: Pick<WorkerPool, 'run'> | undefined;
 }
 
-/** What there is to judge by, and how the game ended; null: it has not. */
+/** The evidence of a failure, and how the game ended; null if it has not. */
 export interface Evidence extends CrashArtefacts {
   exit: Exit | null;
   phase: DiagnosisContext['phase'];
 }
 
-/** Says why a run or an installation of a server failed. Never rejects. */
+/** Diagnoses a failed run or installation of a server. Never rejects. */
 export type Diagnose = (row: ServerRow, evidence: Evidence) => Promise<Diagnosis>;
 
 const CPU_MS = 5_000;
 
-/** Reads logs away from the thread that serves everybody, and leaves out where on this machine the files lie. */
+/** Creates a diagnoser that reads logs off the main thread and removes host paths from its results. */
 export function createDiagnoser({ dataDir, workers }: DiagnoserOptions): Diagnose {
   return async (row, { lines, report, exit, phase }) => {
     const { type: core, version, ramMb } = row;
@@ -37,13 +37,15 @@ export function createDiagnoser({ dataDir, workers }: DiagnoserOptions): Diagnos
     try {
       return await workers.run(diagnoseJob, input, { tenant: row.accountId, cpuMs: CPU_MS });
     } catch {
-      // Too many wait, or the service ends: how the game ended tells something too.
+      // The queue is full or the service is stopping. The exit alone still allows a diagnosis.
       return diagnose([], exit, context);
     }
   };
 }
 
-/** A text with the server's own files as its owner sees them, `/data/…`, and nothing of where else the service keeps files. */
+/**
+ * Replaces the server's folder in a text by `/data/…`, as its owner sees it, and removes other paths of the service.
+ */
 export function withoutHostPaths(text: string, dataDir: string, serverId: string): string {
   return text.includes(dataDir) ? text.replaceAll(dataRoot(dataDir, serverId), '/data').replaceAll(dataDir, '…') : text;
 }

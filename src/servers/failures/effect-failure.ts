@@ -26,7 +26,7 @@ export interface FailedEffect {
   dataDir: string;
 }
 
-/** What an effect rejected with, as its owner can read it. Never rejects. */
+/** Converts an effect's rejection to a failure for the owner. Never rejects. */
 export async function asFailure(error: unknown, of: FailedEffect): Promise<Failure> {
   const { phase, row, artefacts, diagnose, dataDir } = of;
   if (error instanceof GameEnded) return diagnose(row, { ...artefacts, lines: error.lines, exit: error.exit, phase });

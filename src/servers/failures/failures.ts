@@ -4,26 +4,26 @@ import { type ServerSnapshot, serverState } from '../../../machines/server.ts';
 import type { Insight } from '../../game/diagnosis/diagnosis.ts';
 import type { NewDiagnostic, StoredInsight } from './diagnostic-rows.ts';
 
-/** A failure as it is told: where a log was read, with all that was found in it. The machine keeps the failure alone. */
+/** A failure with all insights, if a log was read. The machine keeps only the failure. */
 type Told = Failure & { insights?: readonly Insight[] };
 
-/** The event of a transition, as far as a failure may lie in it. */
+/** The fields of a transition's event that may hold a failure. */
 interface FailingEvent {
   type: string;
   how?: Ending;
   failure?: Told;
-  /** How long a game that hangs has been silent. */
+  /** How long a hanging game has been silent. */
   silentMs?: number | null;
   lastLines?: string;
-  /** Who has sent it. */
+  /** The sender. */
   cause?: Cause;
-  /** What an effect resolved with. */
+  /** The result of an effect. */
   output?: Partial<Finished>;
-  /** What an effect rejected with. */
+  /** The rejection of an effect. */
   error?: unknown;
 }
 
-/** The failure that a transition is due to, as it is kept; undefined where it is due to none. */
+/** Returns the failure that caused a transition, for storage; undefined if none did. */
 export function failureIn(
   before: ServerSnapshot,
   after: ServerSnapshot,
@@ -42,15 +42,15 @@ export function failureIn(
   return to === 'install_failed' ? diagnostic('install', installFailure, insights, at) : undefined;
 }
 
-/** Whether a game was killed that was still to save. One that hung before has been reported already. */
+/** Whether a game was killed before it could save. One that hung before has been reported already. */
 function isForced(before: ServerSnapshot, after: ServerSnapshot, event: FailingEvent): boolean {
   if (before.context.cause.id === HUNG.id || before.context.kill) return false;
-  // Not what somebody has sent: they know.
+  // The sender of an event needs no notice of it.
   const isOverdue = event.type === 'ALARM' && event.cause === undefined && after.context.kill;
   return isOverdue || event.output?.killed === true;
 }
 
-/** The insights of a diagnosis; `unknown` is none. */
+/** Returns the insights of a diagnosis except `unknown`. */
 function insightsIn({ failure, error }: FailingEvent): StoredInsight[] {
   const { insights = [] } = failure ?? (error as Partial<Told> | undefined) ?? {};
   return insights.filter(({ code }) => code !== 'unknown');

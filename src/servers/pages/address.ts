@@ -2,7 +2,7 @@ import { type Html, html } from '../../web/html.ts';
 import { copyButton } from '../../web/panel/parts.ts';
 import { nameForHosts } from '../api/addresses.ts';
 
-/** What there is to know of an address before it is typed in Minecraft; nothing where it just works. */
+/** Notes on typing an address in Minecraft; empty if it simply works. */
 export function addressNotes(address: string, atHome: string | undefined): Html {
   const name = nameForHosts(address);
   return html`${

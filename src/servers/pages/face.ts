@@ -4,7 +4,7 @@ import { type Html, html } from '../../web/html.ts';
 const SKINS = ['#f0c8a0', '#d9a066', '#a8714a', '#7a4a2e', '#8fbf7a', '#9fb4d9'];
 const HAIRS = ['#2b1d14', '#6b4423', '#c9a13b', '#8c3b2a', '#3c3c46', '#5b4487', '#2f7d6b'];
 
-/** A head for a player, of their own colours, drawn here: nobody outside is asked who plays. */
+/** Draws a player's head in colours derived from the name, so that no outside service learns who plays. */
 export function face(name: string): Html {
   const [skin = 0, hair = 0] = createHash('sha256').update(name.toLowerCase()).digest();
   return html`<svg

@@ -5,7 +5,7 @@ import { timeTag } from '../../web/panel/time.ts';
 
 type Sample = ReplyOf<'GetServerMetrics'>['series'][number];
 
-/** What the charts show, by the hour: for who cannot see them, or runs no script. */
+/** The charts' data by the hour, for readers who cannot see them or run no script. */
 export function figuresByHour(series: readonly Sample[]): Html {
   const hours = Map.groupBy(series, ({ ts }) => Math.floor(Date.parse(ts) / HOUR_MS) * HOUR_MS);
   if (hours.size === 0) return html`<p class="soft">No data yet.</p>`;

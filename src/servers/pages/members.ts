@@ -13,11 +13,11 @@ type MemberRole = 'member' | 'limited';
 
 interface MemberRules {
   signup: SignUp;
-  /** Members of an operator's server may not write its files, unless they are operators too. */
+  /** Members of an operator's server must not write its files, unless they are operators too. */
   operatorsWriteAlone: boolean;
 }
 
-/** Who beside its owner may do something with the server, and who is asked to. */
+/** Members of a server and their invitations. */
 export function mountMembers(panel: Panel, rules: MemberRules): void {
   panel.serverPage({
     path: '/members',
@@ -44,7 +44,7 @@ export function mountMembers(panel: Panel, rules: MemberRules): void {
   });
 }
 
-/** What each role may do, for who gives it. */
+/** The permissions of each role, for the person who assigns it. */
 const ROLES: Record<MemberRole, string> = {
   member: 'Member: everything except deleting the server, members, billing, and database and SFTP passwords.',
   limited: 'Limited: start and stop the server, see logs and players.',
@@ -102,7 +102,7 @@ function inviteCard(request: ServerRequest, { signup, operatorsWriteAlone }: Mem
   </section>`;
 }
 
-/** What is to be done about an address that has none. Whether one has, nobody is told here. */
+/** Returns what to do for addresses without an account. Does not reveal whether one exists. */
 function withoutAccount({ principal }: ServerRequest, signup: SignUp): Html {
   if (signup !== 'closed') return html`People without an account create one when they accept.`;
   if (!principal.operator) return html`Sign-up is closed. Ask your administrator to invite the address first.`;

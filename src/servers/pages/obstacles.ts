@@ -3,17 +3,17 @@ import { type Role, isAtLeast } from '../../http/roles.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Servers } from '../servers.ts';
 
-/** What a rule has against the next wake of a sleeping server, as its pages say it. */
+/** A rule that refuses the next wake of a sleeping server, worded for its pages. */
 export interface Obstacle {
-  /** What is in the way, and what to do, in one sentence without its end. */
+  /** The obstacle and the remedy, as one sentence without its full stop. */
   text: Html;
-  /** Who joins is let in all the same, later. */
+  /** Players who join are held until the obstacle is gone. */
   onlyWaits: boolean;
-  /** Start is not refused. */
+  /** The obstacle does not refuse a start. */
   startWakes: boolean;
 }
 
-/** A sleeping server, and what its reader is on it. */
+/** A sleeping server, and the reader's role on it. */
 interface Sleeper {
   id: string;
   role: Role;
@@ -25,14 +25,17 @@ export interface ObstacleOptions {
   playersWake: (serverId: string) => boolean;
 }
 
-/** Why a join, or else a start, would not wake these sleeping servers now; of those that it would wake, nothing. */
+/**
+ * Returns why a join, or else a start, of these sleeping servers would be refused now. Servers that would wake are
+ * missing.
+ */
 export async function obstaclesTo(
   sleepers: readonly Sleeper[],
   { servers, playersWake }: ObstacleOptions,
 ): Promise<Map<string, Obstacle>> {
   const ids = sleepers.map(({ id }) => id);
   const joins = await asked(servers, ids.filter(playersWake), 'JOIN');
-  // Where only players may not, it matters what is against a start.
+  // For servers that only players must not wake, the check of a start matters.
   const startable = ids.filter((id) => !playersWake(id) || joins.get(id)?.reason === WAKES_USED_UP);
   const starts = await asked(servers, startable, 'START');
   return new Map(
@@ -55,11 +58,11 @@ const WAKES_USED_UP = 'WAKES_USED_UP';
 
 /** Words for a refusal. */
 interface Words {
-  /** What is in the way. */
+  /** The obstacle. */
   title: string;
-  /** Who can mend it, on which page, and how. A page that is relative is one of the server's own. */
+  /** The role that can fix it, the page and the action. A relative page is one of the server's pages. */
   mend?: readonly [by: Role, page: string, how: string];
-  /** What to do, for everybody else. */
+  /** The action for all other readers. */
   others: string;
 }
 
@@ -87,13 +90,13 @@ const STOP_ONE = {
 } as const;
 const DELETE = 'delete something';
 
-/** Where it does not help that others sleep. */
+/** Texts for reasons that persist even if other servers sleep. */
 const TOO_LARGE: Readonly<Record<string, Words>> = {
   MAX_RAM: { title: 'Its RAM exceeds the allowed limit', ...LESS_RAM },
   NODE_CAPACITY: { title: 'Its RAM exceeds the available RAM', ...LESS_RAM },
 };
 
-/** By the reason of the refusal. Players read `joining/refusals.ts`. */
+/** Texts by reason. Players get those of `joining/refusals.ts`. */
 const WORDS: Readonly<Record<string, Words>> = {
   INSUFFICIENT_FUNDS: {
     title: 'The wallet balance is too low to start it',

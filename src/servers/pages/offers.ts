@@ -1,7 +1,7 @@
 import type { ReplyOf } from '../../http/calls.ts';
 import type { PanelRequest } from '../../web/panel/panel.ts';
 
-/** What the caller may make a server of here, and how large it may be. */
+/** The servers a caller can create here, and their largest size. */
 export interface Offers {
   templates: ReplyOf<'ListTemplates'>['templates'];
   cores: ReplyOf<'ListMinecraftVersions'>['cores'];
@@ -9,7 +9,7 @@ export interface Offers {
   mostMb: number;
 }
 
-/** What may run here: of the rest no server is offered, as none could be made. */
+/** Returns the templates and sizes available here. Only software that can run here is included. */
 export async function offersTo({ call, principal: { accountId } }: PanelRequest): Promise<Offers> {
   const [{ templates }, { cores }, { maxRamMb }, { ramPerServerMb }] = await Promise.all([
     call('ListTemplates', {}),

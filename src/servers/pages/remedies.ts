@@ -5,7 +5,7 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 
 export type Incident = ReplyOf<'ListDiagnostics'>['entries'][number];
 
-/** The page of a server on which something is mended, and what its link says. */
+/** A server's page that fixes a failure, and the text of its link. */
 type Remedy = readonly [tab: string, label: string];
 
 const MORE_RAM: Remedy = ['settings', 'Give it more RAM'];
@@ -16,7 +16,7 @@ const BACKUP: Remedy = ['backups', 'Restore a backup'];
 const FILES: Remedy = ['files', 'Check its files'];
 const LOG: Remedy = ['console', 'Read its log'];
 
-/** Where what failed is mended, by its code. */
+/** The page that fixes a failure, by code. */
 const REMEDIES: Readonly<Record<string, Remedy>> = {
   out_of_memory: MORE_RAM,
   no_room_found: LESS_RAM,
@@ -52,7 +52,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   install_timeout: MODS,
 };
 
-/** What another try mends, or time does, or the operator alone. */
+/** Failures fixed by a retry, by time, or by the operator alone. */
 export const NOTHING_TO_MEND: ReadonlySet<string> = new Set([
   'cancelled',
   'download_failed',
@@ -67,17 +67,17 @@ export const NOTHING_TO_MEND: ReadonlySet<string> = new Set([
   'suspended',
 ]);
 
-/** Codes that say how it ended; why it did stands in the incident of the time. */
+/** Codes that only name the outcome. The incident of that time has the reason. */
 const OUTCOMES: ReadonlySet<string> = new Set(['crash_loop', 'start_timeout', 'install_timeout']);
 
-/** Where what failed is mended; undefined where nothing is. `latest`: what failed last, as it is kept. */
+/** Returns the page that fixes a failure; undefined without one. `latest`: the stored last failure. */
 export function remedyOf(code: string, latest?: Pick<Incident, 'code' | 'insights'>): Remedy | undefined {
   const causes = OUTCOMES.has(code) && latest ? [latest.code, ...latest.insights.map((each) => each.code)] : [];
   const cause = causes.find((each) => !OUTCOMES.has(each) && each !== 'unknown' && each in REMEDIES);
   return REMEDIES[cause ?? code];
 }
 
-/** The link that leads there, for who may mend it. */
+/** Returns the link to that page for readers who can use it. */
 export function remedyLink(
   { server, role }: Pick<ServerRequest, 'server' | 'role'>,
   remedy: Remedy | undefined,

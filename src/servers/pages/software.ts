@@ -1,4 +1,4 @@
-/** What servers are made of: its name, and what it is in a few words for who has not met it. */
+/** The kinds of software: the name, and a short description for newcomers. */
 const SOFTWARE: Readonly<Record<string, readonly [name: string, about: string]>> = {
   sandbox: [
     'Sandbox',
@@ -22,25 +22,25 @@ const SOFTWARE: Readonly<Record<string, readonly [name: string, about: string]>>
   custom: ['Own server.jar', 'Any server that you upload.'],
 };
 
-/** Where mod packs come from, by their own names. */
+/** Names of the mod packs' sources. */
 const PLATFORM_NAMES: Readonly<Record<string, string>> = { modrinth: 'Modrinth', curseforge: 'CurseForge', ftb: 'FTB' };
 
-/** `Modrinth`: where a mod or a pack comes from. */
+/** Returns the name of a source of mods and packs, such as `Modrinth`. */
 export function platformName(platform: string): string {
   return PLATFORM_NAMES[platform] ?? platform;
 }
 
-/** `Paper`. */
+/** Returns the name of a core, such as `Paper`. */
 export function softwareName(type: string): string {
   return SOFTWARE[type]?.[0] ?? `${type.slice(0, 1).toUpperCase()}${type.slice(1)}`;
 }
 
-/** `Paper 1.21.8`; without a version where a pack decides that. */
+/** Returns, for example, `Paper 1.21.8`; without the version if a pack determines it. */
 export function softwareText({ type, version }: { type: string; version: string }): string {
   return `${softwareName(type)} ${version}`.trim();
 }
 
-/** What it is, in a sentence; '' where nothing is known of it. */
+/** Returns a description in one sentence; '' for unknown software. */
 export function aboutSoftware(type: string): string {
   return SOFTWARE[type]?.[1] ?? '';
 }

@@ -1,15 +1,15 @@
 import { type Html, html } from '../../web/html.ts';
 
-/** A link by which something is chosen. */
+/** A link that selects one option. */
 export interface Tile {
   href: string;
   name: string;
   about: string;
-  /** It is the one that is chosen. */
+  /** This option is selected. */
   here: boolean;
 }
 
-/** Links of which one is chosen, each with a few words on what it is. */
+/** Links with a short description each, one of them current. */
 export function tiles(all: readonly Tile[], label: string): Html {
   return html`<nav aria-label="${label}">
     <ul class="tiles">

@@ -4,10 +4,10 @@ import { plainName } from '../../web/text.ts';
 
 type Cause = ReplyOf<'GetServerUsage'>['sessions'][number]['cause'];
 
-/** Of those who woke it most often, so many are named. */
+/** Most names listed. */
 const MOST_NAMED = 6;
 
-/** Who and what woke a server, and how often each: `Steve 12 times, a schedule 30 times`. */
+/** Counts a server's wakes by their causes: `Steve 12 times, a schedule 30 times`. */
 export function wakersText(sessions: readonly { cause: Cause }[], reader: { userId: string }): Html[] {
   const counts = new Map<string, { who: Html | string; count: number }>();
   for (const { cause } of sessions) {

@@ -2,34 +2,37 @@ import type { Failure } from '../../../machines/server-types.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Obstacle } from './obstacles.ts';
 
-/** What is against a server's next join, as its pages say it. */
+/** The obstacles to a server's next join, worded for its pages. */
 export interface Outlook {
-  /** Why it does not go on; undefined: nothing is against it beside its own state. */
+  /** Why the server cannot proceed; undefined if only its own state matters. */
   why: Failure | undefined;
   /** Whether any player may wake it by joining. */
   playersWake: boolean;
-  /** What a rule has against that it wakes; undefined: nothing, or it does not sleep. */
+  /** The rule that refuses a wake; undefined if none does or the server does not sleep. */
   obstacle: Obstacle | undefined;
 }
 
-/** The summary of a failure (`Title: detail`): its title stands out. What follows the first colon is its detail, colons and all. */
+/**
+ * Returns a failure's summary (`Title: detail`) with the title emphasized. Everything after the first colon is the
+ * detail.
+ */
 export function summaryText(summary: string): Html {
   const [title = '', ...detail] = summary.split(': ');
   return html`<strong>${title}</strong>${detail.length > 0 && `: ${detail.join(': ')}`}`;
 }
 
-/** Why a server does not go on, where there is room for a sentence; its own page says the rest. */
+/** Returns why a server cannot proceed in one sentence. Its own page has the details. */
 export function whyText({ code, summary }: Failure): Html {
   return summaryText(code === 'no_room' ? 'Waiting for capacity: starts automatically' : summary);
 }
 
-/** What wakes a sleeping server, or why nothing does. */
+/** Returns what wakes a sleeping server, or why it cannot wake. */
 export function wakeText({ playersWake, obstacle }: Outlook): Html | string {
   if (obstacle !== undefined) return obstacle.text;
   return playersWake ? 'Joining wakes it' : 'Only Start wakes it';
 }
 
-/** What is the matter with a server that neither sleeps nor is awake, by its state. */
+/** The problem of a server that is neither asleep nor awake, by state. */
 export const UNREADY: Readonly<Record<string, string>> = {
   installing: 'Installing software',
   install_failed: 'Install failed',

@@ -47,7 +47,7 @@ export interface Described {
   'x-section'?: string;
 }
 
-/** Operations that belong together, and what is to be said of all of them. */
+/** Operations that belong together, with their common description. */
 export interface Section {
   title: string;
   lead: string;

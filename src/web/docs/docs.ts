@@ -12,7 +12,7 @@ import { fieldsOf, messageAnchor, prose, typeOf } from './schema.ts';
 
 const PATH = '/docs';
 
-/** What the page shows. */
+/** Dependencies of the page. */
 export interface DocsDeps {
   config: { baseUrl: string };
   /** The API's OpenAPI document. */

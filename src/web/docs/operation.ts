@@ -54,7 +54,7 @@ export function operationCard(operation: Described, around: Surroundings): Html 
   </details>`;
 }
 
-/** What a call from the page needs: an API key, nothing, or what the page does not have. */
+/** Returns the credential a call from the page needs: an API key, none, or one the page does not have. */
 function accessOf({ tags, security }: Described): string {
   if (tags.includes('session')) return 'session';
   return security?.length === 0 ? 'public' : 'key';

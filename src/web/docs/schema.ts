@@ -1,7 +1,7 @@
 import { type Html, html } from '../html.ts';
 import type { Schema } from './described.ts';
 
-/** Where a message is described on the page. */
+/** Returns the anchor of a message's description. */
 export function messageAnchor(name: string): string {
   return `message-${name}`;
 }
@@ -11,7 +11,7 @@ export function prose(text: string): Html {
   return html`${text.split('`').map((part, nth) => (nth % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
 
-/** What kind of value it is, in a few words; messages as links to where they are described. */
+/** Returns the type of a value in a few words; messages link to their description. */
 export function typeOf(schema: Schema): Html {
   const { $ref, anyOf, items, type, format, additionalProperties } = schema;
   if ($ref !== undefined) {
@@ -67,7 +67,7 @@ function shown(value: unknown): string {
   return value === '' ? '""' : typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** A bound that only says which integers there are at all tells nothing. */
+/** Bounds that only state the range of the integer type are omitted. */
 function bounds(minimum = -(2 ** 31), maximum = 2 ** 31 - 1): Html | false {
   const [hasLeast, hasMost] = [minimum > -(2 ** 31), maximum < 2 ** 31 - 1];
   if (hasLeast && hasMost) return html`From ${minimum} to ${maximum}.`;

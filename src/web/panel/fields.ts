@@ -1,7 +1,7 @@
 import { type Html, html } from '../html.ts';
 import type { PanelRequest } from './panel.ts';
 
-/** What a form is filled in with: what was typed, where it is the one that could not be done, and what was wrong with that. */
+/** The values of a form: the submitted ones if it is the form that failed, and the problems of its fields. */
 export interface Filling {
   /** The form's name on its page, in front of the ids of its fields. */
   form: string;
@@ -22,7 +22,7 @@ export function filling({ failed, sent, problem }: PanelRequest, form: string): 
   };
 }
 
-/** What is filled in on one of several alike forms, told apart by the hidden fields that each sends; `item` goes into the ids. */
+/** Returns the values of one of several similar forms, identified by their hidden fields; `item` is part of the ids. */
 export function fillingOf(request: PanelRequest, form: string, fields: Record<string, string>, item: string): Filling {
   const isThis = Object.entries(fields).every(([name, value]) => request.sent?.get(name) === value);
   return { ...filling(isThis ? request : { ...request, failed: undefined }, form), form: `${form}-${item}` };
@@ -32,7 +32,7 @@ interface Labelled {
   name: string;
   label: string | Html;
   hint?: string | Html | undefined;
-  /** What it holds before anything is typed. */
+  /** Its value before anything is typed. */
   value?: string;
 }
 
@@ -97,7 +97,7 @@ export function choiceField(
   );
 }
 
-/** A choice among few, each of which needs a sentence. */
+/** A choice among few options, each with a sentence. */
 export function radioField(
   filled: Filling,
   {

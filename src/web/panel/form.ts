@@ -18,7 +18,7 @@ export function panelForm(request: FormPlace, name: string, content: Html): Html
   </form>`;
 }
 
-/** Where a form of the page that asks is sent, with what the page was asked to show. */
+/** Returns the address of a form, with the parameters of its page. */
 export function actionOf(request: Pick<FormPlace, 'here' | 'query'>, name: string): string {
   return addressOf(request, `/${name}`);
 }

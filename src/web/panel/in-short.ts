@@ -5,8 +5,8 @@ import { withTimeout } from '../../kernel/timeout.ts';
 const PATIENCE_MS = 10 * SECOND_MS;
 
 /**
- * What a form says of work that goes on whether or not anybody waits: `done`, or `goesOn` where it takes longer than a page
- * does. What fails by then is thrown; what fails later is shown by the page itself.
+ * Returns the message after starting work that continues without the page: `done`, or `goesOn` if it takes longer than
+ * a page does. Throws failures until then; the page itself shows later ones.
  */
 export function inShort(
   work: Promise<unknown>,

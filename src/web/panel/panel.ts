@@ -14,39 +14,42 @@ import { live, liveNote, serverFrame } from './server-frame.ts';
 export interface PanelRequest extends SignedInRequest {
   /** Does an operation of the API as who is signed in. */
   call: Call;
-  /** The page's own path, of which its forms' are parts: `/servers/castle/backups`. */
+  /** The page's own path, under which its forms are: `/servers/castle/backups`. */
   here: string;
-  /** What was sent with a form that could not be done, to be shown again. */
+  /** The submitted values of a failed form, to show again. */
   sent: Form | undefined;
   /** Why it could not. */
   problem: Problem | undefined;
   /** The name of that form among the page's. */
   failed: string | undefined;
-  /** What to say of the form that led here. */
+  /** The message of the form that led here. */
   done: string | undefined;
 }
 
 /** A request for a page of a server that the caller reaches. */
 export interface ServerRequest extends PanelRequest {
   server: ReplyOf<'GetServer'>;
-  /** What the caller is on it. Only for what is shown: each operation checks it itself. */
+  /** The caller's role on it. Only for display: each operation checks it itself. */
   role: Role;
 }
 
-/** What a form did: a key of `done`, which its page then says; a page to show at once, for a secret that is shown once; or where to go on. */
+/**
+ * The result of a form: a key of `done`, whose message its page shows; a page to show at once, for a secret shown once;
+ * or the next page.
+ */
 export type Outcome = string | Answer;
 
 /** A page with its forms. */
 export interface PanelPage<Request extends PanelRequest = PanelRequest> {
-  /** Where it is; of a server's page what follows `/servers/:id`, '' for its front page. */
+  /** Its path; of a server's page the part after `/servers/:id`, '' for its front page. */
   path: string;
   show: (request: Request) => Awaitable<Page | Redirect>;
   /**
-   * What its forms do, by the last part of their address (`panelForm`). What one throws as StatusError is said on the page, with
-   * what had been typed.
+   * The actions of its forms, by the last part of their address (`panelForm`). A StatusError is shown on the page, with
+   * the submitted values.
    */
   forms?: Readonly<Record<string, (request: Request, form: Form) => Awaitable<Outcome>>>;
-  /** What is said after a form has been done. */
+  /** The messages after a form has succeeded. */
   done?: Readonly<Record<string, string>>;
   /** The stream whose events say that its parts marked `data-live` may have changed; a server's pages have the server's. */
   stream?: string | ((request: PanelRequest) => string);

@@ -3,11 +3,11 @@ import { type FormPlace, addressOf } from './form.ts';
 
 /** How a long list is shown, so that its page stays below 100 KB. */
 interface Parts {
-  /** What says in the address where the part begins; of several lists on a page each has its own. */
+  /** The parameter of the part's start; each of several lists on a page has its own. */
   key: string;
   /** Entries in a part. */
   most: number;
-  /** What the parts are of, for who hears the page: `backups`. */
+  /** The kind of entries, for screen readers: `backups`. */
   of: string;
 }
 
@@ -20,7 +20,7 @@ export function partOf<Entry>(
   const total = entries.length;
   const last = Math.max(0, Math.ceil(total / most) - 1) * most;
   const asked = Math.max(0, Math.floor(Number(request.query.get(key)) || 0));
-  // What was on the last part may be gone by now.
+  // The entries of the last part may be gone by now.
   const from = Math.min(asked - (asked % most), last);
   const shown = entries.slice(from, from + most);
   const link = (to: number, label: string) => {

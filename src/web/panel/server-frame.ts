@@ -50,7 +50,7 @@ export function isServerTab(path: string): boolean {
   return TABS.some(([tab]) => tab === path);
 }
 
-/** What the frame shows: the server as the caller reaches it, from one of its pages. */
+/** The frame's content: the server as the caller reaches it, from one of its pages. */
 interface Framed extends FormPlace {
   server: ReplyOf<'GetServer'>;
   role: Role;
@@ -111,7 +111,7 @@ function isIn(here: string, top: string, path: string): boolean {
   return here === `${top}${path}` || (path !== '' && here.startsWith(`${top}${path}/`));
 }
 
-/** What can be done with a server as it is now, from each of its pages. */
+/** The actions possible now, for each of its pages. */
 function actions(request: Framed): Html | false {
   const { server, csrf } = request;
   const back = addressOf(request);

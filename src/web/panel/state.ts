@@ -1,7 +1,7 @@
 import { isTagged } from '../../../machines/server.ts';
 import { type Html, html } from '../html.ts';
 
-/** What kinds of states there are, as they are coloured. */
+/** The tones of states. */
 const TONES: Record<string, string> = {
   running: 'good',
   approved: 'good',
@@ -21,7 +21,7 @@ const WORDS: Record<string, string> = {
   running: 'awake',
 };
 
-/** By the code of why a server does not go on: what is said in place of its state, and of which states. Default: of all. */
+/** By the code of an obstacle: the words shown instead of the state, and for which states. Default: all. */
 const STANDINGS: Readonly<Record<string, { tone: string; words: string; isSaidOf?: (state: string) => boolean }>> = {
   node_lost: { tone: 'bad', words: 'waits' },
   no_room: { tone: 'warn', words: 'queued', isSaidOf: (state) => state === 'start_failed' },
@@ -46,7 +46,7 @@ export function stateText(state: string): string {
   return state.replaceAll('_', ' ');
 }
 
-/** What may be done at once with a server in some state, as a button: the last part of its form's address, its words and look. */
+/** An immediate action of a state, as a button: the last part of its form's address, its words and look. */
 export interface StateButton {
   verb: 'start' | 'stop' | 'restart' | 'retry-install';
   label: string;
@@ -69,6 +69,6 @@ const BUTTONS: Readonly<Record<string, readonly StateButton[]>> = {
 export function buttonsOf(state: string, code = ''): readonly StateButton[] {
   const buttons = BUTTONS[state] ?? [];
   if (code === 'no_room') return [...buttons, STOP];
-  // Nothing starts or installs it before the operator allows it again.
+  // It can't start or install before the operator allows it again.
   return code === 'suspended' ? buttons.filter(({ verb }) => verb === 'stop') : buttons;
 }

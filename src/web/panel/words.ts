@@ -1,14 +1,17 @@
 import { type Html, html } from '../html.ts';
 import { instantText, plainName } from '../text.ts';
 
-/** Who or what made something happen, as the API's Cause has it. */
+/** The cause of something, from the API. */
 interface Cause {
   kind: string;
   id: string;
   note: string;
 }
 
-/** Who or what, and why, for who looks: `Steve joined`, `you`, `a schedule: 0 4 * * *`, `nobody online`. Names and reasons come from outside. */
+/**
+ * Returns a cause in words for a reader: `Steve joined`, `you`, `a schedule: 0 4 * * *`. Names and
+ * reasons come from outside.
+ */
 export function causeWords(cause: Cause, reader: { userId: string }): Html {
   const [before, named, after] = partsOf(cause, reader);
   return html`${before}${named !== '' && html`<bdi>${named}</bdi>`}${after}`;
@@ -19,7 +22,7 @@ export function causeText(cause: Cause, reader: { userId: string }): string {
   return partsOf(cause, reader).join('');
 }
 
-/** What comes from outside stands in the middle. */
+/** Text from outside is in the middle. */
 function partsOf(
   { kind, id, note }: Cause,
   { userId }: { userId: string },
@@ -39,7 +42,10 @@ function partsOf(
   }
 }
 
-/** Who or what woke a server, to follow a word on the wake: `: Steve joined`, ` by you, in the panel`, `: a schedule: 0 4 * * *`. */
+/**
+ * Returns the cause of a wake, to follow a word on it: `: Steve joined`, ` by you, in the panel`, `: a schedule: 0 4 *
+ * * *`.
+ */
 export function wokenWords(cause: Cause, reader: { userId: string }): Html {
   const isSomebody = ['user', 'key', 'operator'].includes(cause.kind);
   return html`${isSomebody ? ' by ' : ': '}${causeWords(cause, reader)}`;

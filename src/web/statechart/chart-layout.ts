@@ -16,7 +16,7 @@ export interface Box {
   y: number;
   width: number;
   height: number;
-  /** Where its lines of text begin. */
+  /** The x position of its text. */
   textX: number;
   lines: Line[];
 }
@@ -137,12 +137,12 @@ function span(lanes: number): number {
   return lanes === 0 ? 0 : (lanes + 1) * LANE + HEAD;
 }
 
-/** What the machine takes in whatever state it is, as a box of its own. */
+/** The transitions possible in every state, as a box of their own. */
 function anyState(root: ChartState): ChartState {
   return { ...root, path: '*', name: 'any state', states: [], initial: false, invokes: [] };
 }
 
-/** Where to begin the second column so that neither is much longer than the other. */
+/** Returns where the second column begins so that both have about the same length. */
 function evenSplit(states: ChartState[], width: number): number {
   const heights = states.map(
     (state) =>

@@ -6,8 +6,8 @@ import { readChart } from './statechart.ts';
 const known = new WeakMap<object, { broad: Drawing; slim: Drawing }>();
 
 /**
- * A machine's statechart, drawn from its definition (plain JSON), with the present state lit: twice, for wide and for narrow
- * windows, of which the stylesheet shows one. `path` is where the machine is; a path that the chart does not know lights nothing.
+ * Draws a machine's statechart from its definition (plain JSON) with the present state highlighted: twice, for wide and
+ * narrow windows, and the stylesheet shows one of them. `path` is the current state; an unknown path highlights nothing.
  */
 export function chart(definition: object, path: string): Html {
   let drawings = known.get(definition);

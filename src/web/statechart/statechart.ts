@@ -4,13 +4,13 @@ import { eventName } from '../../../machines/event-names.ts';
 export interface ChartState {
   /** As transitions name it: `#server.stopping.halting`. */
   id: string;
-  /** Where a machine in it is: `stopping.halting`. '' for the machine as a whole. */
+  /** The current state in it: `stopping.halting`. '' for the machine as a whole. */
   path: string;
   name: string;
   /** Entered where nothing else is said. */
   initial: boolean;
   final: boolean;
-  /** What runs while it is the state. */
+  /** The effects that run during the state. */
   invokes: string[];
   /** Events it takes without leaving. */
   stays: string[];

@@ -12,7 +12,7 @@ import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
 import type { Form } from '../../../web/serve.ts';
 import { SAVED, settingsPage } from './frame.ts';
 
-/** What the game itself is set to, and how long it stays awake without players. */
+/** The game's own settings and the idle time. */
 export function mountGameSettings(panel: Panel, settings: { idleTimeoutMinutes: number }): void {
   panel.serverPage({
     path: '/settings/game',
@@ -34,7 +34,7 @@ export function mountGameSettings(panel: Panel, settings: { idleTimeoutMinutes: 
 
 type Server = ServerRequest['server'];
 
-/** What has a page of its own; here it stays as it is. */
+/** Properties with a page of their own, left unchanged here. */
 const ELSEWHERE = new Set(['white-list', 'level-name']);
 
 async function gamePage(request: ServerRequest, idleTimeoutMinutes: number): Promise<Page> {
@@ -100,7 +100,7 @@ function propertyField(
   now: ReadonlyMap<string, string>,
 ): Html {
   const { text = '', usual } = PROPERTY_HELP[name] ?? {};
-  // What the file says where the owner says nothing; a game that has never run has none.
+  // The file's value if the owner set none. A game that has never run has no file.
   const open = now.get(name) ?? usual;
   const field = {
     name: `properties.${name}`,
@@ -109,7 +109,7 @@ function propertyField(
     value,
   };
   if (values !== undefined) {
-    // Numbers stand for the same as words, and are of old files.
+    // Numbers are synonyms of words, from old files.
     const named = values.filter((each) => !/^\d$/.test(each) || each === value);
     const none = ['', open === undefined ? 'Default' : `Default (${open})`] as const;
     return choiceField(filled, { ...field, options: [none, ...named.map((each) => [each, each] as const)] });
@@ -127,7 +127,7 @@ function hasWrong(filled: Filling, properties: readonly Editable[] = []): boolea
   return properties.some(({ name }) => filled.wrong(`properties.${name}`) !== undefined);
 }
 
-/** In the order in which their meanings are told: the ones that most people look for first. */
+/** The order of PROPERTY_HELP: most used first. */
 const ORDER = Object.keys(PROPERTY_HELP);
 
 function shownOf({ type, version }: Server): Editable[] {
@@ -136,14 +136,14 @@ function shownOf({ type, version }: Server): Editable[] {
     .sort((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name));
 }
 
-/** All that is filled in, and what other pages set: the operation replaces the whole. */
+/** Returns all filled-in properties and those set on other pages, because the operation replaces the whole set. */
 function propertiesIn(server: Server, form: Form): Record<string, string> {
   const kept = Object.entries(server.properties).filter(([name]) => ELSEWHERE.has(name));
   const set = shownOf(server).map(({ name }) => [name, (form.get(`properties.${name}`) ?? '').trim()] as const);
   return Object.fromEntries([...kept, ...set.filter(([, value]) => value !== '')]);
 }
 
-/** What the file holds; nothing where there is none yet, or it cannot be read. */
+/** Returns the file's values; undefined if it is missing or unreadable. */
 async function fileNow({ call, server: { id } }: ServerRequest): Promise<ReadonlyMap<string, string>> {
   try {
     const { content } = await call('ReadFile', { id }, { path: 'server.properties' });

@@ -11,17 +11,17 @@ import type { ServerRequest } from '../../../web/panel/panel.ts';
 import type { Form } from '../../../web/serve.ts';
 import { sizeText } from '../../../web/text.ts';
 
-/** Where games look for it (minecraft.wiki Server.properties, server-icon.png). */
+/** The icon's path in the game (minecraft.wiki Server.properties, server-icon.png). */
 const FILE = 'server-icon.png';
 const PIXELS = 64;
 const MOST_BYTES = 30 * KIB;
-/** The commonest slip is a picture as it came from a camera or a drawing program: it is told what is wrong with it. */
+/** Upload limit, large enough for a picture straight from a camera: the most common mistake gets a helpful answer. */
 export const MOST_SENT_BYTES = 8 * MIB;
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
-/** Where a PNG has its size: after its signature and the first chunk's length and type, width and height (PNG §11.2.1). */
+/** Offset of width and height in a PNG: after its signature and the first chunk's length and type (PNG §11.2.1). */
 const SIZE_AT = 16;
 
-/** The icon of the server list: as it will be from the next start on. */
+/** The icon in the server list; a change applies from the next start. */
 export function iconCard(request: ServerRequest, icon: string | undefined): Html {
   const wrong = filling(request, 'icon').wrong('icon');
   return html`<section class="card">
@@ -77,7 +77,7 @@ export async function removeIcon({ call, server: { id } }: ServerRequest): Promi
   return 'gone';
 }
 
-/** Where a browser finds the icon that is set; undefined: there is none. */
+/** Returns the address of the current icon; undefined without one. */
 export async function iconOf({ call, server: { id } }: ServerRequest): Promise<string | undefined> {
   try {
     const { content } = await call('ReadFile', { id }, { path: FILE });
