@@ -1,6 +1,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
+import { stopText } from '../../src/servers/last-call.ts';
 import type { Cause } from '../../machines/server-types.ts';
 import { KEY, STEVE, world } from '../support/world.ts';
 import { codeOf, running } from './servers-parts.ts';
@@ -104,6 +105,7 @@ test('players inside read why their server stops, restarts or is deleted', async
     [system('funds'), 'This server is out of credit. Ask its owner.'],
     [system('spend_cap'), 'This server has reached its spend cap for this month. Ask its owner.'],
     [system('quota'), "This server's disk is full. Ask its owner."],
+    [system('shutdown'), 'The host is shutting down. Join again later.'],
     [{ kind: 'operator', id: 'usr_host', note: 'suspended: spam' }, 'The host has stopped lobby. Ask its owner.'],
   ];
   for (const [cause, text] of stops) {
@@ -118,7 +120,11 @@ test('players inside read why their server stops, restarts or is deleted', async
   await w.servers.send('lobby', { type: 'MAINTAIN', at: w.clock.now(), cause: KEY, job });
   await w.until(() => w.games.commands.includes('lobby: stop'));
   t.deepEqual(read(), kicks('A backup of lobby is being restored. Join again in a few minutes.'));
-  await w.reach('lobby', 'running');
+  const running = await w.reach('lobby', 'running');
+  for (const kind of ['world.delete', 'world.reset'] as const) {
+    const now = { ...running!, context: { ...running!.context, job: { ...job, kind } } };
+    t.is(stopText(now), 'A world of lobby is being removed. Join again in a few minutes.');
+  }
   await wakes();
   await w.command('lobby', 'RESTART');
   await w.until(() => w.games.commands.includes('lobby: stop'));
