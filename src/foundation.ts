@@ -84,6 +84,7 @@ export async function openFoundation(config: Config, options: FoundationOptions)
     settings: { ...config, signup: signUpMode(config), mail: config.smtpUrl !== null },
     clock,
     log,
+    onClose,
   });
   const { people, grants, eula } = peopleRoom;
   const mayRun = async (row: ServerRow) => {

@@ -10,11 +10,13 @@ import { LOADER_FILE, guardOfName } from '../jail/secrets.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { bytesWithin } from '../kernel/bytes-within.ts';
+import { createKeyedMutex } from '../kernel/mutex.ts';
 import type { RegistryFile } from '../kernel/registry/http.ts';
 import { StatusError } from '../kernel/status.ts';
 import { GIB } from '../kernel/units.ts';
 import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';
 import type { InstallPack, PackInstall } from '../servers/effect-host.ts';
+import type { ServerRow } from '../servers/rows.ts';
 import { worldsIn } from '../game/worlds.ts';
 import { pick, versionsFor } from './choice.ts';
 import { MAX_INDEX_BYTES, type PackIndex, invalid, packIndex, packPath } from './pack-index.ts';
@@ -46,7 +48,11 @@ const AT_ONCE = 4;
  */
 export function createPackInstaller({ registries, disk, dataDir, owner, ...options }: PacksOptions): InstallPack {
   const workers = options.workers ?? createWorkerPool();
-  return async function install(row, { signal, progress }) {
+  // An aborted installation may end late. The next one of its server must not begin before: both keep their archive at one path.
+  const withLock = createKeyedMutex();
+  return (row, told) => withLock(row.id, () => install(row, told), told.signal);
+
+  async function install(row: ServerRow, { signal, progress }: PackInstall): Promise<Partial<ServerRow>> {
     const registry = registryOf(registries, row.modpackPlatform);
     const { version } = await findPack(registry, row, signal);
     await using jail = await openJail(dataRoot(dataDir, row.id), { owner, secrets: 'open' });
@@ -67,7 +73,7 @@ export function createPackInstaller({ registries, disk, dataDir, owner, ...optio
     } finally {
       await removeIfThere(jail, ARCHIVE);
     }
-  };
+  }
 }
 
 async function fetchArchive(

@@ -6,6 +6,7 @@ import type { AccessChanges } from '../http/access-changes.ts';
 import type { FindApp, FindPrincipal } from '../http/auth.ts';
 import type { Browsers } from '../http/session/session-mount.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { OnClose } from '../kernel/closers.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -37,7 +38,7 @@ import { whoAmIOperations } from './me.ts';
 import { invitationOperations } from './members/invitations-api.ts';
 import { mountInvitations } from './members/invitations-pages.ts';
 import { signInPath } from './next.ts';
-import type { People, SignUp } from './people.ts';
+import { type People, type SignUp, createRunBehind } from './people.ts';
 import { mountSessions } from './profile-sessions.ts';
 import { mountProfile } from './profile.ts';
 import { getUser } from './rows.ts';
@@ -66,6 +67,7 @@ export interface OpenPeopleOptions {
   } & EulaOptions['settings'];
   clock: Clock;
   log: Log;
+  onClose: OnClose;
 }
 
 /** Identifies a caller by their credential. */
@@ -87,7 +89,7 @@ export interface PeopleRoom {
 
 /** Opens users with their sessions and keys, apps, device grants, invitations, and accepted EULAs. */
 export function openPeople(options: OpenPeopleOptions): PeopleRoom {
-  const { store, secret, mailer, accessChanges, onAccount, firstRunFile, settings, clock, log } = options;
+  const { store, secret, mailer, accessChanges, onAccount, firstRunFile, settings, clock, log, onClose } = options;
   const people: People = {
     store,
     clock,
@@ -96,6 +98,7 @@ export function openPeople(options: OpenPeopleOptions): PeopleRoom {
     loginLimits: createLoginLimits(clock),
     accessChanges,
     secret,
+    runBehind: createRunBehind(log, onClose),
     ...(firstRunFile && { firstRunFile }),
     ...(onAccount && { onAccount }),
     config: { baseUrl: settings.baseUrl, signup: settings.signup, mail: settings.mail },

@@ -1,5 +1,6 @@
 import type { AccessChanges } from '../http/access-changes.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { OnClose } from '../kernel/closers.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -16,6 +17,7 @@ export interface People {
   loginLimits: LoginLimits;
   accessChanges: AccessChanges;
   secret: Secret;
+  runBehind: RunBehind;
   /** Absent if there is no such file. */
   firstRunFile?: FirstRunFile;
   /** Runs in the write that creates an account. */
@@ -39,6 +41,28 @@ export type SignUp = 'open' | 'letter' | 'closed';
 /** Derives the sign-up mode from the settings: links by e-mail need a mail server. */
 export function signUpMode({ signup, smtpUrl }: { signup: 'open' | 'closed'; smtpUrl: string | null }): SignUp {
   return signup === 'open' && smtpUrl !== null ? 'letter' : signup;
+}
+
+/** Starts work whose caller gets its answer at once. `what` names the work in the log if it fails. */
+export type RunBehind = (what: string, work: () => Promise<void>) => void;
+
+/** Errors of the work are logged, and closing waits until the work has ended. */
+export function createRunBehind(log: Pick<Log, 'error'>, onClose: OnClose): RunBehind {
+  const running = new Set<Promise<void>>();
+  onClose(async () => {
+    while (running.size > 0) await Promise.all(running);
+  });
+  return function runBehind(what, work) {
+    const run = async () => {
+      try {
+        await work();
+      } catch (error) {
+        log.error({ err: error }, `${what} failed`);
+      }
+    };
+    const ended = run().finally(() => running.delete(ended));
+    running.add(ended);
+  };
 }
 
 /**

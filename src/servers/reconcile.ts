@@ -168,7 +168,7 @@ class Comparison {
     if (now?.state !== 'running' || game?.up) return;
     // The engine may have returned the run before this one.
     if (before?.state !== 'running' || before.context.readyAt !== now.context.readyAt) return this.#compare(id, missed);
-    const { logAfter, wokenAt } = now.context;
+    const { logAfter, wokenAt, readyAt } = now.context;
     const lines = sinceReady(await linesBehind(engine, id, logAfter));
     const report = await newestCrashReport(dataRoot(dataDir, id), wokenAt ?? at);
     const failure = await this.#diagnose(now.row, { lines, report, exit: game?.exit ?? null, phase: 'run' });
@@ -176,7 +176,8 @@ class Comparison {
     if ((await servers.get(id))?.context.readyAt !== now.context.readyAt) return;
     onLook?.(id, game);
     const how = endingOf(game?.exit ?? null, missed, lines);
-    return servers.tell(id, { type: 'DOWN', at: game?.exit?.at ?? at, how, failure });
+    const endedAt = missed ? endWithin(readyAt ?? at, game?.exit?.at ?? at, at) : at;
+    return servers.tell(id, { type: 'DOWN', at: endedAt, how, failure });
   }
 
   #resyncIn(ms: number, thorough: boolean): void {
@@ -190,6 +191,11 @@ class Comparison {
 export async function removeGame(engine: Pick<Engine, 'kill' | 'erase'>, serverId: string): Promise<void> {
   await engine.kill(serverId);
   await engine.erase(serverId);
+}
+
+/** Returns the engine's time of an unseen end. A time outside the run comes from a node with a wrong clock: then it is now. */
+function endWithin(readyAt: number, exitAt: number, now: number): number {
+  return exitAt >= readyAt && exitAt <= now ? exitAt : now;
 }
 
 /**

@@ -30,9 +30,17 @@ test('a player who waits for a server reads that it was deleted, or why it stopp
     return (await waiting).message;
   };
   await it.create('lobby');
-  const funds = { kind: 'system', id: 'funds', note: 'the wallet is empty' } as const;
-  t.is(await refused(() => it.command('lobby', 'STOP', funds)), 'This server is out of credit. Ask its owner.');
-  await it.reach('lobby', 'hibernated');
+  for (const [cause, text] of [
+    [{ kind: 'system', id: 'funds' }, 'This server is out of credit. Ask its owner.'],
+    [{ kind: 'system', id: 'spend_cap' }, 'This server has reached its spend cap for this month. Ask its owner.'],
+    [{ kind: 'system', id: 'quota' }, "This server's disk is full. Ask its owner."],
+    [{ kind: 'system', id: 'shutdown' }, 'The host is shutting down. Join again later.'],
+    [{ kind: 'operator', id: 'usr_host' }, 'The host has stopped lobby. Ask its owner.'],
+    [{ kind: 'key', id: 'key_owner' }, 'lobby was put to sleep. Join again to wake it.'],
+  ] as const) {
+    t.is(await refused(() => it.command('lobby', 'STOP', { ...cause, note: '' })), text);
+    await it.reach('lobby', 'hibernated');
+  }
   t.is(await refused(() => it.command('lobby', 'DELETE')), 'This server was deleted.');
 });
 

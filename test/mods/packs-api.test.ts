@@ -1,8 +1,13 @@
 import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import test from 'ava';
+import { unlimitedDisk } from '../../src/jail/space.ts';
+import { createPackInstaller } from '../../src/mods/packs.ts';
+import { openModRegistries } from '../../src/mods/registries/registries.ts';
 import { fakeDisk } from '../fakes/disk.ts';
 import { mrpack, sum, zipOf } from '../support/modrinth.ts';
+import { until } from '../support/until.ts';
 import { type Bench, bench, status } from './bench.ts';
 
 /** A file as a pack's index names it. */
@@ -287,6 +292,38 @@ test('STOP calls an install off; one that is killed in the middle goes on by its
   await it.until(() => held === 2);
   await it.killAndRestart();
   await it.reach('abc', 'hibernated');
+  t.deepEqual(await it.dir('mods'), ['a.jar']);
+});
+
+test('an installation that ends long after it was stopped removes nothing of the next one', async (t) => {
+  const it = await bench(t);
+  const content = await mrpack({ dependencies: DEPENDENCIES, files: [inPack(it, 'mods/a.jar')] });
+  it.registry.project('Pack', [{ id: 'pk1', content, filename: 'p.mrpack' }], PACK);
+  await mkdir(it.file(''), { recursive: true });
+  const settings = { modrinthUrl: it.registry.url, curseforgeUrl: '', curseforgeApiKey: '' };
+  const registries = openModRegistries(settings, it.clock);
+  const installPack = createPackInstaller({ registries, disk: unlimitedDisk, dataDir: it.dataDir, owner: undefined });
+  const { row } = (await it.servers.get('abc'))!;
+  // The stop is not noticed, as while a slow disk keeps the installation busy.
+  const install = () =>
+    installPack(
+      { ...row, modpackPlatform: 'modrinth', modpackRef: 'Pack', modpackVersion: 'pk1' },
+      { signal: new AbortController().signal, progress: () => {} },
+    );
+  const held: ServerResponse[] = [];
+  const hold = (reply: ServerResponse) => void held.push(reply);
+  it.registry.disturb('/data/File', hold, hold);
+  const isHeld = (count: number) => ({ what: `download ${count}`, withinMs: 30_000 });
+  const first = install();
+  await until(isHeld(1), () => held.length === 1);
+  const second = install();
+  // The second installation must wait for the first. If it does not, its download begins now.
+  await until({ withinMs: 500 }, () => held.length === 2).catch(() => {});
+  held[0]?.end('content of mods/a.jar');
+  await first;
+  await until(isHeld(2), () => held.length === 2);
+  held[1]?.end('content of mods/a.jar');
+  await second;
   t.deepEqual(await it.dir('mods'), ['a.jar']);
 });
 

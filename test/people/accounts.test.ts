@@ -19,7 +19,7 @@ import { normalizeEmail } from '../../src/people/mail/address.ts';
 import type { Mail } from '../../src/people/mail/mail.ts';
 import { requestSignUp, signUpToken } from '../../src/people/mail/sign-up-links.ts';
 import { hashPassword, isOutdated, verifyPassword } from '../../src/people/passwords.ts';
-import { type People, signUpMode } from '../../src/people/people.ts';
+import { type People, createRunBehind, signUpMode } from '../../src/people/people.ts';
 import { getUser, markEmailVerified } from '../../src/people/rows.ts';
 import {
   SESSION_IDLE_MS,
@@ -54,13 +54,15 @@ async function people(
   const changes: AccessChange[] = [];
   const accessChanges = createAccessChanges();
   accessChanges.onAccessChange((change) => changes.push(change));
+  const log = createLog({ level: 'silent' });
   return {
     store,
     clock,
     letters,
     changes,
     accessChanges,
-    log: createLog({ level: 'silent' }),
+    log,
+    runBehind: createRunBehind(log, (close) => t.teardown(async () => void (await close()))),
     mailer: { send: async (mail) => void letters.push(mail) },
     loginLimits: createLoginLimits(clock),
     secret: { derive: (purpose, id) => createHash('sha256').update(`${purpose} ${id}`).digest('base64url') },

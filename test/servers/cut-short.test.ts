@@ -61,6 +61,35 @@ for (const how of ['RESTART', 'STOP and START'])
     t.is(w.engine.boots.length, 1);
   });
 
+for (const [when, lateMs] of [
+  ['while the forced stop waits for it', 5_000],
+  ['after the server is asleep', 150_000],
+] as const)
+  test(`a forced stop ends a game that its engine was still creating: the game comes up ${when}`, async (t) => {
+    const w = await world(t);
+    await w.create('lobby');
+    const boot = w.engine.boot.bind(w.engine);
+    const gate = Promise.withResolvers<void>();
+    let boots = 0;
+    // As an engine whose call is on its way: it no longer hears the signal.
+    w.engine.boot = async (spec) => {
+      boots += 1;
+      await gate.promise;
+      return boot(spec, new AbortController().signal);
+    };
+    await w.command('lobby', 'START');
+    await w.until(() => boots === 1);
+    await w.command('lobby', 'KILL');
+    await w.clock.advance(lateMs);
+    gate.resolve();
+    await w.until(() => w.engine.boots.length === 1);
+    await w.reach('lobby', 'hibernated', 120_000, 1_000);
+    for (let second = 0; second < 60 && (await w.engine.inspect('lobby'))?.up; second++) await w.clock.advance(1_000);
+    t.not((await w.engine.inspect('lobby'))?.up, true);
+    t.is((await w.servers.get('lobby'))?.state, 'hibernated');
+    t.is(boots, 1);
+  });
+
 test('a start that hangs while it prepares does not keep its server from being stopped', async (t) => {
   const newRconPassword = () => new Promise<string>(() => {});
   const w = await world(t, { content: () => ({ newRconPassword }) });

@@ -1,6 +1,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
+import { stopText } from '../../src/servers/last-call.ts';
 import type { Cause } from '../../machines/server-types.ts';
 import { KEY, STEVE, world } from '../support/world.ts';
 import { codeOf, running } from './servers-parts.ts';
@@ -104,6 +105,7 @@ test('players inside read why their server stops, restarts or is deleted', async
     [system('funds'), 'This server is out of credit. Ask its owner.'],
     [system('spend_cap'), 'This server has reached its spend cap for this month. Ask its owner.'],
     [system('quota'), "This server's disk is full. Ask its owner."],
+    [system('shutdown'), 'The host is shutting down. Join again later.'],
     [{ kind: 'operator', id: 'usr_host', note: 'suspended: spam' }, 'The host has stopped lobby. Ask its owner.'],
   ];
   for (const [cause, text] of stops) {
@@ -118,7 +120,11 @@ test('players inside read why their server stops, restarts or is deleted', async
   await w.servers.send('lobby', { type: 'MAINTAIN', at: w.clock.now(), cause: KEY, job });
   await w.until(() => w.games.commands.includes('lobby: stop'));
   t.deepEqual(read(), kicks('A backup of lobby is being restored. Join again in a few minutes.'));
-  await w.reach('lobby', 'running');
+  const running = await w.reach('lobby', 'running');
+  for (const kind of ['world.delete', 'world.reset'] as const) {
+    const now = { ...running!, context: { ...running!.context, job: { ...job, kind } } };
+    t.is(stopText(now), 'A world of lobby is being removed. Join again in a few minutes.');
+  }
   await wakes();
   await w.command('lobby', 'RESTART');
   await w.until(() => w.games.commands.includes('lobby: stop'));
@@ -212,6 +218,30 @@ test('a crash after a good run is started again, one right after the start is no
   t.truthy(now?.context.startFailure);
   t.is(w.engine.boots.length, 2);
 });
+
+for (const [skew, skewMs] of [
+  ['two hours behind', -2 * 60 * 60_000],
+  ['half a minute behind', -30_000],
+  ['two hours ahead', 2 * 60 * 60_000],
+] as const)
+  for (const isSeen of [true, false])
+    test(`a node's clock is ${skew}: a crash after a good run is started again${isSeen ? '' : ', noticed late too'}`, async (t) => {
+      const w = await world(t);
+      await running(w, 'lobby');
+      const inspect = w.engine.inspect.bind(w.engine);
+      w.engine.inspect = async (id) => {
+        const game = await inspect(id);
+        const { exit = null } = game ?? {};
+        return game && exit ? { ...game, exit: { ...exit, at: exit.at! + skewMs } } : game;
+      };
+      await w.clock.advance(isSeen ? 80_000 : 300_000);
+      await w.restarts('lobby', () => {
+        if (!isSeen) w.engine.away();
+        w.engine.crash('lobby', { code: 1 });
+        if (!isSeen) w.engine.back();
+      });
+      t.deepEqual(w.engine.boots, ['lobby', 'lobby']);
+    });
 
 test('a stop typed in the game is a stop; an end in good order that nobody asked for is not', async (t) => {
   const w = await world(t);

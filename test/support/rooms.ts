@@ -173,7 +173,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     isOperatorAccount: (accountId) => isOperatorAccount(store, accountId),
   });
   const { cores } = game;
-  const peopleRoom = openPeople({ store, secret, mailer, accessChanges, settings, clock, log });
+  const peopleRoom = openPeople({ store, secret, mailer, accessChanges, settings, clock, log, onClose });
   const { people, grants, eula, knownBy } = peopleRoom;
   const mayRun = async (row: ServerRow) => {
     await cores.require(row);

@@ -26,7 +26,7 @@ export function mountPasswordReset(serve: Serve, people: People): void {
       return askPage(request, given, invalid('email', `“${plainName(given)}” is not an e-mail address.`));
     }
     try {
-      await requestPasswordReset(people, email, request.visitor);
+      requestPasswordReset(people, email, request.visitor);
       return { to: `${FORGOTTEN}/sent` };
     } catch (error) {
       return askPage(request, given, problemOf(error));

@@ -32,19 +32,20 @@ export interface ResetLink {
 }
 
 /**
- * E-mails a link for a new password to an address that has an account; other addresses get nothing. Both cases return
- * the same after the same work. FAILED_PRECONDITION MAIL_NOT_SET without a mail server; RESOURCE_EXHAUSTED for too many
- * from or to an address.
+ * E-mails a link for a new password to an address that has an account. Returns before the address is looked up, so that
+ * neither the answer nor its time shows whether there is an account. Throws FAILED_PRECONDITION MAIL_NOT_SET without a mail server, and
+ * RESOURCE_EXHAUSTED for too many requests from or for an address.
  */
-export async function requestPasswordReset(
-  people: People,
-  email: string,
-  visitor: Pick<Visitor, 'address'>,
-): Promise<void> {
-  const { store, clock, config, loginLimits } = people;
+export function requestPasswordReset(people: People, email: string, visitor: Pick<Visitor, 'address'>): void {
+  const { config, loginLimits } = people;
   if (!config.mail) throw new StatusError('FAILED_PRECONDITION', 'MAIL_NOT_SET', NO_MAIL);
   loginLimits.mail.take(`reset from ${addressKey(visitor.address)}`);
   loginLimits.mail.take(`reset ${email}`);
+  people.runBehind('a password reset', () => sendReset(people, email));
+}
+
+async function sendReset(people: People, email: string): Promise<void> {
+  const { store, clock } = people;
   const now = clock.now();
   const token = await store.write(async (tx) => {
     const user = await getUserByEmail(tx, email);

@@ -21,7 +21,7 @@ const requestPasswordResetOperation = (people: People) =>
     body: message({ email: Email }).meta({ id: 'RequestPasswordResetRequest' }),
     reply: Nothing,
     async run({ body, browser }) {
-      await requestPasswordReset(people, body.email, browser);
+      requestPasswordReset(people, body.email, browser);
       return {};
     },
   });

@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { closeBrowser, openTab } from '../../support/browser.ts';
 import { isHere } from '../../support/needs.ts';
+import { until } from '../../support/until.ts';
 import { PHONE, type PanelUnderTest, accessible, openPanel } from '../../support/panel.ts';
 
 test.after.always(closeBrowser);
@@ -49,6 +50,7 @@ test('without a script: a forgotten password, from the page of signing in to a n
   const [known, unknown] = [await ask(STEVE.email), await ask('nobody@example.org')];
   t.deepEqual(known, unknown);
   t.regex((await get(known.to ?? '')).text, /If this address has an account/);
+  await until('the e-mail with the link', () => it.letters.length > 0);
   t.is(it.letters.length, 1);
   const link = linkIn(it.letters[0]?.text);
   t.is((await get('/sign-in/new-password?token=nonsense')).status, 404);
@@ -125,7 +127,10 @@ test.runIf(isHere('chromium'))(
     await page.keyboard.press('Enter');
     await page.getByText('If this address has an account').waitFor();
     await accessible(t, page);
-    await page.goto(linkIn(it.letters.at(-1)?.text));
+    const reset = await until('the e-mail with the link', () =>
+      it.letters.find(({ text }) => /new-password/.test(text)),
+    );
+    await page.goto(linkIn(reset.text));
     await accessible(t, page);
     await page.getByLabel('New password').fill('battery staple');
     await page.keyboard.press('Enter');

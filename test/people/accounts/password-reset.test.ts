@@ -1,7 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
+import { createClosers } from '../../../src/kernel/closers.ts';
 import { PASSWORD_FRESH_MS } from '../../../src/people/fresh-password.ts';
 import { LOGIN_RULES } from '../../../src/people/login-limits.ts';
+import { withTimeout } from '../../../src/kernel/timeout.ts';
+import { createRunBehind } from '../../../src/people/people.ts';
 import { type ApiTestOptions, api } from '../../support/api-harness.ts';
+import { until } from '../../support/until.ts';
 
 const STEVE = { email: 'steve@example.org', password: 'correct horse' };
 const NEW = 'battery staple';
@@ -18,11 +23,19 @@ async function scene(t: ExecutionContext, options: ApiTestOptions = {}) {
   const stranger = await it.browser();
   const ask = (email = STEVE.email) =>
     stranger.call('POST', '/v1/session/me:requestPasswordReset', { body: { email } });
+  /** Asks for a link, and waits for the e-mail that is sent behind the answer. Returns its token. */
+  const link = async () => {
+    const before = it.letters.length;
+    const { status } = await ask();
+    t.is(status, 200);
+    await until('the e-mail with the link', () => it.letters.length > before);
+    return tokenIn(it.letters.at(-1)?.text);
+  };
   const reset = (token: string, password = NEW) =>
     stranger.call('POST', '/v1/session/me:resetPassword', { body: { token, password } });
   const signIn = async (password: string) =>
     (await it.browser()).call('POST', '/v1/session/me:signIn', { body: { ...STEVE, password } });
-  return { ...it, steve, me, ask, reset, signIn, token: () => tokenIn(it.letters.at(-1)?.text) };
+  return { ...it, steve, me, ask, link, reset, signIn, token: () => tokenIn(it.letters.at(-1)?.text) };
 }
 
 /** The same with `usr_test` as an operator who is signed in, and how they are called. */
@@ -39,6 +52,7 @@ test('a forgotten password is replaced by a link, once; every browser is signed 
   const it = await scene(t);
   const { key } = await it.mint(['account:read'], { userId: String(it.me['userId']) });
   t.is((await it.ask('  Steve@EXAMPLE.org')).status, 200);
+  await until('the e-mail with the link', () => it.letters.length === 1);
   t.like(it.letters[0], { to: STEVE.email, subject: 'Choose a new password for Dormouse' });
   const token = it.token();
   t.is((await it.reset('x'.repeat(43))).reason, 'LINK_INVALID');
@@ -57,38 +71,81 @@ test('whether an address has an account is not told', async (t) => {
   const it = await scene(t);
   const [known, unknown] = [await it.ask(), await it.ask('nobody@example.org')];
   t.deepEqual([known.status, known.text], [unknown.status, unknown.text]);
+  await until('the e-mail to the known address', () => it.letters.length > 0);
   t.deepEqual(
     it.letters.map(({ to }) => to),
     [STEVE.email],
   );
-  const until = async (email: string) => {
+  const accepted = async (email: string) => {
     let n = 0;
     while ((await it.ask(email)).status === 200) n++;
     return n;
   };
-  t.is(await until('nobody@example.org'), LOGIN_RULES.mail.burst - 2, 'by where they are asked from');
+  t.is(await accepted('nobody@example.org'), LOGIN_RULES.mail.burst - 2, 'by where they are asked from');
   t.is((await it.ask()).reason, 'TOO_MANY_ATTEMPTS');
+});
+
+test('a known and an unknown address are answered before anything is looked up: the answer takes the same time', async (t) => {
+  const it = await scene(t);
+  const gate = Promise.withResolvers<void>();
+  t.teardown(gate.resolve);
+  const isHeld = Promise.withResolvers<void>();
+  const holding = it.store.write(async () => {
+    isHeld.resolve();
+    await gate.promise;
+  });
+  await isHeld.promise;
+  const answers = Promise.all([it.ask(), it.ask('nobody@example.org')]);
+  // Fails where an answer waits for the database.
+  const [known, unknown] = await withTimeout(answers, 20_000);
+  t.deepEqual([known.status, known.text], [200, '{}']);
+  t.deepEqual([unknown.status, unknown.text], [200, '{}']);
+  t.deepEqual(it.letters, []);
+  gate.resolve();
+  await holding;
+  await until('the e-mail to the known address', () => it.letters.length === 1);
+  t.is(it.letters[0]?.to, STEVE.email);
+});
+
+test('closing waits for work behind an answer, and its errors are logged', async (t) => {
+  const { onClose, close } = createClosers();
+  const logged: unknown[] = [];
+  const runBehind = createRunBehind({ error: (...given: unknown[]) => void logged.push(given) }, onClose);
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const error = new Error('the database is away');
+  runBehind('the first', () => first.promise);
+  runBehind('the second', () => second.promise);
+  runBehind('the third', () => {
+    throw error;
+  });
+  let isClosed = false;
+  const closing = close().then(() => (isClosed = true));
+  first.reject(error);
+  await delay(10);
+  t.false(isClosed, 'the second goes on');
+  second.resolve();
+  await closing;
+  t.deepEqual(logged, [
+    [{ err: error }, 'the third failed'],
+    [{ err: error }, 'the first failed'],
+  ]);
 });
 
 test('a link works for half an hour; a newer password or address voids it', async (t) => {
   const it = await scene(t);
-  await it.ask();
-  const late = it.token();
+  const late = await it.link();
   await it.clock.jump(it.clock.now() + HALF_HOUR_MS);
   t.is((await it.reset(late)).reason, 'LINK_INVALID');
-  await it.ask();
-  const first = it.token();
-  await it.ask();
-  const second = it.token();
+  const first = await it.link();
+  const second = await it.link();
   t.is((await it.reset(first)).status, 200, 'of several letters any will do');
   t.is((await it.reset(second)).reason, 'LINK_INVALID', 'and then none');
-  await it.ask();
+  const third = await it.link();
   const changed = { current: NEW, replacement: 'a third password' };
   await it.steve.ok('POST', '/v1/session/me:signIn', { ...STEVE, password: NEW });
   await it.steve.ok('POST', '/v1/session/me:changePassword', changed);
-  t.is((await it.reset(it.token())).reason, 'LINK_INVALID');
-  await it.ask();
-  const token = it.token();
+  t.is((await it.reset(third)).reason, 'LINK_INVALID');
+  const token = await it.link();
   await it.store.write((tx) => tx.run('UPDATE "users" SET "email" = $1 WHERE "email" = $2', ['x@y.z', STEVE.email]));
   t.is((await it.reset(token)).reason, 'LINK_INVALID');
 });
@@ -98,11 +155,11 @@ test('a link to confirm an address sets no password, and the other way round', a
   await it.steve.ok('POST', '/v1/session/me:sendVerification');
   const verification = /verify-email\?token=([\w-]+)/.exec(it.letters.at(-1)?.text ?? '')?.[1] ?? '';
   t.is((await it.reset(verification)).reason, 'LINK_INVALID');
-  await it.ask();
-  const body = { token: it.token() };
+  const token = await it.link();
+  const body = { token };
   t.is((await it.steve.call('POST', '/v1/session/me:verifyEmail', { body })).reason, 'LINK_INVALID');
   t.is((await it.steve.call('POST', '/v1/session/me:verifyEmail', { body: { token: verification } })).status, 200);
-  t.is((await it.reset(it.token())).status, 200);
+  t.is((await it.reset(token)).status, 200);
 });
 
 test('without a mail server nobody is sent a link: who can help is said, and an operator has the link to pass on', async (t) => {

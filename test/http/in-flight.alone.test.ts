@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { type Socket, connect } from 'node:net';
+import test from 'ava';
+import { api } from '../support/api-harness.ts';
+import { until } from '../support/until.ts';
+
+/** What one account may have unanswered; more than one address may have connections. */
+const MOST = 600;
+const OF_ADDRESS = 200;
+const PATIENCE_MS = 30_000;
+
+test('an account with 600 unanswered calls gets 429 for the next one; other accounts go on, and ended calls free their places', async (t) => {
+  const it = await api(t);
+  const other = await it.stranger();
+  const { key: secondKey } = await it.mint(['servers:read', 'servers:write']);
+  const keys = [it.key, secondKey];
+
+  /** Calls whose bodies never arrive whole, from three networks and with two keys. */
+  async function hold(): Promise<{ sockets: Socket[]; answers: string[] }> {
+    const answers: string[] = [];
+    const sockets = await Promise.all(
+      Array.from({ length: MOST }, async (_, n) => {
+        const localAddress = `127.0.${Math.floor(n / OF_ADDRESS)}.1`;
+        const socket = connect({ host: '127.0.0.1', port: it.port, localAddress }).on('error', () => {});
+        t.teardown(() => socket.destroy());
+        socket.on('data', (bytes: Buffer) => answers.push(bytes.toString()));
+        await once(socket, 'connect');
+        const headers = `Host: a\r\nx-api-key: ${keys[n % 2]}\r\nContent-Length: 99`;
+        socket.write(`POST /v1/servers HTTP/1.1\r\n${headers}\r\n\r\n{`);
+        return socket;
+      }),
+    );
+    return { sockets, answers };
+  }
+
+  const ask = (key = it.key) => it.call('GET', '/v1/servers', { key });
+  const isFull = async () => (await ask()).status === 429;
+
+  for (const round of ['first', 'second, after all calls of the first have ended']) {
+    const { sockets, answers } = await hold();
+    await until({ what: 'the account is full', withinMs: PATIENCE_MS }, isFull);
+    const refused = await ask(secondKey);
+    t.deepEqual([refused.status, refused.reason, refused.json['code']], [429, 'TOO_MANY_CALLS', 8], round);
+    t.is(refused.headers.get('retry-after'), '1');
+    t.regex(refused.text, /"limit":"600"/);
+    t.is((await ask(other)).status, 200, 'another account goes on');
+    t.deepEqual(answers, [], 'all 600 are held: none was refused');
+    sockets[0]?.destroy();
+    await until({ what: 'a place is free', withinMs: PATIENCE_MS }, async () => !(await isFull()));
+    for (let n = 0; n < 5; n++) t.is((await ask()).status, 200, 'a call that is answered leaves its place');
+    for (const socket of sockets) socket.destroy();
+    await until({ what: 'a place is free', withinMs: PATIENCE_MS }, async () => !(await isFull()));
+  }
+});
