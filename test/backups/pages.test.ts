@@ -166,7 +166,7 @@ test.runIf(isHere('chromium'))('a backup is watched being made, and restored by 
   const saving = hold(it, 'save-all flush');
   await page.getByRole('button', { name: 'Back up now' }).click();
   await page.getByRole('progressbar', { name: 'The backup' }).waitFor();
-  await page.getByText('being made', { exact: true }).waitFor();
+  await page.getByText('in progress', { exact: true }).waitFor();
   t.is(await page.getByRole('button', { name: 'Back up now' }).count(), 0);
   saving.go();
   await page.getByText('Restore…').waitFor();
