@@ -12,8 +12,6 @@ const PING = ': ping\n\n';
 const LIFE_MS = 30 * MINUTE_MS;
 /** A client that reads nothing for this long although data is waiting, or does not let a stream end, has gone. */
 const STALLED_MS = 30_000;
-/** A stream ends if no check of its watcher's access has succeeded for this long. */
-const UNCONFIRMED_MS = MINUTE_MS;
 const LINE_BYTES = 8 * KIB;
 
 const HEADERS = {
@@ -70,7 +68,6 @@ export function sendEvents(
   const frames = new FrameStream(source.overflow);
   let behindSince: number | null = null;
   let ending = false;
-  let confirmedAt = clock.now();
   const cancelBeat = every(clock, PING_MS, beat);
   let cancelEnd = clock.at(clock.now() + LIFE_MS, end);
   const ignoreChanges = accessChanges.onAccessChange((change) => void (concerns(change, principal) && recheck()));
@@ -80,14 +77,12 @@ export function sendEvents(
     behindSince = frames.isBehind ? (behindSince ?? now) : null;
     if (behindSince === null) frames.send(PING);
     else if (now - behindSince >= STALLED_MS) res.destroy();
-    if (now - confirmedAt >= UNCONFIRMED_MS) end('now');
-    else void recheck();
+    void recheck();
   }
 
   async function recheck(): Promise<void> {
     try {
       await check();
-      confirmedAt = clock.now();
     } catch {
       end('now');
     }
