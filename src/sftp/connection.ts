@@ -1,12 +1,10 @@
 import type { Socket } from 'node:net';
 import type { AuthContext, ServerChannel, Connection as SshConnection } from 'ssh2';
 import type { Clock } from '../kernel/clock.ts';
-import { every } from '../kernel/every.ts';
 import type { Log } from '../kernel/log.ts';
-import { MINUTE_MS, SECOND_MS } from '../kernel/units.ts';
 import type { SftpLimits } from './limits.ts';
 import { SftpSessionEnded } from './outbox.ts';
-import type { Guest, Proved } from './sign-in.ts';
+import type { Guest } from './sign-in.ts';
 import { BadPacket } from './wire.ts';
 
 export interface ConnectionOptions {
@@ -17,7 +15,7 @@ export interface ConnectionOptions {
   log: Log;
   limits: Pick<SftpLimits, 'helloMs' | 'signInMs' | 'idleMs' | 'waitingBytes'>;
   /** Somebody has proved that they may sign in to the server: whether there is a place for them. */
-  admit: (proved: Proved) => boolean;
+  admit: (serverId: string, keyId: string | undefined) => boolean;
   /** Talks SFTP on a channel of somebody who has signed in, until it ends or `signal` fires. */
   serve: (serverId: string, channel: ServerChannel, link: Link) => Promise<void>;
 }
@@ -33,10 +31,6 @@ export interface Link {
 const LAST_WORDS_MS = 1_000;
 /** Over a whole connection; one after the other, as clients that share a connection do. */
 const MOST_SESSIONS = 1_000;
-/** How often an open session is checked for a password or key that no longer opens the server. */
-const RECHECK_MS = 30 * SECOND_MS;
-/** A session ends if no check has succeeded for this long. */
-const UNCONFIRMED_MS = 2 * MINUTE_MS;
 
 /** A client's connection, from accept to close. It ends by itself where the client is late, idle or will not listen. */
 export class Connection implements Guest {
@@ -45,7 +39,7 @@ export class Connection implements Guest {
   readonly #ending = new AbortController();
   #ssh: SshConnection | undefined;
   #serverId: string | undefined;
-  #proved: Proved | undefined;
+  #keyId: string | undefined;
   #signingIn = false;
   #signedIn = false;
   #late = false;
@@ -79,7 +73,7 @@ export class Connection implements Guest {
 
   /** The public key that it was opened with. */
   get keyId(): string | undefined {
-    return this.#proved?.keyId;
+    return this.#keyId;
   }
 
   get signedIn(): boolean {
@@ -100,9 +94,9 @@ export class Connection implements Guest {
     this.#serverId = serverId;
   }
 
-  admit(proved: Proved): boolean {
-    this.#proved = proved;
-    return !this.#ending.signal.aborted && this.#options.admit(proved);
+  admit(serverId: string, keyId?: string): boolean {
+    this.#keyId = keyId;
+    return !this.#ending.signal.aborted && this.#options.admit(serverId, keyId);
   }
 
   /** The client has said what it is: what it does from now on comes from `ssh`. */
@@ -165,24 +159,6 @@ export class Connection implements Guest {
     this.#lastRequestAt = clock.now();
     this.#cancelTimer();
     this.#watchIdle();
-    this.#watchAccess();
-  }
-
-  /** A revocation ends the connection at once (`Sftp.cut`). This ends it if that was missed, as after an edit in the database. */
-  #watchAccess(): void {
-    const { socket, clock, log } = this.#options;
-    const { stillOpens } = this.#proved!;
-    let confirmedAt = clock.now();
-    const check = async () => {
-      if (await stillOpens()) confirmedAt = clock.now();
-      else await this.end();
-    };
-    const cancel = every(clock, RECHECK_MS, () => {
-      const work = clock.now() - confirmedAt >= UNCONFIRMED_MS ? this.end() : check();
-      work.catch((err: unknown) => log.debug({ err }, 'an SFTP session could not be checked'));
-    });
-    socket.once('close', cancel);
-    if (socket.destroyed) cancel();
   }
 
   #watchIdle(): void {

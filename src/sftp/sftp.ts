@@ -23,7 +23,7 @@ import { createOutbox } from './outbox.ts';
 import type { Space } from './replies.ts';
 import type { Request } from './requests.ts';
 import { serveSftpSession } from './sftp-session.ts';
-import { type Proved, createSignIn } from './sign-in.ts';
+import { createSignIn } from './sign-in.ts';
 import { findKeyedSftpUser, touchSshKey } from './ssh-key-rows.ts';
 import { findSftpServer } from './users.ts';
 
@@ -182,7 +182,7 @@ class SftpServer implements Sftp {
       leave: () => socket.destroy(),
     });
     /** An authenticated client takes one of the server's seats. */
-    const admit = ({ serverId, keyId }: Proved): boolean => {
+    const admit = (serverId: string, keyId: string | undefined): boolean => {
       if (this.#shut.some((isShut) => isShut(serverId))) return false;
       const seat = this.#places.take({ [`in ${serverId}`]: limits.connectionsPerServer });
       if (!seat) return false;

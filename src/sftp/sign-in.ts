@@ -1,10 +1,10 @@
 import type { AuthContext, AuthenticationType, PasswordAuthContext, PublicKeyAuthContext } from 'ssh2';
 import type { Clock } from '../kernel/clock.ts';
 import { backoff, createSlidingLog } from '../kernel/limits/sliding-log.ts';
-import { hashToken } from '../kernel/ids.ts';
 import { sleep } from '../kernel/sleep.ts';
 import type { SftpLimits } from './limits.ts';
 import { readSshKey, sshFingerprint } from './ssh-keys.ts';
+import type { SftpLogin } from './users.ts';
 
 /** How many answers a client gets of any kind, those to questions after methods among them. */
 const MOST_ANSWERS = 10;
@@ -13,20 +13,11 @@ const NAME = /^([a-z0-9-]{1,40})\.[a-z0-9]{8}$/;
 
 export interface SignInOptions {
   /** The server that a login is for; undefined where it is for none. */
-  findServer: (login: { username: string; passwordHash: string }) => Promise<string | undefined>;
+  findServer: (login: SftpLogin) => Promise<string | undefined>;
   /** The server that a name and a public key's fingerprint are for, and the key's id. */
   findKeyed: (username: string, fingerprint: string) => Promise<{ serverId: string; keyId: string } | undefined>;
   clock: Clock;
   limits: Pick<SftpLimits, 'tries' | 'refusalDelayMs' | 'address' | 'name'>;
-}
-
-/** A successful sign-in: the server, and the key or password that opened it. */
-export interface Proved {
-  serverId: string;
-  /** The public key; undefined for a password. */
-  keyId?: string;
-  /** Whether the password or key still opens the server. */
-  stillOpens: () => Promise<boolean>;
 }
 
 /** The client that wants to sign in. */
@@ -35,8 +26,8 @@ export interface Guest {
   address: string;
   /** They name this server: told before it is known whether they may. */
   claim(serverId: string): void;
-  /** The client has proved its right to sign in. Returns whether a place is left. */
-  admit(proved: Proved): boolean;
+  /** They have proved that they may, with a key where one is named: whether there is still a place. */
+  admit(serverId: string, keyId?: string): boolean;
   end(): Promise<void>;
 }
 
@@ -59,10 +50,10 @@ export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOpt
       // The first question of most clients is which methods there are.
       if (context.method !== 'password') return context.reject(METHODS);
       if (++tries > limits.tries) return guest.end();
-      const proved = await provedBy(context);
-      if (proved && guest.admit(proved)) return context.accept();
+      const serverId = await serverOf(context);
+      if (serverId !== undefined && guest.admit(serverId)) return context.accept();
       await sleep(clock, limits.refusalDelayMs);
-      if (!proved && tries < limits.tries) context.reject(METHODS);
+      if (serverId === undefined && tries < limits.tries) context.reject(METHODS);
       else await guest.end();
     };
 
@@ -84,23 +75,20 @@ export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOpt
       const verified: unknown = key.verify(blob, signature, hashAlgo);
       if (verified !== true) return context.reject(METHODS);
       guest.claim(found.serverId);
-      const stillOpens = async () => (await findKeyed(username, fingerprint))?.keyId === found.keyId;
-      const admitted = guest.admit({ ...found, stillOpens });
+      const admitted = guest.admit(found.serverId, found.keyId);
       // Once more: from here on the removal of the key finds this connection; it may have looked before.
-      if (admitted && (await stillOpens())) context.accept();
+      if (admitted && (await findKeyed(username, fingerprint))?.keyId === found.keyId) context.accept();
       else await guest.end();
     }
 
-    async function provedBy({ username, password }: PasswordAuthContext): Promise<Proved | undefined> {
+    async function serverOf({ username, password }: PasswordAuthContext): Promise<string | undefined> {
       const claimed = NAME.exec(username)?.[1];
       const attempts = [byAddress.take(guest.address), ...(claimed === undefined ? [] : [byName.take(username)])];
       if (claimed === undefined || attempts.some(({ waitMs }) => waitMs > 0)) return undefined;
       guest.claim(claimed);
-      const login = { username, passwordHash: hashToken(password) };
-      const stillOpens = async () => (await findServer(login)) === claimed;
-      if (!(await stillOpens())) return undefined;
+      if ((await findServer({ username, password })) !== claimed) return undefined;
       for (const { giveBack } of attempts) giveBack();
-      return { serverId: claimed, stillOpens };
+      return claimed;
     }
   };
 }

@@ -49,7 +49,7 @@ const CASES: [string, EngineSetting, string, string | undefined, 'docker' | 'pro
   ['child processes, when asked for', 'process', 'present', undefined, 'process', undefined],
   ['Docker, where it has the image', 'auto', 'present', undefined, 'docker', /Docker Engine answers and has/],
   ['Docker, where the image can be made', 'auto', 'buildable', undefined, 'docker', /has buildable/],
-  ['child processes, where the image cannot be had', 'auto', 'missing', undefined, 'process', /cannot be had/],
+  ['child processes, where the image cannot be had', 'auto', 'missing', undefined, 'process', /cannot be pulled/],
   ['child processes, where no engine answers', 'auto', 'present', NOWHERE, 'process', /no Docker Engine answers/],
 ];
 

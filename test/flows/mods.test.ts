@@ -20,7 +20,7 @@ test('without Java or Docker a Fabric server gets its mods and its pack; killed 
   t.is(await dir('fab'), 2);
   const box = await service.create('box', '1.20.4');
   const refused = service.call('POST', `/v1/servers/${box.id}/mods`, { projectId: 'Lithium' });
-  await t.throwsAsync(refused, { message: /A server of type sandbox takes neither mods nor plugins/ });
+  await t.throwsAsync(refused, { message: /A server of type sandbox doesn’t support mods or plugins/ });
   const none = service.call('GET', '/v1/mods/search?source=curseforge&query=jei');
   await t.throwsAsync(none, { message: /501 .*CurseForge|501 .*curseforge are not available/ });
 

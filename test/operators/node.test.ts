@@ -104,10 +104,7 @@ test('a running server that outgrows its quota warns, saves and stops; it sleeps
 
   const refused = await it.call('POST', '/v1/servers/full:start');
   t.deepEqual([refused.status, refused.json['code'], refused.reason], [400, 9, 'QUOTA_EXCEEDED']);
-  t.is(
-    refused.json['message'],
-    'The server may take 40 MB of the disk, and takes 42 MB. Delete something, then start it.',
-  );
+  t.is(refused.json['message'], 'The server may take 40 MB of disk and uses 42 MB. Delete something, then start it.');
   t.is(await it.kicked('full'), "This server's disk is full. Ask its owner.");
   t.is(it.engine.boots.length, 1);
 

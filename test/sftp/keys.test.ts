@@ -12,18 +12,15 @@ import { createLoginLimits } from '../../src/people/login-limits.ts';
 import type { People } from '../../src/people/people.ts';
 import { insertUser } from '../../src/people/rows.ts';
 import { MOST_SSH_KEYS, addSshKey, removeSshKey, sshKeysOf } from '../../src/sftp/ssh-keys.ts';
-import type { SftpOptions } from '../../src/sftp/sftp.ts';
-import { fakeClock } from '../fakes/clock.ts';
 import { isHere } from '../support/needs.ts';
 import { addPerson } from '../support/store.ts';
-import { until } from '../support/until.ts';
 import { type SftpUnderTest, connect, openSftp, openssh, startSftp } from './support.ts';
 
 const { generateKeyPairSync } = ssh2.utils;
 
 /** SFTP, whose server is owned by somebody who keeps public keys. */
-async function start(t: ExecutionContext, options: Partial<SftpOptions> = {}) {
-  const it = await startSftp(t, { limits: { refusalDelayMs: 0 }, ...options });
+async function start(t: ExecutionContext) {
+  const it = await startSftp(t, { limits: { refusalDelayMs: 0 } });
   const { store } = it;
   const user = { id: 'usr_test', accountId: 'acc_test', email: 'owner@example.org', emailVerified: true };
   await store.write((tx) => insertUser(tx, { ...user, passwordHash: '', operator: false, createdAt: 1 }));
@@ -158,20 +155,3 @@ function ed25519() {
     }
   }
 }
-
-test('a key that is removed without a word ends its session within a minute', async (t) => {
-  const clock = fakeClock();
-  const it = await start(t, { clock });
-  const [kept, removed] = [ed25519(), ed25519()];
-  await it.add(kept.public);
-  const { id } = await it.add(removed.public);
-  const open = async (privateKey: string) => openSftp(await connect(t, it, { privateKey, authHandler: ['publickey'] }));
-  await open(kept.private);
-  await open(removed.private);
-  t.is(it.sftp.sessions('lobby'), 2);
-  await it.store.write((tx) => tx.run('DELETE FROM "ssh_keys" WHERE "id" = $1', [id]));
-  await clock.advance(60_000);
-  await until({ withinMs: 30_000 }, () => it.sftp.sessions('lobby') === 1);
-  await clock.advance(60_000);
-  t.is(it.sftp.sessions('lobby'), 1, 'the other key still opens the server');
-});

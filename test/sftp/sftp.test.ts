@@ -15,13 +15,9 @@ import test, { type ExecutionContext } from 'ava';
 import ssh2, { type SFTPWrapper } from 'ssh2';
 import type { Disk } from '../../src/jail/space.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { withTimeout } from '../../src/kernel/timeout.ts';
 import { SFTP_LIMITS } from '../../src/sftp/limits.ts';
 import { EXTENSIONS } from '../../src/sftp/requests.ts';
 import { Fields, MOST_DATA_BYTES, OPEN, REPLY, REQUEST, STATUS, string, uint32, uint64 } from '../../src/sftp/wire.ts';
-import { issueSftpLogin } from '../../src/sftp/users.ts';
-import type { Tx } from '../../src/store/store.ts';
-import { fakeClock } from '../fakes/clock.ts';
 import { until } from '../support/until.ts';
 import { type RawReply, raw } from './raw.ts';
 import { type SftpUnderTest, connect, openChannel, openSftp, startSftp } from './support.ts';
@@ -129,50 +125,6 @@ test('who is signing in while the password changes is not let in', async (t) => 
   t.true(await until(() => it.sftp.sessions('lobby') === 0));
   await connect(t, it);
 });
-
-for (const [what, revoke] of [
-  ['a new password', (tx: Tx) => issueSftpLogin(tx, 'lobby', 2).then(() => {})],
-  ['SFTP that is turned off', (tx: Tx) => tx.run('UPDATE "servers" SET "sftpEnabled" = $1', [false])],
-] as const)
-  test(`${what} ends sessions that nothing else ends, within a minute`, async (t) => {
-    const clock = fakeClock();
-    const it = await startSftp(t, { clock });
-    const client = await connect(t, it);
-    const gone = new Promise<void>((resolve) => void client.once('close', () => resolve()));
-    await openSftp(client);
-    await clock.advance(60_000);
-    t.is(it.sftp.sessions('lobby'), 1);
-    await it.store.write(async (tx) => void (await revoke(tx)));
-    await clock.advance(60_000);
-    await withTimeout(gone, 30_000);
-    t.is(it.sftp.sessions('lobby'), 0);
-  });
-
-for (const [how, query] of [
-  ['fails', () => Promise.reject(new Error('the database is away'))],
-  ['does not answer', () => new Promise<never>(() => {})],
-] as const)
-  test(`a session goes on while the database ${how} for a minute, and ends when nothing confirms it for two`, async (t) => {
-    const clock = fakeClock();
-    const it = await startSftp(t, { clock });
-    const client = await connect(t, it);
-    const gone = new Promise<void>((resolve) => void client.once('close', () => resolve()));
-    const sftp = await openSftp(client);
-    const answered = it.store.query.bind(it.store);
-    it.store.query = query;
-    await clock.advance(60_000);
-    await put(sftp, 'file', 'x');
-    it.store.query = answered;
-    await clock.advance(30_000);
-    // Confirmed again: the database may be away for as long once more.
-    await put(sftp, 'another', 'x');
-    it.store.query = query;
-    await clock.advance(90_000);
-    t.is(it.sftp.sessions('lobby'), 1);
-    await clock.advance(60_000);
-    await withTimeout(gone, 30_000);
-    t.is(it.sftp.sessions('lobby'), 0);
-  });
 
 test('a server that is closed for now lets nobody in', async (t) => {
   let closed = false;

@@ -162,7 +162,7 @@ test('what strangers do fills no log', async (t) => {
   await works(t, it);
   const said = it.logged.filter((line) => !line.includes('"level":"debug"'));
   t.is(said.length, 1, said.join(''));
-  t.true(said[0]?.includes('signed in'));
+  t.true(said[0]?.includes('SFTP sign-in'));
   t.false(it.logged.join('').includes(it.login.password));
 });
 
