@@ -18,12 +18,12 @@ import { type ShellSession, openSession } from './session.ts';
  */
 const NOT_RUN: readonly { paper: string; begins: string; why: string }[] = [
   {
-    paper: 'docs/deployment.md',
+    paper: 'docs/one-machine.md',
     begins: 'docker build -t dormouse .',
     why: 'flows/image-alone.real.test.ts runs it, on a base image that needs no registry',
   },
   {
-    paper: 'docs/deployment.md',
+    paper: 'docs/swarm.md',
     begins: '# on ',
     why: 'flows/stack.real.test.ts runs them on three engines',
   },
@@ -34,7 +34,7 @@ const NOT_RUN: readonly { paper: string; begins: string; why: string }[] = [
   },
   {
     paper: 'README.md',
-    begins: 'npm ci && npm start      #',
+    begins: 'npm ci && npm start   #',
     why: 'the second line is the run of which this test is a part',
   },
 ];
@@ -47,7 +47,8 @@ const SETTINGS: Record<string, (t: ExecutionContext) => Promise<Record<string, s
 
 /** Those that write to the folders of the machine, which their session has to itself. */
 const WITHIN: Record<string, readonly string[]> = {
-  'docs/deployment.md': ['unshare', '--mount', '--propagation', 'private'],
+  'docs/keep-it-running.md': ['unshare', '--mount', '--propagation', 'private'],
+  'docs/one-machine.md': ['unshare', '--mount', '--propagation', 'private'],
 };
 
 const takePlace = fewAtATime(3);
@@ -64,20 +65,36 @@ for (const paper of PAPERS) {
       within: WITHIN[paper],
       onOutput: approved(t),
     });
+    let output = '';
     for (const part of parts) {
       const { file, needs: need, text } = part;
       if (need !== undefined && !isHere(need)) continue;
       if (file !== undefined) await writeFile(join(session.folder, file), session.withPorts(text));
       else if (part.kind === 'run' || (isShell(part) && !isLeftOut(paper, part)))
-        await runPart(t, session, paper, part);
+        output = await runPart(t, session, paper, part);
+      else if (part.language === 'json' && output !== '')
+        t.deepEqual(keysMissing(text, output), [], `${paper}:${part.line} is not what the command before it prints`);
     }
     const calls = await readFile(join(session.folder, 'calls.log'), 'utf8').catch(() => '');
     t.deepEqual(unknownIn(calls), []);
   });
 }
 
-async function runPart(t: ExecutionContext, session: ShellSession, paper: string, { text, line }: Part): Promise<void> {
-  await session.run(text).catch((error: unknown) => t.fail(`${paper}:${line}: ${(error as Error).message}`));
+async function runPart(
+  t: ExecutionContext,
+  session: ShellSession,
+  paper: string,
+  { text, line }: Part,
+): Promise<string> {
+  return session.run(text).catch((error: unknown) => {
+    t.fail(`${paper}:${line}: ${(error as Error).message}`);
+    return '';
+  });
+}
+
+/** The keys of a sample reply that the real output lacks: a sample may be shortened, but not made up. */
+function keysMissing(sample: string, output: string): string[] {
+  return [...sample.matchAll(/"([^"]+)":/g)].map(([key]) => key).filter((key) => !output.includes(key));
 }
 
 test('every block of every paper is sound: shell that parses, JSON, YAML; and what is not run is there', (t) => {

@@ -72,9 +72,9 @@ service_stops() {
   SERVICE=
 }
 
-# The premise of most papers: it runs, and $KEY is its key.
+# The premise of most pages: the service runs at $URL, and $KEY is its key.
 started() {
-  service_starts && KEY=$(command node -p 'require("./data/first-run.json").apiKey')
+  service_starts && URL=http://localhost:$HTTP_PORT && KEY=$(command node -p 'require("./data/first-run.json").apiKey')
 }
 
 # server NAME [MORE JSON FIELDS]: a sandbox server.

@@ -89,7 +89,7 @@ test.runIf(isHere('docker'))(
 /** A command of the paper, with this test's image, volume, ports and container in place of its own; tells what it prints. */
 async function asWritten(begins: string, tag: string, name: string, ports: { http: number; players: number }) {
   const block =
-    partsOf(readPaper('docs/deployment.md')).find(({ text }) => text.startsWith('docker build'))?.text ?? '';
+    partsOf(readPaper('docs/one-machine.md')).find(({ text }) => text.startsWith('docker build'))?.text ?? '';
   const line = block.split('\n').find((each) => each.startsWith(begins)) ?? '';
   const [program = '', ...args] = line
     .replace(/ +#.*$/, '')

@@ -143,7 +143,7 @@ test('the stack sets what are settings, by variables that its paper sets or that
     [],
   );
   const asked = [...stack.matchAll(/\$\{([A-Z_]+)(:\?|\})/g)].map(([, name]) => name!);
-  const paper = read('docs/deployment.md');
+  const paper = read('docs/swarm.md');
   t.deepEqual(
     asked.filter((name) => !paper.includes(` ${name}=`) && !paper.includes(`"${name}=`)),
     [],

@@ -122,12 +122,10 @@ interface Task {
   Status: { State: string };
 }
 
-/** The shell blocks of the paper's section, in order. */
+/** The page's blocks for the machines (`# on one`), in order. */
 function blocks(): string[] {
-  const paper = readPaper('docs/deployment.md');
-  const [, section = ''] = /^## From one machine to three$([^]*?)^## /m.exec(paper) ?? [];
-  return partsOf(section)
-    .filter(({ kind, language }) => kind === 'fence' && language === 'sh')
+  return partsOf(readPaper('docs/swarm.md'))
+    .filter(({ language, text }) => language === 'sh' && text.startsWith('# on '))
     .map(({ text }) => text);
 }
 
@@ -238,7 +236,7 @@ class Stack {
 
   /** Runs the balancer that the paper has for SFTP, until the test ends; resolves with its port. */
   async balance(): Promise<number> {
-    const { text: config } = partsOf(readPaper('docs/deployment.md')).find(({ file }) => file === 'haproxy.cfg')!;
+    const { text: config } = partsOf(readPaper('docs/swarm.md')).find(({ file }) => file === 'haproxy.cfg')!;
     const port = await freePort();
     const file = join(dirname(this.#machines.shared), 'haproxy.cfg');
     await writeFile(file, this.#here(config).replace('bind :2022', `bind 127.0.0.1:${port}`));
