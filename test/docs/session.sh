@@ -1,4 +1,4 @@
-# What a session of a paper begins with: the commands that the papers name, as far as they cannot be run as they stand.
+# What a session of a page begins with: the commands that the pages name, as far as they cannot be run as they stand.
 # Given: ROOT, this repository; NODE, a Node that reads TypeScript; HTTP_PORT, PROXY_PORT and the service's other settings.
 set -u -o pipefail
 SERVICE=

@@ -15,7 +15,7 @@ const PATIENCE_MS = 180_000;
 /** What a checkout has, and a first start must not find. */
 const NOT_FRESH = new Set(['data', '.env', '.git']);
 
-/** A shell in a fresh folder of this project, as a reader has one beside the paper. */
+/** A shell in a fresh folder of this project, as a reader has one beside the page. */
 export interface ShellSession {
   folder: string;
   settings: Readonly<Record<string, string>>;
@@ -170,7 +170,7 @@ function pathOfReaders(): string {
 }
 
 async function freshFolder(t: ExecutionContext): Promise<string> {
-  const folder = await mkdtemp(join(await fastDir(), 'dormouse-paper-'));
+  const folder = await mkdtemp(join(await fastDir(), 'dormouse-docs-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   // The user of games, who is another one where root starts the service, enters a reader's folder as well.
   await chmod(folder, 0o755);
